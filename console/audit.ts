@@ -129,26 +129,48 @@ function drawVerdict(stretches: readonly Stretch[]): readonly HTMLElement[] {
 }
 
 function drawRecords(client: OperatorClient, first: Page): Promise<HTMLElement> {
-  return drawPagedTable<AuditRecord>({
+  return drawPagedTable<AuditRecord | DamagedBlock>({
     caption: 'Records, the newest first',
     heads: ['No.', 'Time', 'Event', 'By', 'About', 'Session'],
     entries: recordsFrom(client, first),
     none: 'there are none.',
     rowsAtOnce: LIMIT,
-    cellsOf: ({ sequence, at, type, caller = '', subject = '', session }) => [
-      String(sequence),
-      drawTime(Date.parse(at) / 1000),
-      type,
-      caller,
-      subject === '' ? '' : element('span', { class: 'long' }, subject),
-      session === undefined ? '' : element('code', { title: session }, `${session.slice(0, 12)}…`),
-    ],
+    cellsOf: (entry) => ('damagedBlock' in entry ? drawDamagedBlock(entry) : drawRecord(entry)),
   })
 }
 
-async function* recordsFrom(client: OperatorClient, first: Page): AsyncGenerator<AuditRecord, void> {
+/** A block of the log that the service cannot read in its database. */
+interface DamagedBlock {
+  readonly damagedBlock: number
+}
+
+function drawRecord({
+  sequence,
+  at,
+  type,
+  caller = '',
+  subject = '',
+  session,
+}: AuditRecord): readonly (Node | string)[] {
+  return [
+    String(sequence),
+    drawTime(Date.parse(at) / 1000),
+    type,
+    caller,
+    subject === '' ? '' : element('span', { class: 'long' }, subject),
+    session === undefined ? '' : element('code', { title: session }, `${session.slice(0, 12)}…`),
+  ]
+}
+
+function drawDamagedBlock({ damagedBlock }: DamagedBlock): readonly (Node | string)[] {
+  const text = `block ${damagedBlock} cannot be read: look for a backup that has it`
+  return ['', '', element('span', { class: 'bad' }, text), '', '', '']
+}
+
+async function* recordsFrom(client: OperatorClient, first: Page): AsyncGenerator<AuditRecord | DamagedBlock, void> {
   for (let page = first; ; ) {
     yield* page.records
+    for (const damagedBlock of page.damaged_blocks ?? []) yield { damagedBlock }
     if (page.next === undefined) return
     page = await client.readAuditRecords({ cursor: page.next, limit: LIMIT })
   }

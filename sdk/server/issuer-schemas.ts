@@ -33,6 +33,8 @@ export interface IssuerSchemas {
   }
   AuditRecordPage: {
     records: IssuerSchemas['AuditRecord'][]
+    /** Blocks of the log among these records that cannot be read: look for a backup that has them. */
+    damaged_blocks?: number[]
     /**
      * The cursor of the following page; absent when there is none. With a filter a page may have few entries, or none,
      * and a next all the same.

@@ -31,8 +31,12 @@ async function readLines(block: number, read: () => Promise<readonly string[]>):
   try {
     return await read()
   } catch (error) {
-    // A value that is JSON, and no block, has members of other types.
-    if (error instanceof DamagedValueError || error instanceof TypeError) return [JSON.stringify({ damaged: block })]
+    if (isDamage(error)) return [JSON.stringify({ damaged: block })]
     throw error
   }
+}
+
+/** Tests whether an error says that a value is damaged: a value that is JSON, and no block, has members of other types. */
+export function isDamage(error: unknown): boolean {
+  return error instanceof DamagedValueError || error instanceof TypeError
 }

@@ -5,7 +5,7 @@
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { readBlockLines } from './copy.ts'
+import { isDamage, readBlockLines } from './copy.ts'
 import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
 import { type StretchReport, verifyStretch } from './verify.ts'
 
@@ -61,7 +61,7 @@ export async function findLastCheckpoint(
 /** Returns the end of the block before `block`, as the log states it; it is not verified. */
 export async function readEndBefore(store: AuditStore, block: number): Promise<BlockEnd> {
   if (block <= 1) return BEFORE_FIRST
-  const last = (await store.get('audit_block', blockId(block - 1)))?.value.records.at(-1)
+  const last = (await readRecords(store, block - 1, Number.POSITIVE_INFINITY))?.at(-1)
   return { block: block - 1, sequence: last?.sequence ?? 0, hash: last?.hash ?? '' }
 }
 
@@ -91,21 +91,41 @@ export async function verifyNextStretch(
   return endsAtHead || problems.length > 0 ? report : { ...report, problems: [problem] }
 }
 
+export interface RecordPage {
+  readonly records: readonly AuditRecord[]
+  /** The blocks that cannot be read. */
+  readonly damagedBlocks: readonly number[]
+  /** The block of the last record, or the one before the last that was read. */
+  readonly block: number
+}
+
 /** Reads records from the newest down: those before the record `end`, and no more than `limit` of them. */
 export async function readRecordsBefore(
   store: AuditStore,
   { end, limit }: { readonly end: { readonly block: number; readonly sequence: number }; readonly limit: number },
-): Promise<{ readonly records: readonly AuditRecord[]; readonly block: number }> {
+): Promise<RecordPage> {
   const records: AuditRecord[] = []
+  const damagedBlocks: number[] = []
   let { block } = end
   for (let blocksRead = 0; block >= 1 && blocksRead < MOST_BLOCKS; blocksRead += 1) {
-    const row = await store.get('audit_block', blockId(block))
-    const older = row?.value.records.filter(({ sequence }) => sequence < end.sequence) ?? []
-    records.push(...older.toReversed())
+    const older = await readRecords(store, block, end.sequence)
+    if (older === undefined) damagedBlocks.push(block)
+    else records.push(...older.toReversed())
     if (records.length >= limit) break
     block -= 1
   }
-  return { records: records.slice(0, limit), block }
+  return { records: records.slice(0, limit), damagedBlocks, block }
+}
+
+/** Reads the records of a block before the record `end`; undefined where the block is damaged. */
+async function readRecords(store: AuditStore, block: number, end: number): Promise<readonly AuditRecord[] | undefined> {
+  try {
+    const row = await store.get('audit_block', blockId(block))
+    return row?.value.records.filter(({ sequence }) => sequence < end) ?? []
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
 }
 
 /** Counts `count` numbers down from `last`, none below 1. */

@@ -43,6 +43,7 @@ export async function listAuditRecords(context: OperatorContext, query: PageQuer
   const last = recordPage.records.at(-1)?.sequence ?? endSequence
   return {
     records: [...recordPage.records],
+    ...(recordPage.damagedBlocks.length === 0 ? {} : { damaged_blocks: [...recordPage.damagedBlocks] }),
     ...(recordPage.block >= 1 && last > 1 ? { next: writeCursor(RECORDS, `${recordPage.block}.${last}`) } : {}),
     ...(place === undefined ? await describeHead(context, head) : {}),
   }

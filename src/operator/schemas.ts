@@ -93,6 +93,11 @@ export const AuditRecordPage = Type.Object(
         { title: 'AuditRecord' },
       ),
     ),
+    damaged_blocks: Type.Optional(
+      Type.Array(Type.Integer(), {
+        description: 'Blocks of the log among these records that cannot be read: look for a backup that has them',
+      }),
+    ),
     next: NextCursor,
     head: Type.Optional(
       Type.Object(

@@ -1,6 +1,7 @@
 /** The endpoints for whoever operates a service: callbacks that wait or are dead, and the audit log. */
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AuditBlock } from '../../src/audit/collections.ts'
 import type { AuditRecord } from '../../src/audit/record.ts'
 import { digestOf } from '../../src/codec/digest.ts'
 import { type EventCollections, recordEvent } from '../../src/event/event.ts'
@@ -18,6 +19,7 @@ interface Listed {
 }
 interface Records {
   readonly records: readonly AuditRecord[]
+  readonly damaged_blocks?: readonly number[]
   readonly next?: string
   readonly head?: Body
   readonly checkpoint?: Body
@@ -349,6 +351,21 @@ describe('the verification of the audit log in the database', () => {
     await changeRecord(partOf(services.issuerStore), 5, (record) => ({ ...record, subject: 'another' }))
     expect((await read<Verification>(VERIFICATION)).problems[0]).toMatch(/record 6 is not what/)
   })
+})
+
+it.each([{ records: [null] }, { records: 5 }, {}])('names a block that cannot be read: %j', async (value) => {
+  await fill(3, 1)
+  const store: Store<EventCollections> = partOf(services.issuerStore)
+  const id = '000000000002'
+  const { version = 0 } = (await store.get('audit_block', id)) ?? {}
+  await store.commit([{ update: 'audit_block', id, version, value: value as AuditBlock }])
+  const { records, damaged_blocks: damaged, next } = await read<Records>(RECORDS, { limit: '2' })
+  expect([records.map(({ sequence }) => sequence), damaged, next]).toEqual([[4, 2], [2], expect.any(String)])
+  expect(await read<Records>(RECORDS, { limit: '2', cursor: next ?? '' })).toEqual({
+    records: [expect.objectContaining({ sequence: 1 })],
+  })
+  for (const from of ['start', 'checkpoint'])
+    expect((await read<Verification>(VERIFICATION, { from })).intact).toBe(false)
 })
 
 describe('the endpoints for whoever operates', () => {
