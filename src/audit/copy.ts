@@ -36,7 +36,7 @@ async function readLines(block: number, read: () => Promise<readonly string[]>):
   }
 }
 
-/** Tests whether an error says that a value is damaged: a value that is JSON, and no block, has members of other types. */
+/** Tests whether an error is about a damaged value: one that is JSON, and no block, has members of other types. */
 export function isDamage(error: unknown): boolean {
   return error instanceof DamagedValueError || error instanceof TypeError
 }
