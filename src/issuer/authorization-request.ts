@@ -107,6 +107,11 @@ export function isUndecidedRequest({ step }: StoredAuthorizationRequest, now: Da
   return step.name === 'INTERACTION' && now.getTime() < step.until
 }
 
+/** Tests whether nothing can come of the request any more, or has come of it. */
+export function hasEnded({ step }: StoredAuthorizationRequest, now: Date): boolean {
+  return !('until' in step) || now.getTime() >= step.until
+}
+
 /** Returns the request. Refuses with `gone` one that waits for no decision of the application. */
 export function requireUndecided(storedRequest: StoredAuthorizationRequest, now: Date): UndecidedRequest {
   const { step } = storedRequest

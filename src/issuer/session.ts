@@ -197,7 +197,7 @@ export function recordIssued(
   { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
 ): IssuanceSession {
   refuseEnded(session)
-  refuseTooManyCredentials(session, configurationId)
+  limitCredentials(session, configurationId, count)
   const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
   return { ...recordReceipt(session), issued: [...session.issued, copy] }
 }
@@ -243,7 +243,7 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
  */
 export function recordDeferred(session: IssuanceSession, configurationId: string): IssuanceSession {
   refuseEnded(session)
-  refuseTooManyCredentials(session, configurationId)
+  limitCredentials(session, configurationId, 1)
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
   return { ...recordReceipt(session), deferral: { ...deferral, waiting } }
@@ -288,13 +288,13 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 /**
  * Refuses with `credential_request_denied` more copies of a credential, or credentials of a session, than there may be.
  */
-function refuseTooManyCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string): void {
+function limitCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string, count: number): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
   if (ids.filter((id) => id === configurationId).length >= MAX_COPIES) {
     refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
   }
-  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), 0) >= MAX_ISSUED) {
-    refuse('credential_request_denied', `this session has issued ${MAX_ISSUED} credentials; start a new one`)
+  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), count) > MAX_ISSUED) {
+    refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; start a new one`)
   }
 }

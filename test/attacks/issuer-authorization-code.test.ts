@@ -521,6 +521,38 @@ describe('an attack on the authorization code flow', () => {
       await refuses(() => redeemCode(services, waiting.form), 'invalid_grant', /another person/)
       await tokenBody(await redeemCode(services, person.form))
     })
+
+    it('gets by the pre-authorized code of the offer what was decided for a person who was asked', async () => {
+      const grants = ['authorization_code', GRANT]
+      const { sessionId, issuerState } = await offerFor(services, configurationId, { ...deferred, grants })
+      const code = await codeOf(services, sessionId)
+      const person = await authorizeForCode(services, { parameters: { scope: SCOPE, issuer_state: issuerState } })
+      const form = { grant_type: GRANT, 'pre-authorized_code': code }
+      await refuses(
+        () => postForm(services, `${ISSUER_URL}/auth/token-endpoint`, form),
+        'invalid_grant',
+        /a person who was asked/,
+      )
+      await tokenBody(await redeemCode(services, person.form))
+    })
+
+    it('gets the data of a person whose code was lost, who begins anew and gets the credential', async () => {
+      const { sessionId, issuerState } = await offerFor(services, configurationId, deferred)
+      const parameters = { scope: SCOPE, issuer_state: issuerState }
+      const decision = { credential_dataset: { credentialSubject: { given_name: 'Eve' } } }
+      const lost = await authorizeForCode(services, { parameters, decision })
+      const begin = async () => bring(services, newVisitor(), { requestUri: await push(services, asking(issuerState)) })
+      const early = await begin()
+      await refuses(() => decide(services, early, { credential_dataset: dataset }), 'invalid_state', /not over/, 409)
+      await later(61, async () => {
+        await refuses(() => decide(services, early, { approved: true }), 'invalid_state', /send it anew/, 409)
+        const again = await authorizeForCode(services, { parameters })
+        expect((await services.issuerStore.get('issuance_dataset', sessionId))?.value).toEqual(dataset)
+        await refuses(() => redeemCode(services, lost.form), 'invalid_grant', /unknown or has expired/)
+        const { access_token: token } = await tokenBody(await redeemCode(services, again.form))
+        await expectIssued(await readyWith(again, token, configurationId))
+      })
+    })
   })
 
   describe('at the browser', () => {

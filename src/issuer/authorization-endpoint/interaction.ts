@@ -4,11 +4,13 @@
  */
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
+import type { JsonObject } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import type { Change, Row } from '../../store/store.ts'
 import {
   endOfRequest,
+  hasEnded,
   type InteractionDecision,
   recordRequestDecision,
   requireUndecided,
@@ -51,7 +53,7 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
     redirect_uri: request.redirectUri,
     credential_configurations: [...request.configurationIds],
     ...(offer && { session_id: offer.id }),
-    needs_dataset: offer === undefined || isUndecided(offer.value),
+    needs_dataset: offer === undefined || (await needsDataset(context, offer.value)),
     expires_at: Math.floor(step.until / 1000),
   }
 }
@@ -136,28 +138,50 @@ async function makeApproval(
 }
 
 /**
- * Makes the outcome of an approved interaction for an offer, whose session has its dataset or gets it now. A dataset
- * that was decided for one interaction is for no other.
+ * Tests whether the session of an offer needs a dataset: it has none, or one that was decided for an interaction of
+ * which nothing came, since a dataset that was decided for one interaction is for no other.
  */
-async function approveOffer(
-  context: IssuerContext,
-  { id: sessionId, value: session, version }: SessionRow,
-  { id: requestId, body, caller }: CompletionCall,
-): Promise<Outcome> {
+async function needsDataset({ store, now }: IssuerContext, session: IssuanceSession): Promise<boolean> {
+  if (isUndecided(session)) return true
+  const { requestId } = session.deferral?.decided ?? {}
+  if (requestId === undefined) return false
+  const row = await store.get('authorization_request', requestId)
+  return row === undefined || hasEnded(row.value, now())
+}
+
+/** Makes the outcome of an approved interaction for an offer, whose session has its dataset or gets it now. */
+async function approveOffer(context: IssuerContext, offer: SessionRow, completion: CompletionCall): Promise<Outcome> {
+  const { id: sessionId, value: session } = offer
+  const { body } = completion
   const strayMember = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
   if (strayMember !== undefined)
     refuse('invalid_state', `${strayMember}: the session of the offer says that; leave it out`)
   const { requestId: decidedFor, denied } = session.deferral?.decided ?? {}
   if (denied !== undefined) refuse('invalid_state', 'the session of the offer has been denied')
-  if (decidedFor !== undefined)
-    refuse('invalid_state', 'the session of the offer has the dataset of another interaction')
+  const isNeeded = await needsDataset(context, session)
+  if (decidedFor !== undefined && !isNeeded) {
+    refuse('invalid_state', 'the session of the offer has the dataset of another interaction, which is not over')
+  }
   const { credential_dataset: dataset } = body
-  const decision = { sessionId }
-  if (dataset === undefined) return { decision, changes: [] }
-  if (!isUndecided(session)) {
+  if (dataset !== undefined && !isNeeded) {
     refuse('invalid_state', 'the session of the offer has its dataset already; send approved: true')
   }
+  if (dataset === undefined && decidedFor !== undefined) {
+    refuse('invalid_state', 'the dataset of the offer is that of another interaction, which is over; send it anew')
+  }
+  const changes = dataset === undefined ? [] : await decideDataset(context, offer, dataset, completion)
+  return { decision: { sessionId }, changes }
+}
+
+/** Makes the changes that give the session of an offer the dataset for one interaction. */
+async function decideDataset(
+  context: IssuerContext,
+  { id: sessionId, value: session, version }: SessionRow,
+  dataset: JsonObject,
+  { id: requestId, caller }: CompletionCall,
+): Promise<readonly Change<IssuerCollections>[]> {
   await checkDatasetFits(context, dataset, session.configurationIds)
+  const previous = await context.store.get('issuance_dataset', sessionId)
   const now = context.now()
   const decidedSession = recordDecision(session, { at: now.getTime(), requestId })
   const { value, event } = makeSessionEvent(context, 'issuance.completed', {
@@ -166,12 +190,11 @@ async function approveOffer(
     now,
     caller,
   })
-  return {
-    decision,
-    changes: [
-      { update: 'issuance_session', id: sessionId, version, value },
-      { insert: 'issuance_dataset', id: sessionId, value: dataset },
-      event,
-    ],
-  }
+  return [
+    { update: 'issuance_session', id: sessionId, version, value },
+    previous === undefined
+      ? { insert: 'issuance_dataset', id: sessionId, value: dataset }
+      : { update: 'issuance_dataset', id: sessionId, version: previous.version, value: dataset },
+    event,
+  ]
 }

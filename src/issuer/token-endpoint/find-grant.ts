@@ -24,6 +24,7 @@ import { isRightTxCode } from './tx-code.ts'
 const WRONG_TX_CODE = 'tx_code: this is not the transaction code'
 const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this offer, ask for a new one`
 
+const DECIDED_FOR_PERSON = 'the credential is for a person who was asked; ask for a new offer'
 const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential offer again'
 
 /** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
@@ -45,6 +46,8 @@ async function findCodeGrant(context: IssuerContext, form: TokenRequest): Promis
     unknownDescription: UNKNOWN_CODE,
     decide: ({ id, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
+      // The offer may be in the hands of another person than the one who was asked.
+      if (session.deferral?.decided?.requestId !== undefined) refuse('invalid_grant', DECIDED_FOR_PERSON)
       refuseUnlessRedeemable(session, now)
       if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
         const updatedSession = recordWrongTxCode(session, now)
