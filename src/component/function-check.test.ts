@@ -13,7 +13,7 @@ import { createModuleReader } from './module-reader.ts'
 import { createProgramCache } from './programs.ts'
 import { ComponentError } from './runtime.ts'
 
-const { prepare } = createProgramCache(LIMITS, () => undefined)
+const programs = createProgramCache(LIMITS, () => undefined)
 const repeat = (times: number, text: string): string => Array(times).fill(text).join(' ')
 
 /** Estimates the last function of a module. */
@@ -51,7 +51,7 @@ describe('functions that V8 needs too much memory to compile', () => {
     ['instructions', `(local.get $ptr) ${repeat(200_000, 'i32.load')} drop (i64.const 0)`],
   ]
   it.each(rows)('are refused: %s', async (_name, body, more) => {
-    await expect(prepare(await module(body, more))).rejects.toThrow(/^Function \d+ of the module has too many/)
+    await expect(programs.prepare(await module(body, more))).rejects.toThrow(/^Function \d+ of the module has too many/)
   })
 
   it('are none of those of QuickJS', async () => {
@@ -106,12 +106,12 @@ describe('the estimate of a function', () => {
       (local.set $v (v128.load8_lane 0 (i32.const 0) (local.get $v))) (drop (i8x16.extract_lane_s 3 (local.get $v)))
       (local.set $v (i32x4.mul (v128.load32_zero (i32.const 0)) (i16x8.splat (i32.const 1)))) (i64.const 0)`
     const all = await module(body, { more: '(table 1 funcref) (data "x") (elem declare func $exit)' })
-    await expect(prepare(all)).resolves.toMatchObject({ hooks: ['off_chain_on_http_request'] })
+    await expect(programs.prepare(all)).resolves.toMatchObject({ hooks: ['off_chain_on_http_request'] })
   })
 
   it('refuses an instruction that is not of core WebAssembly', async () => {
     const caught = await module('(try (do) (catch_all)) (i64.const 0)')
-    await expect(prepare(caught)).rejects.toThrow('instruction 0x6, which is not of core WebAssembly')
+    await expect(programs.prepare(caught)).rejects.toThrow('instruction 0x6, which is not of core WebAssembly')
   })
 
   it('throws a ComponentError, and nothing else, for whatever bytes there are', () => {

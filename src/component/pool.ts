@@ -69,7 +69,6 @@ interface Pool {
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const scheduler = createScheduler(settings.workers, () => performance.now())
   const slots = new Set<Slot>()
   const pool: Pool = {
     settings,
@@ -77,19 +76,18 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
     slots,
     programs: createProgramCache(limits, (component) => forgetComponent(slots, component)),
     waiting: [],
-    scheduler,
+    scheduler: createScheduler(settings.workers, () => performance.now()),
     isClosed: false,
     spareTimer: undefined,
   }
-  const { prepare } = pool.programs
   startMissingWorkers(pool)
   return {
-    describe: async (component) => describeComponent(pool, component, await prepare(component)),
+    describe: async (component) => describeComponent(pool, component, await pool.programs.prepare(component)),
     run: async (call, host) => {
       const { sha256 } = call.component
       let prepared: PreparedProgram
       try {
-        prepared = await prepare(call.component)
+        prepared = await pool.programs.prepare(call.component)
       } catch (error) {
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }

@@ -21,9 +21,9 @@ export interface PreparedProgram {
 
 export interface ProgramCache {
   /** Returns the program of a component, and prepares it where the cache lacks it. Rejects with a ComponentError. */
-  prepare(component: ComponentCode): Promise<PreparedProgram>
+  readonly prepare: (component: ComponentCode) => Promise<PreparedProgram>
   /** Caches a program that a worker is about to get, in case that it was evicted while its task waited. */
-  keep(sha256: string, prepared: PreparedProgram): void
+  readonly keep: (sha256: string, prepared: PreparedProgram) => void
 }
 
 /** The least bytes of the components whose programs are cached: those of four components of the usual limit. */
