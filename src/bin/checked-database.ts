@@ -4,6 +4,7 @@
  */
 import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
@@ -14,11 +15,14 @@ import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
+import { isLogMissing, noteClosed } from './generation-file.ts'
 import type { OpeningMistake, OpeningTerms } from './service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
 /** The time for which the check of a large database may delay the start. */
 const CHECK_MS = 5000
+/** The time in which another process that has removed the log notes that the database is closed. */
+const CLOSING_MS = 500
 /** The codes of a disk that takes nothing now. */
 const DISK_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']
 /** The result codes of SQLite for it: SQLITE_IOERR and SQLITE_FULL. */
@@ -34,11 +38,12 @@ export async function openServiceDatabase<C>(
   { log, isRestored }: OpeningTerms,
 ): Promise<Store<C>> {
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
-  const openedStore = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
+  const hasNoLog = isFile && (await wasLogTaken(database.file))
+  const openedStore = await openDatabase<C>(database, migrations, isFile ? openAndNote : undefined)
   const store = isFile ? watchDatabase(openedStore, database.file, log) : openedStore
   try {
     if (isFile) await refuseDamaged(database.file, log)
-    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored })
+    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored }, hasNoLog)
   } catch (error) {
     await store.close()
     throw error
@@ -65,8 +70,17 @@ function isDiskProblem(error: unknown, file: string): boolean {
   }
 }
 
-function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
-  return openSqliteInThreads(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
+async function wasLogTaken(file: string): Promise<boolean> {
+  if (!isLogMissing(file)) return false
+  await pause(CLOSING_MS)
+  return isLogMissing(file)
+}
+
+/** Opens the file of a service, which is noted as closed when the last process has closed it. */
+async function openAndNote<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
+  const workerFile = join(builtDirectory(), 'sqlite-writer-thread.cjs')
+  const store = await openSqliteInThreads<C>(file, migrations, workerFile)
+  return { ...store, close: () => store.close().finally(() => noteClosed(file)) }
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {

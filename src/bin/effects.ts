@@ -19,6 +19,7 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { fileProblem } from './database-file.ts'
 import { makeDirectory } from './directory.ts'
+import { isLogMissing, noteClosed } from './generation-file.ts'
 import { createOutbound } from './outbound.ts'
 
 /** Resolves after `seconds`. */
@@ -82,5 +83,11 @@ export async function openDatabase<C>(
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
-  return open(database.file, migrations)
+  const wasMissing = isLogMissing(database.file)
+  const store = await open(database.file, migrations)
+  const close = async (): Promise<void> => {
+    await store.close()
+    if (!wasMissing) noteClosed(database.file)
+  }
+  return { ...store, close }
 }

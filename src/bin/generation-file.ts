@@ -1,8 +1,13 @@
 /**
  * The file beside an embedded database that records the last start of its service, by a random text that the database
- * has too: a witness. docs/decisions/0010-generations.md.
+ * has too: a witness; and whether the database was closed since. docs/decisions/0010-generations.md.
  */
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+
+/** The reason to believe that a database is without the newest of what was answered. */
+export const LOG_MISSING = 'its log was taken away after a service had ended without closing it'
+/** The line that the file ends with from a start of the service until the last process has closed the database. */
+const OPEN = 'open'
 
 /** Returns the path of the file, which is not part of backups. */
 export function generationFile(databaseFile: string): string {
@@ -15,8 +20,7 @@ export function generationFile(databaseFile: string): string {
  */
 export function readWitnesses(file: string): readonly string[] {
   try {
-    const [identity, ...witnesses] = readFileSync(file, 'utf8').trimEnd().split('\n')
-    return identity === identityOf(file) ? witnesses : []
+    return readLines(file).filter((line) => line !== OPEN)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return []
@@ -26,15 +30,69 @@ export function readWitnesses(file: string): readonly string[] {
   }
 }
 
+/**
+ * Tests whether the log of a database was taken away: a service used the database and did not close it, and there is no
+ * log, which would have the newest of what was answered.
+ */
+export function isLogMissing(databaseFile: string): boolean {
+  return !existsSync(`${databaseFile}-wal`) && isNotedOpen(generationFile(databaseFile))
+}
+
+function isNotedOpen(file: string): boolean {
+  try {
+    return readLines(file).at(-1) === OPEN
+  } catch {
+    // There is no such file, or it cannot be read, which a start refuses.
+    return false
+  }
+}
+
+/**
+ * Notes that a database is closed where its log is gone or empty, as the last connection leaves it: all of it is in the
+ * file then.
+ */
+export function noteClosed(databaseFile: string): void {
+  const file = generationFile(databaseFile)
+  const logBytes = statSync(`${databaseFile}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  // Only the end of the file goes, so that the file stays that of its user, and whole whatever happens.
+  if (logBytes === 0 && isNotedOpen(file)) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+}
+
+/**
+ * Runs `work`, which opens and closes a database that a service may have left open, and notes that it is closed where
+ * that removed the log. A log that was missing before stays noticed.
+ */
+export async function withClosingNoted<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
+  const wasMissing = isLogMissing(databaseFile)
+  try {
+    return await work()
+  } finally {
+    if (!wasMissing) noteClosed(databaseFile)
+  }
+}
+
+/** Reads the lines after the identity; none where the file is a copy, so that its identity is another. */
+function readLines(file: string): readonly string[] {
+  const [identity, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
+  return identity === identityOf(file) ? lines : []
+}
+
 /** Returns the identity of a file: its number and its time of creation, which a replacement does not share. */
 function identityOf(file: string): string {
   const { ino, birthtimeNs } = statSync(file, { bigint: true })
   return `${ino}.${birthtimeNs}`
 }
 
-export function writeWitnesses(file: string, witnesses: readonly string[]): void {
+/** Writes the witnesses, and whether a service has the database open from now on. */
+export function writeWitnesses(file: string, witnesses: readonly string[], isOpen = false): void {
   const temporary = `${file}.${process.pid}`
-  writeFileSync(temporary, '', { mode: 0o600 })
-  writeFileSync(temporary, `${[identityOf(temporary), ...witnesses].join('\n')}\n`)
-  renameSync(temporary, file)
+  try {
+    writeFileSync(temporary, '', { mode: 0o600 })
+    writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(isOpen ? [OPEN] : [])].join('\n')}\n`)
+    renameSync(temporary, file)
+  } catch (error) {
+    // A full disk leaves an empty file.
+    rmSync(temporary, { force: true })
+    throw error
+  }
 }

@@ -12,7 +12,7 @@ import {
 } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
-import { generationFile, readWitnesses, writeWitnesses } from './generation-file.ts'
+import { generationFile, LOG_MISSING, readWitnesses, writeWitnesses } from './generation-file.ts'
 import type { OpeningTerms } from './service-kind.ts'
 
 /**
@@ -22,16 +22,18 @@ import type { OpeningTerms } from './service-kind.ts'
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  { log, isRestored = false }: OpeningTerms,
+  { log, isRestored }: OpeningTerms,
+  isLogMissing = false,
 ): Promise<void> {
   const file = witnessFile(database)
-  const outside = { ...readOutside(database), isRestored }
+  const restoredBecause = isRestored ? 'it was restored from a backup' : isLogMissing ? LOG_MISSING : undefined
+  const outside = { ...readOutside(database), restoredBecause }
   const next = toBase64url(random(16))
   // The file has both generations while the database changes, as the process may end in between.
-  if (file !== undefined) writeWitnesses(file, [...(outside.witnesses ?? []), next])
+  if (file !== undefined) writeWitnesses(file, [...(outside.witnesses ?? []), next], true)
   const effects = { store, now, random, retryOnConflict }
   const why = await confirmGeneration(effects, outside, file === undefined ? undefined : next)
-  if (file !== undefined) writeWitnesses(file, [next])
+  if (file !== undefined) writeWitnesses(file, [next], true)
   if (why === undefined) return
   const line = { event: 'database_restored', why }
   log.warn(

@@ -22,7 +22,7 @@ async function onDisk(errcode: number) {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
   const store = await openSqlite<Things>(file, migrations)
   const refusal = () => Promise.reject(Object.assign(new Error('no room'), { errcode }))
-  return watchDatabase({ ...store, commit: refusal }, file, pino({ enabled: false }))
+  return { store: watchDatabase({ ...store, commit: refusal }, file, pino({ enabled: false })), file }
 }
 
 describe('a database on a disk that has refused a write', () => {
@@ -31,7 +31,7 @@ describe('a database on a disk that has refused a write', () => {
     ['is broken, in an extended code', 778],
     ['can only be read', 8],
   ])('is known to take nothing for a while where the disk %s', async (_, errcode) => {
-    const store = await onDisk(errcode)
+    const { store } = await onDisk(errcode)
     await store.checkMedium?.()
     await expect(store.commit([insert])).rejects.toThrow('no room')
     await expect(store.checkMedium?.()).rejects.toMatchObject({
@@ -42,10 +42,26 @@ describe('a database on a disk that has refused a write', () => {
   })
 
   it('is nothing of the kind where the database was busy', async () => {
-    const store = await onDisk(5)
+    const { store } = await onDisk(5)
     await expect(store.commit([insert])).rejects.toThrow('no room')
     await store.checkMedium?.()
     await store.close()
+  })
+})
+
+describe('a database that SQLite finds damaged', () => {
+  it.each([
+    ['in a page', 11],
+    ['as a whole', 26],
+    ['in a log that is shorter than it was', 522],
+  ])('answers for nothing any more, and is left as it is: %s', async (_, errcode) => {
+    const { store, file } = await onDisk(errcode)
+    await expect(store.commit([insert])).rejects.toThrow('no room')
+    for (const work of [() => store.get('thing', 'a'), () => store.checkMedium?.(), () => store.commit([])]) {
+      await expect(work()).rejects.toThrow('the database is damaged; put back a backup')
+    }
+    await expect(store.close()).rejects.toThrow('the database is damaged')
+    expect(existsSync(`${file}-wal`)).toBe(true)
   })
 })
 

@@ -7,17 +7,21 @@ import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
+import { findLogProblem, readLogState } from './database-log.ts'
 
 const CHECK_EVERY_MS = 500
 /** The free space below which a service is not ready, before its writes fail. */
 const LEAST_FREE_BYTES = 1024 * 1024
 /** The time for which a failed write keeps a service from being ready. */
 const REMEMBERED_MS = 5000
-/** SQLite result codes: the disk is full, or broken; the database can only be read, or is damaged. */
-const MEDIUM_ERRORS: readonly unknown[] = [13, 10, 8, 11, 26]
+/** SQLite result codes: the disk is full, or broken; the database can only be read. */
+const MEDIUM_ERRORS: readonly number[] = [13, 10, 8]
+/** SQLite result codes: the database is damaged, or is none; a file or its log is shorter than it was. */
+const DAMAGE_ERRORS: readonly number[] = [11, 26, 522]
 
 const FILE_REMOVED = 'the database file was taken away; put it back, or a backup of it, and start again'
 const FILE_REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
+const FILE_DAMAGED = 'the database is damaged; put back a backup, and start again'
 const FILE_TRUNCATED = 'the database file was cut off; put back a backup, and start again'
 
 /** The last write that the disk refused, with its time by the clock of this process. */
@@ -33,10 +37,20 @@ interface Watch {
   /** Rejects while the file cannot be written. */
   checkMedium(): Promise<void>
   /** Ends the watch with a last check; returns the problem when the file is lost. */
-  endWatch(): string | undefined
+  endWatch(): Loss | undefined
 }
 
-/** Wraps the store, which rejects every call after `file` was deleted, replaced or truncated; this is logged once. */
+/** The problem of a file that is lost. */
+interface Loss {
+  readonly problem: string
+  /** Whether SQLite would write into the file what does not fit together, when it closes the database. */
+  readonly isDamaged: boolean
+}
+
+/**
+ * Wraps the store, which rejects every call after `file` or its log was deleted, replaced, truncated or damaged; the
+ * loss is logged once.
+ */
 export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
   const openedFile = openDatabaseFile(file)
   const watch = watchFile(file, openedFile, log)
@@ -51,33 +65,39 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
     tidy: () => watch.runGuarded(() => store.tidy?.() ?? Promise.resolve()),
     checkMedium: () => watch.checkMedium(),
     close: async () => {
-      const problem = watch.endWatch()
-      await store.close()
-      openedFile.close()
-      if (problem !== undefined) throw new Error(`${file}: ${problem}; what was answered shortly before may be lost`)
+      const loss = watch.endWatch()
+      // A damaged database stays as it is: the process ends without moving the log into the file.
+      if (loss?.isDamaged !== true) {
+        await store.close()
+        openedFile.close()
+      }
+      if (loss) throw new Error(`${file}: ${loss.problem}; what was answered shortly before may be lost`)
     },
   }
 }
 
 function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
-  const findProblem = createFileCheck(file, openedFile)
-  let lossProblem: string | undefined
+  const findLoss = createFileCheck(file, openedFile)
+  let loss: Loss | undefined
   let refusal: WriteRefusal | undefined
+  const noteLoss = (newLoss: Loss | undefined): void => {
+    if (loss !== undefined || newLoss === undefined) return
+    loss = newLoss
+    log.fatal({ event: 'database_lost', problem: loss.problem }, `${file}: ${loss.problem}`)
+  }
   const checkFile = (): void => {
-    if (lossProblem !== undefined) return
-    lossProblem = findProblem()
-    if (lossProblem !== undefined)
-      log.fatal({ event: 'database_lost', problem: lossProblem }, `${file}: ${lossProblem}`)
+    if (loss === undefined) noteLoss(findLoss())
   }
   const timer = setInterval(checkFile, CHECK_EVERY_MS).unref()
   const refuseLost = (): void => {
-    if (lossProblem !== undefined) throw new Error(`${file}: ${lossProblem}`)
+    if (loss !== undefined) throw new Error(`${file}: ${loss.problem}`)
   }
   return {
     runGuarded: async (work) => {
       refuseLost()
       const result = await work().catch((error: unknown) => {
-        if (isMediumError(error)) refusal = { at: performance.now(), error }
+        if (hasResultCode(error, DAMAGE_ERRORS)) noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
+        if (hasResultCode(error, MEDIUM_ERRORS)) refusal = { at: performance.now(), error }
         throw error
       })
       // The file may have been lost during the write.
@@ -93,23 +113,42 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
     endWatch: () => {
       clearInterval(timer)
       checkFile()
-      return lossProblem
+      return loss
     },
   }
 }
 
-/** Makes the function that returns why the path is no longer the opened file; undefined while it is. */
-function createFileCheck(file: string, openedFile: OpenedFile): () => string | undefined {
+/** Makes the function that returns why the paths are no longer the opened file and its log; undefined otherwise. */
+function createFileCheck(file: string, openedFile: OpenedFile): () => Loss | undefined {
   const opened = statSync(file)
   let stateBefore = openedFile.readState()
+  const findLogLoss = createLogCheck(file)
   return () => {
     const current = statSync(file, { throwIfNoEntry: false })
-    if (current === undefined) return FILE_REMOVED
-    if (current.ino !== opened.ino || current.dev !== opened.dev) return FILE_REPLACED
+    if (current === undefined) return { problem: FILE_REMOVED, isDamaged: false }
+    const isSame = current.ino === opened.ino && current.dev === opened.dev
+    if (!isSame) return { problem: FILE_REPLACED, isDamaged: false }
     const state = openedFile.readState()
     const problem = stateProblem(state, stateBefore)
     stateBefore = state
-    return problem
+    if (problem !== undefined) return { problem, isDamaged: false }
+    return findLogLoss()
+  }
+}
+
+/** Makes the function that returns what is wrong with the log of a file; undefined while nothing is. */
+function createLogCheck(file: string): () => Loss | undefined {
+  let before = readLogState(file)
+  return () => {
+    let log = readLogState(file)
+    let loss = findLogProblem(log, before)
+    if (loss !== undefined) {
+      // A log may have begun anew while it was read.
+      log = readLogState(file)
+      loss = findLogProblem(log, before)
+    }
+    before = log ?? before
+    return loss
   }
 }
 
@@ -136,8 +175,8 @@ function refuseUnwritable(file: string, refusal: WriteRefusal | undefined): void
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${file}: the disk is full`)
 }
 
-function isMediumError(error: unknown): boolean {
+/** Tests whether an error has one of `codes` of SQLite; extended codes have the others in their lowest byte. */
+function hasResultCode(error: unknown, codes: readonly number[]): boolean {
   const code = (error as { readonly errcode?: number }).errcode
-  // The extended codes have the others in their lowest byte.
-  return code !== undefined && MEDIUM_ERRORS.includes(code & 0xff)
+  return code !== undefined && (codes.includes(code) || codes.includes(code & 0xff))
 }

@@ -75,8 +75,8 @@ export interface OutsideKnowledge {
    * where there is no such place.
    */
   readonly witnesses?: readonly string[] | undefined
-  /** Whether it is certain that the database is a copy, since the command that put it there says so. */
-  readonly isRestored?: boolean | undefined
+  /** The reason, in words, for which it is certain that the database may be without the newest of what was answered. */
+  readonly restoredBecause?: string | undefined
   /** The setting `database.synchronousStandbys`, which counts from the next change of the server on. */
   readonly hasSynchronousStandbys?: boolean | undefined
 }
@@ -99,7 +99,8 @@ export function confirmGeneration(
     if (row !== undefined && row.value.number > number) {
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
-    const reason = row && restorationReason(store, row.value, { ...outside, origin })
+    const reason =
+      row === undefined ? outside.restoredBecause : restorationReason(store, row.value, { ...outside, origin })
     const isSameGeneration = row !== undefined && reason === undefined
     const value = {
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
@@ -166,8 +167,8 @@ function restorationReason(
   generation: DatabaseGeneration,
   outside: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
-  const { number, witnesses, origin, isRestored } = outside
-  if (isRestored) return 'it was restored from a backup'
+  const { number, witnesses, origin, restoredBecause } = outside
+  if (restoredBecause !== undefined) return restoredBecause
   if (generation.origin !== origin && !(outside.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
     return store.isLaterTimeline?.(generation.origin, origin) === true
       ? 'a standby of its server took over, or a point in time was recovered'

@@ -18,12 +18,14 @@ import {
 } from './tables.ts'
 
 const BUSY_TIMEOUT_MS = 5000
+/** The result code of SQLite for a write by a connection that may not. */
+const READ_ONLY = 8
 
 /** Runs `work` on the tables as they are at this moment. A service may use the database meanwhile. */
 export async function withSqliteTables<T>(file: string, work: (reader: TableReader) => Promise<T>): Promise<T> {
-  const database = new (await loadDriver())(file)
+  // A connection that may write would move the log of a service that was killed into the file, and remove it.
+  const database = await openToRead(file)
   try {
-    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
     database.exec('begin')
     return await work(sqliteReader(database))
   } finally {
@@ -31,6 +33,23 @@ export async function withSqliteTables<T>(file: string, work: (reader: TableRead
     rollBack(database)
     database.close()
   }
+}
+
+/** Opens a database to be read alone, or to be written where its last transaction has to be rolled back before. */
+async function openToRead(file: string): Promise<DatabaseSync> {
+  const Database = await loadDriver()
+  const database = new Database(file, { readOnly: true })
+  try {
+    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.prepare('select count(*) from sqlite_master').get()
+    return database
+  } catch (error) {
+    database.close()
+    if ((((error as { readonly errcode?: number }).errcode ?? 0) & 0xff) !== READ_ONLY) throw error
+  }
+  const writable = new Database(file)
+  writable.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  return writable
 }
 
 /**

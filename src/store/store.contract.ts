@@ -425,7 +425,9 @@ export function storeContract<Place>(
     const recorded = async () => (await store.list('thing')).map(({ id, value: { n } }) => [id, n])
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
     expect(await settle()).toBe(undefined)
-    expect(await confirmGeneration(effectsOf(store), { number: 0, isRestored: true })).toMatch(/backup/)
+    expect(await confirmGeneration(effectsOf(store), { number: 0, restoredBecause: 'a backup was restored' })).toMatch(
+      /backup/,
+    )
     await expect(settle(true)).rejects.toThrow('cut off')
     expect(await recorded()).toEqual([])
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
@@ -436,7 +438,9 @@ export function storeContract<Place>(
 
   it('that is a copy records the restore once, also when several processes start at once', async () => {
     expect(await confirmGeneration(effectsOf(store), { number: 0 })).toBe(undefined)
-    expect(await confirmGeneration(effectsOf(store), { number: 0, isRestored: true })).toMatch(/backup/)
+    expect(await confirmGeneration(effectsOf(store), { number: 0, restoredBecause: 'a backup was restored' })).toMatch(
+      /backup/,
+    )
     const steps = { voidOpen: () => setTimeout(5), recordRestore: () => [insert(randomBytes(8).toString('hex'), 1)] }
     await parallel(5, () => finishRestore<Things, unknown>({ store, retryOnConflict }, steps))
     expect(await store.list('thing')).toHaveLength(1)

@@ -76,13 +76,18 @@ async function vacuumed(file: string): Promise<string> {
 
 /** Takes the last page away, which would not be missing if the log had it: so all of the log is moved before. */
 async function cutOff(file: string): Promise<void> {
+  await checkpointed(file)
+  truncateSync(file, statSync(file).size - 4096)
+}
+
+/** Has all of the log moved into the file. */
+async function checkpointed(file: string): Promise<void> {
   const Database = await loadDriver()
   const database = new Database(file)
   const moveLog = () =>
     database.prepare('pragma wal_checkpoint(passive)').get() as { log: number; checkpointed: number }
   await expect.poll(moveLog).toSatisfy(({ log, checkpointed }: ReturnType<typeof moveLog>) => log === checkpointed)
   database.close()
-  truncateSync(file, statSync(file).size - 4096)
 }
 
 const changes: readonly (readonly [string, (file: string) => Promise<void> | void])[] = [
@@ -100,7 +105,23 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
   ['overwritten by a copy', async (file) => copyFileSync(await vacuumed(file), file)],
   ['cut off', cutOff],
   ['emptied', (file) => truncateSync(file, 0)],
+  ['robbed of its log', (file) => rmSync(`${file}-wal`)],
+  ['left with another log', (file) => replaceFile(`${file}-wal`)],
+  ['left with a log that is cut off', (file) => truncateSync(`${file}-wal`, 40_000)],
+  ['left with a log that is overwritten', (file) => overwrite(`${file}-wal`, 0)],
 ]
+
+function replaceFile(file: string): void {
+  copyFileSync(file, `${file}.copy`)
+  renameSync(`${file}.copy`, file)
+}
+
+/** Overwrites the pages of a file from `first` to `last`. */
+function overwrite(file: string, first: number, last = Math.floor(statSync(file).size / 4096) - 1): void {
+  const descriptor = openSync(file, 'r+')
+  for (let page = first; page <= last; page++) writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, page * 4096)
+  closeSync(descriptor)
+}
 
 /**
  * The changes of one service are found in another by the same code, of which some changes are enough to see it used.
@@ -198,6 +219,48 @@ describe('a database that is put back beside the log of another', () => {
   })
 })
 
+describe('a log that is taken away after a service was killed', () => {
+  const words = [[], ['db', 'status', '--service', 'issuer'], ['doctor', 'issuer']]
+  it.each(faults(words.map((each) => [each.join(' ') || 'nothing', each] as const)))(
+    'is noticed at the next start, also after %s',
+    async (_, command) => {
+      const { service, directory, file } = await started('issuer')
+      service.child.kill('SIGKILL')
+      await service.ended
+      for (const end of ['-wal', '-shm']) rmSync(file + end)
+      if (command.length > 0) await startCommand(command, { cwd: directory }).ended
+      const again = await start('issuer', directory)
+      again.child.kill('SIGTERM')
+      const { stdout } = await again.ended
+      expect(stdout).toContain('its log was taken away after a service had ended without closing it')
+      expect(await startsAfterClosing(directory)).not.toContain('database_restored')
+    },
+  )
+
+  it.each(
+    faults(
+      [
+        ['db', 'status', '--service', 'issuer'],
+        ['db', 'backup', 'copy.db', '--service', 'issuer'],
+        ['doctor', 'issuer'],
+      ].map((each) => [each.join(' '), each] as const),
+    ),
+  )('is not confused with one that a command has moved into the file: %s', async (_, command) => {
+    const { service, directory } = await started('issuer')
+    service.child.kill('SIGKILL')
+    await service.ended
+    await startCommand(command, { cwd: directory }).ended
+    expect(await startsAfterClosing(directory)).not.toContain('database_restored')
+  })
+})
+
+/** Starts and stops a service, and returns its log. */
+async function startsAfterClosing(directory: string): Promise<string> {
+  const service = await start('issuer', directory)
+  service.child.kill('SIGTERM')
+  return (await service.ended).stdout
+}
+
 describe('a database that is a directory', () => {
   it('is one finding of doctor among others', async () => {
     const directory = await serviceDirectory('issuer', { database: { url: 'sqlite:conf' } })
@@ -217,9 +280,7 @@ describe('a damaged database', () => {
     service.child.kill('SIGTERM')
     await service.ended
     const { first, last } = damagedOf(statSync(file).size / 4096)
-    const descriptor = openSync(file, 'r+')
-    for (let page = first; page <= last; page++) writeSync(descriptor, Buffer.alloc(512, 0xa5), 0, 512, page * 4096)
-    closeSync(descriptor)
+    overwrite(file, first, last)
     for (const words of [['issuer'], ['doctor', 'issuer']]) {
       const { status, stdout, stderr } = await startCommand(words, { cwd: directory }).ended
       expect([words, status]).toEqual([words, 2])

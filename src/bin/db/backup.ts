@@ -11,6 +11,7 @@ import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
+import { withClosingNoted } from '../generation-file.ts'
 import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
@@ -56,7 +57,11 @@ async function copyToFile(database: DatabaseConfig, migrations: readonly Migrati
     return withTables(database, (reader) => copyReadTables(reader, migrations, file))
   }
   refuseMissingFile(database.file)
-  const source = new (await loadDriver())(database.file)
+  return withClosingNoted(database.file, () => copyFile(database.file, file))
+}
+
+async function copyFile(from: string, file: string): Promise<void> {
+  const source = new (await loadDriver())(from)
   try {
     source.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
     // Reads the whole database in one transaction; others write meanwhile, and are not waited for.

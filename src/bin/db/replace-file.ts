@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
 import { FILE_ENDS, fileProblem } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
+import { generationFile, readWitnesses, withClosingNoted, writeWitnesses } from '../generation-file.ts'
 import { fetchTitle } from '../who-listens.ts'
 
 const LOCK_TIMEOUT_MS = 500
@@ -51,7 +51,7 @@ function findFreeName(file: string): string {
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
-  const state = fileProblem(file) === undefined ? await tryLock(file) : 'unknown'
+  const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLock(file)) : 'unknown'
   const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
   const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)

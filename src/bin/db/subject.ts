@@ -4,6 +4,7 @@ import type { DatabaseConfig } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
+import { withClosingNoted } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../which-service.ts'
@@ -44,7 +45,8 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
     return (await import('../../store/postgres-tables.ts')).withPostgresTables(database, work)
   }
   refuseMissingFile(database.file)
-  return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work)
+  const { withSqliteTables } = await import('../../store/sqlite-tables.ts')
+  return withClosingNoted(database.file, () => withSqliteTables(database.file, work))
 }
 
 /** Counts the rows of each table, one table after another. */

@@ -9,6 +9,7 @@ import { refuseUnattestable } from '../../issuer/proof-types.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { loadDriver } from '../../store/sqlite.ts'
+import { withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
 import { isUsableFile } from './usable-file.ts'
 
@@ -69,7 +70,10 @@ function problemIn(check: () => unknown): string | undefined {
 }
 
 async function readRows(database: DatabaseConfig) {
-  const rows = database.kind === 'sqlite' ? await rowsOfFile(database.file) : await rowsOfServer(database)
+  const rows =
+    database.kind === 'sqlite'
+      ? await withClosingNoted(database.file, () => rowsOfFile(database.file))
+      : await rowsOfServer(database)
   return rows.map(({ id, value }) => ({ id: String(id), stored: JSON.parse(String(value)) as StoredConfiguration }))
 }
 

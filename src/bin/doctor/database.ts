@@ -6,6 +6,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
+import { isLogMissing, LOG_MISSING, withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
@@ -15,7 +16,8 @@ const BUSY_TIMEOUT_MS = 3000
 const CHECK_MS = 5000
 
 export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
-  if (database.kind === 'sqlite') return sqliteFindings(database.file, migrations)
+  const { kind } = database
+  if (kind === 'sqlite') return withClosingNoted(database.file, () => sqliteFindings(database.file, migrations))
   return (await import('./postgres.ts')).postgresFindings(database, migrations)
 }
 
@@ -31,6 +33,10 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
     const problem = fileProblem(file)
     if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
     if (!existsSync(file)) return [creationFinding(file)]
+    if (isLogMissing(file))
+      return [
+        makeFinding('warning', `${file}: ${LOG_MISSING}; put the log back, or the next start makes void what was open`),
+      ]
     const { damage } = await findDamage(file, CHECK_MS)
     if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
     return [checkExistingDatabase(new Database(file), file, migrations), ...privateFileFindings('database', file)]

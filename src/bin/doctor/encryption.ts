@@ -6,6 +6,7 @@ import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
+import { withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 import { isUsableFile } from './usable-file.ts'
@@ -34,7 +35,8 @@ export async function encryptionFindings(
   if ('mistakes' in keysResult) return []
   const keys = keysResult.keys.map(makeEncryptionKey)
   // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
-  const storedKeys = database.kind === 'sqlite' ? await readStoredKeys(database.file) : []
+  const { kind } = database
+  const storedKeys = kind === 'sqlite' ? await withClosingNoted(database.file, () => readStoredKeys(database.file)) : []
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
