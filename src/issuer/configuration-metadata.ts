@@ -7,23 +7,16 @@ import type { Configuration } from '../credential/format.ts'
 import { ownConfigurationMembers } from '../credential/formats.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
+import { INTERNAL_MEMBERS } from '../protocol/credential-configuration.ts'
 import { proofTypes } from './proof-types.ts'
 
-/** The members that say how to issue, which wallets need not know. */
-const INTERNAL_MEMBERS: readonly string[] = [
-  'selective_disclosure',
-  'validity_seconds',
-  'batch_size',
-  'revocable',
-  'status',
-  'key_attestations_required',
-  ...ownConfigurationMembers.map(({ member }) => member),
-]
+/** The members that wallets do not get; those of one format are for it alone. */
+const HIDDEN_MEMBERS: readonly string[] = [...INTERNAL_MEMBERS, ...ownConfigurationMembers.map(({ member }) => member)]
 
 /** Returns the configuration as the final specification has it, `mandatory` spelled out. */
 export function configurationMetadata(configuration: Configuration, signer: Signer): JsonObject {
   const { format, posted } = configuration
-  const members = Object.entries(posted).filter(([name]) => !INTERNAL_MEMBERS.includes(name))
+  const members = Object.entries(posted).filter(([name]) => !HIDDEN_MEMBERS.includes(name))
   const { credential_metadata: metadata } = posted
   const claims = metadata?.claims?.map((claim) => ({ mandatory: false, ...claim }))
   return {

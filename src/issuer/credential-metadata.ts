@@ -7,7 +7,7 @@ import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path.ts'
-import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
+import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
@@ -43,22 +43,24 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
   refuseContraryReuse(configuration)
 }
 
-const DISPLAY = ['name', 'locale', 'description', 'background_color', 'text_color', 'logo', 'background_image']
-
 /** Refuses with `invalid_request` members that are nearly known ones: wallets ignore them, and nobody would notice. */
 function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata, credential_definition: definition } = configuration
-  refuseMisspeltMember(definition as Json | undefined, ['@context', 'type'], 'credential_definition')
-  refuseMisspeltMember(metadata, ['display', 'claims', 'credential_reuse_policy'], 'credential_metadata')
+  refuseMisspeltMember(definition as Json | undefined, METADATA_MEMBERS.definition, 'credential_definition')
+  refuseMisspeltMember(metadata, METADATA_MEMBERS.metadata, 'credential_metadata')
   for (const [index, each] of (metadata?.display ?? []).entries()) {
     const at = `credential_metadata.display[${index}]`
-    refuseMisspeltMember(each, DISPLAY, at)
-    refuseMisspeltMember(each.logo, ['uri', 'alt_text'], `${at}.logo`)
-    refuseMisspeltMember(each.background_image, ['uri'], `${at}.background_image`)
+    refuseMisspeltMember(each, METADATA_MEMBERS.display, at)
+    refuseMisspeltMember(each.logo, METADATA_MEMBERS.logo, `${at}.logo`)
+    refuseMisspeltMember(each.background_image, METADATA_MEMBERS.backgroundImage, `${at}.background_image`)
   }
   for (const [index, { display = [] }] of (metadata?.claims ?? []).entries()) {
     for (const [number, each] of display.entries()) {
-      refuseMisspeltMember(each, ['name', 'locale'], `credential_metadata.claims[${index}].display[${number}]`)
+      refuseMisspeltMember(
+        each,
+        METADATA_MEMBERS.claimDisplay,
+        `credential_metadata.claims[${index}].display[${number}]`,
+      )
     }
   }
 }

@@ -16,6 +16,7 @@ export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Intege
 })
 
 const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String()) })
+const BackgroundImage = Type.Object({ uri: Type.String() })
 
 const Display = Type.Object(
   {
@@ -25,16 +26,18 @@ const Display = Type.Object(
     background_color: Type.Optional(Type.String()),
     text_color: Type.Optional(Type.String()),
     logo: Type.Optional(Logo),
-    background_image: Type.Optional(Type.Object({ uri: Type.String() })),
+    background_image: Type.Optional(BackgroundImage),
   },
   { title: 'CredentialDisplay' },
 )
+
+const ClaimDisplay = Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) })
 
 const ClaimDescription = Type.Object(
   {
     path: ClaimPathSchema,
     mandatory: Type.Optional(Type.Boolean()),
-    display: Type.Optional(Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) }))),
+    display: Type.Optional(Type.Array(ClaimDisplay)),
   },
   // Unknown members are refused because a misspelt `mandatory` would let a claim be missing.
   { title: 'ClaimDescription', additionalProperties: false },
@@ -91,79 +94,99 @@ export const CredentialDefinition = Type.Object(
   },
 )
 
+const CredentialMetadata = Type.Object({
+  display: Type.Optional(Type.Array(Display)),
+  claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
+  credential_reuse_policy: Type.Optional(ReusePolicy),
+})
+
+/** The known members of the objects of a configuration that may have others, which wallets ignore. */
+export const METADATA_MEMBERS = {
+  definition: Object.keys(CredentialDefinition.properties),
+  metadata: Object.keys(CredentialMetadata.properties),
+  display: Object.keys(Display.properties),
+  logo: Object.keys(Logo.properties),
+  backgroundImage: Object.keys(BackgroundImage.properties),
+  claimDisplay: Object.keys(ClaimDisplay.properties),
+} as const
+
+/** The members that the issuer metadata publishes as they were posted, except those that a format has for itself. */
+const PublicMembers = {
+  format: Type.String({ description: FORMATS_IN_WORDS }),
+  credential_definition: Type.Optional(
+    Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
+  ),
+  vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
+  aka_vcts: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      maxItems: 20,
+      uniqueItems: true,
+      description:
+        'For dc+sd-jwt: other types that the credential is of as well, such as the general one of a national type',
+    }),
+  ),
+  type_metadata: Type.Optional(
+    Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description:
+          'For dc+sd-jwt: the type metadata that is served at the vct, which has to be {baseUrl}/type-metadata/{name}; credentials have its digest (vct#integrity)',
+      },
+    ),
+  ),
+  doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
+  credential_metadata: Type.Optional(CredentialMetadata),
+  scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
+}
+
+/** The members that say how to issue, which wallets need not know and the issuer metadata does not have. */
+const InternalMembers = {
+  selective_disclosure: Type.Optional(
+    Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
+      description: 'The claims that the holder may hide: all (the default), none, or those at the given paths',
+    }),
+  ),
+  validity_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 3_155_760_000,
+      description: 'Seconds for which a credential is valid; one year when absent',
+    }),
+  ),
+  key_attestations_required: Type.Optional(
+    Type.Object(
+      { key_storage: Levels, user_authentication: Levels },
+      {
+        additionalProperties: false,
+        description: 'Wallets must attest their keys; of each list that is there, one level has to fit',
+      },
+    ),
+  ),
+  batch_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'How many credentials a request may have, each for a key of its own; one when absent',
+    }),
+  ),
+  revocable: Type.Optional(
+    Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
+  ),
+  status: Type.Optional(
+    Type.Literal('bitstring', {
+      description: 'For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status',
+    }),
+  ),
+}
+
+/** The names of the members that the issuer metadata does not have. */
+export const INTERNAL_MEMBERS: readonly string[] = Object.keys(InternalMembers)
+
 /** The members of every format; `parseMembers` of each format checks the others. */
 export const CredentialConfiguration = Type.Object(
-  {
-    format: Type.String({ description: FORMATS_IN_WORDS }),
-    credential_definition: Type.Optional(
-      Type.Object({}, { description: 'For W3C formats: type, and @context', 'x-described': CredentialDefinition }),
-    ),
-    vct: Type.Optional(Type.String({ description: 'For dc+sd-jwt: the type' })),
-    aka_vcts: Type.Optional(
-      Type.Array(Type.String({ minLength: 1 }), {
-        minItems: 1,
-        maxItems: 20,
-        uniqueItems: true,
-        description:
-          'For dc+sd-jwt: other types that the credential is of as well, such as the general one of a national type',
-      }),
-    ),
-    type_metadata: Type.Optional(
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description:
-            'For dc+sd-jwt: the type metadata that is served at the vct, which has to be {baseUrl}/type-metadata/{name}; credentials have its digest (vct#integrity)',
-        },
-      ),
-    ),
-    doctype: Type.Optional(Type.String({ description: 'For mso_mdoc: the type' })),
-    credential_metadata: Type.Optional(
-      Type.Object({
-        display: Type.Optional(Type.Array(Display)),
-        claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
-        credential_reuse_policy: Type.Optional(ReusePolicy),
-      }),
-    ),
-    scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
-    selective_disclosure: Type.Optional(
-      Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
-        description: 'The claims that the holder may hide: all (the default), none, or those at the given paths',
-      }),
-    ),
-    validity_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 3_155_760_000,
-        description: 'Seconds for which a credential is valid; one year when absent',
-      }),
-    ),
-    key_attestations_required: Type.Optional(
-      Type.Object(
-        { key_storage: Levels, user_authentication: Levels },
-        {
-          additionalProperties: false,
-          description: 'Wallets must attest their keys; of each list that is there, one level has to fit',
-        },
-      ),
-    ),
-    batch_size: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 100,
-        description: 'How many credentials a request may have, each for a key of its own; one when absent',
-      }),
-    ),
-    revocable: Type.Optional(
-      Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
-    ),
-    status: Type.Optional(
-      Type.Literal('bitstring', {
-        description: 'For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status',
-      }),
-    ),
-  },
+  { ...PublicMembers, ...InternalMembers },
   {
     title: 'CredentialConfiguration',
     additionalProperties: false,

@@ -77,3 +77,12 @@ export const DcqlQuerySchema = Type.Object(
     ],
   },
 )
+
+/** The members that the specification has for each object of a query. */
+export const QUERY_MEMBERS = {
+  query: Object.keys(DcqlQuerySchema.properties),
+  credential: Object.keys(CredentialQuery.properties),
+  claim: Object.keys(ClaimsQuery.properties),
+  authority: Object.keys(TrustedAuthoritiesQuery.properties),
+  credentialSet: Object.keys(CredentialSetQuery.properties),
+} as const

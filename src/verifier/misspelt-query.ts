@@ -3,23 +3,10 @@
  * not know, so that a misspelt `claims` would ask for nothing without a word.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
+import { QUERY_MEMBERS } from '../protocol/dcql-schema.ts'
 import { refuse } from '../protocol/error.ts'
 import { findMisspeltMembers } from '../protocol/misspelt.ts'
 
-const QUERY_MEMBERS = ['credentials', 'credential_sets']
-const CREDENTIAL_MEMBERS = [
-  'id',
-  'format',
-  'meta',
-  'multiple',
-  'claims',
-  'claim_sets',
-  'trusted_authorities',
-  'require_cryptographic_holder_binding',
-]
-const CLAIM_MEMBERS = ['id', 'path', 'values']
-const AUTHORITY_MEMBERS = ['type', 'values']
-const SET_MEMBERS = ['options', 'required']
 const MAX_MISTAKES = 10
 
 /** Refuses with `invalid_request` a query with misspelt members, and names each by its path. */
@@ -31,17 +18,17 @@ export function refuseMisspeltQuery(postedQuery: unknown): void {
 }
 
 function* findMisspellings(query: Json): Generator<string, void> {
-  yield* findMisspeltMembers(query, QUERY_MEMBERS, 'dcql_query')
+  yield* findMisspeltMembers(query, QUERY_MEMBERS.query, 'dcql_query')
   for (const [credential, at] of elementsWithPaths(query, 'credentials', 'dcql_query')) {
-    yield* findMisspeltMembers(credential, CREDENTIAL_MEMBERS, at)
+    yield* findMisspeltMembers(credential, QUERY_MEMBERS.credential, at)
     for (const [claim, claimAt] of elementsWithPaths(credential, 'claims', at))
-      yield* findMisspeltMembers(claim, CLAIM_MEMBERS, claimAt)
+      yield* findMisspeltMembers(claim, QUERY_MEMBERS.claim, claimAt)
     for (const [authority, authorityAt] of elementsWithPaths(credential, 'trusted_authorities', at)) {
-      yield* findMisspeltMembers(authority, AUTHORITY_MEMBERS, authorityAt)
+      yield* findMisspeltMembers(authority, QUERY_MEMBERS.authority, authorityAt)
     }
   }
   for (const [set, at] of elementsWithPaths(query, 'credential_sets', 'dcql_query'))
-    yield* findMisspeltMembers(set, SET_MEMBERS, at)
+    yield* findMisspeltMembers(set, QUERY_MEMBERS.credentialSet, at)
 }
 
 /** Returns the elements of a list that is a member of `object`, each with its path. */
