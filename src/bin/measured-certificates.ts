@@ -1,4 +1,5 @@
 /** The certificates of a configuration that somebody has to renew in time: of keys, of TLS, and those it trusts. */
+import { ANCHOR_SETTINGS, type AnchorSetting } from '../config/anchor-directory.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
 import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
@@ -15,8 +16,16 @@ export interface CertificateSettings {
   readonly clientAuthentication?: { readonly anchors: readonly Certificate[] } | undefined
 }
 
+/** The anchors of a configuration by the setting that names them. */
+const anchorsOf: Readonly<Record<AnchorSetting, (config: CertificateSettings) => readonly Certificate[] | undefined>> =
+  {
+    issuerTrustAnchors: ({ trustAnchors }) => trustAnchors,
+    keyAttestationTrustAnchors: (config) => config.keyAttestationTrustAnchors,
+    walletProviderTrustAnchors: ({ clientAuthentication }) => clientAuthentication?.anchors,
+  }
+
 export function listCertificates(config: CertificateSettings): readonly MeasuredCertificate[] {
-  const { keys, tls, trustAnchors = [], keyAttestationTrustAnchors = [], clientAuthentication } = config
+  const { keys, tls } = config
   const chains: [key: string, chain: readonly Certificate[]][] = [
     ...(keys === undefined ? [] : listKeys(keys).map(([key, { chain }]): [string, typeof chain] => [key, chain])),
     ...(tls === undefined ? [] : [['tls', readPemCertificates(tls.cert)] as [string, Certificate[]]]),
@@ -28,12 +37,10 @@ export function listCertificates(config: CertificateSettings): readonly Measured
         return { key, certificate, notAfter }
       }),
     ),
-    ...anchorsOf('issuerTrustAnchors', trustAnchors),
-    ...anchorsOf('keyAttestationTrustAnchors', keyAttestationTrustAnchors),
-    ...anchorsOf('walletProviderTrustAnchors', clientAuthentication?.anchors ?? []),
+    ...ANCHOR_SETTINGS.flatMap((key) => measureAnchors(key, anchorsOf[key](config) ?? [])),
   ]
 }
 
-function anchorsOf(key: string, anchors: readonly Certificate[]): readonly MeasuredCertificate[] {
+function measureAnchors(key: string, anchors: readonly Certificate[]): readonly MeasuredCertificate[] {
   return anchors.map(({ notAfter }) => ({ key, certificate: 'anchor', notAfter }))
 }

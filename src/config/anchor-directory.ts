@@ -4,13 +4,21 @@ import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
 
-export type AnchorSetting = 'issuerTrustAnchors' | 'keyAttestationTrustAnchors' | 'walletProviderTrustAnchors'
-
-/** How a service behaves without the setting, for messages. */
-const WITHOUT: Readonly<Record<AnchorSetting, string>> = {
+/** The settings that name a directory of trust anchors, and how a service behaves without each, for messages. */
+const WITHOUT = {
   issuerTrustAnchors: 'credentials of any issuer are taken',
   keyAttestationTrustAnchors: 'no credential configuration can require key attestations',
   walletProviderTrustAnchors: 'wallets are not authenticated',
+} as const
+
+export type AnchorSetting = keyof typeof WITHOUT
+
+export const ANCHOR_SETTINGS = Object.keys(WITHOUT) as readonly AnchorSetting[]
+
+/** The trust anchors of a directory, and what an operator should know about them. */
+interface AnchorDirectory {
+  readonly certificates: readonly TrustAnchor[]
+  readonly warnings: readonly string[]
 }
 
 /**
@@ -23,13 +31,14 @@ export function readAnchorDirectory(
   directory: string | undefined,
   files: Files,
   now: Date,
-): { readonly certificates: readonly TrustAnchor[] } | { readonly mistakes: readonly string[] } {
-  if (directory === undefined) return { certificates: [] }
+): AnchorDirectory | { readonly mistakes: readonly string[] } {
+  if (directory === undefined) return { certificates: [], warnings: [] }
   try {
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
     const certificates = readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) })))
     const problem = directoryProblem(setting, directory, certificates, now)
-    return problem === undefined ? { certificates } : { mistakes: [`${setting}: ${problem}`] }
+    if (problem !== undefined) return { mistakes: [`${setting}: ${problem}`] }
+    return { certificates, warnings: findWarnings(setting, certificates, now) }
   } catch (error) {
     if (error instanceof MalformedError) return { mistakes: [`${setting}: ${error.message}`] }
     const { code } = error as NodeJS.ErrnoException
@@ -53,7 +62,7 @@ function directoryProblem(
 }
 
 /** Warns about expired trust anchors. */
-export function findAnchorWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
+function findWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
   return anchors
     .filter(({ notAfter }) => notAfter < now)
     .map(({ subjectText, notAfter }) => `${setting}: ${subjectText} expired on ${notAfter.toISOString()}`)

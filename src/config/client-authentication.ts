@@ -1,7 +1,7 @@
 /** The settings by which wallets authenticate themselves: whose attestations count, and whether each needs one. */
 import * as Type from 'typebox'
 import type { Certificate } from '../keys/certificate.ts'
-import { findAnchorWarnings, readAnchorDirectory } from './anchor-directory.ts'
+import { readAnchorDirectory } from './anchor-directory.ts'
 import type { Files } from './files.ts'
 
 const PROVIDERS = 'walletProviderTrustAnchors'
@@ -54,10 +54,7 @@ export function readClientAuthentication(
   const isRequired = walletAttestation === 'required'
   return {
     clientAuthentication: first && { anchors: [first, ...others], required: isRequired },
-    warnings: [
-      ...findAnchorWarnings(PROVIDERS, providers.certificates, now),
-      ...testProviderWarnings(providers.certificates),
-    ],
+    warnings: [...providers.warnings, ...testProviderWarnings(providers.certificates)],
   }
 }
 

@@ -1,7 +1,7 @@
 /** The issuance service's `server.json`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { findAnchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
+import { readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CodeFlowConfig,
   codeFlowSettings,
@@ -159,8 +159,6 @@ export interface IssuerConfig extends CommonConfig {
   readonly draft13: boolean
 }
 
-const ATTESTERS = 'keyAttestationTrustAnchors'
-
 /** The title of the OpenAPI document. */
 export const issuerTitle = 'Vouchsafe issuance service'
 
@@ -209,7 +207,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
 
 /** Returns the files that the settings of an issuer alone name, and what these settings exclude. */
 function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
-  const anchors = readAnchorDirectory(ATTESTERS, settings.keyAttestationTrustAnchors, files, now)
+  const anchors = readAnchorDirectory('keyAttestationTrustAnchors', settings.keyAttestationTrustAnchors, files, now)
   const authentication = readClientAuthentication(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const secrets = readSecretsFile(settings, files)
@@ -229,11 +227,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
     clientAuthentication: authentication.clientAuthentication,
     registrationCertificate: registration.registrationCertificate,
     secrets: secrets.secrets,
-    warnings: [
-      ...findAnchorWarnings(ATTESTERS, anchors.certificates, now),
-      ...authentication.warnings,
-      ...registration.warnings,
-    ],
+    warnings: [...anchors.warnings, ...authentication.warnings, ...registration.warnings],
   }
 }
 

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { findAnchorWarnings, readAnchorDirectory } from '../config/anchor-directory.ts'
+import { readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
   checkSettings,
@@ -13,7 +13,6 @@ import {
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import { algorithmOf } from '../keys/algorithm.ts'
-import type { Certificate } from '../keys/certificate.ts'
 import type { TrustAnchor } from '../keys/trust-anchors.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
@@ -105,6 +104,9 @@ export interface VerifierConfig extends CommonConfig {
   readonly status: { readonly onUnreachable: 'reject' | 'accept'; readonly allowPrivateAddresses: boolean }
 }
 
+const NO_ANCHORS_WARNING =
+  'issuerTrustAnchors: not configured, so that any certificate will do; a verification then only shows that a credential is well-formed'
+
 /** The title of the OpenAPI document. */
 export const verifierTitle = 'Vouchsafe verification service'
 
@@ -147,7 +149,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
     warnings: [
       ...common.warnings,
       ...algorithmWarnings(common.config.keys.signing.chain[0].publicKey),
-      ...trustWarnings(trustAnchors, now),
+      ...(trustAnchors === undefined ? [NO_ANCHORS_WARNING] : anchors.warnings),
     ],
   }
 }
@@ -170,13 +172,4 @@ function algorithmWarnings(signingKey: KeyObject): string[] {
   const algorithm = algorithmOf(signingKey)
   if (algorithm === 'ES256') return []
   return [`signing: the key is for ${algorithm}, and wallets of the HAIP profile need only take ES256 (EC on P-256)`]
-}
-
-function trustWarnings(anchors: readonly Certificate[] | undefined, now: Date): string[] {
-  if (anchors === undefined) {
-    return [
-      'issuerTrustAnchors: not configured, so that any certificate will do; a verification then only shows that a credential is well-formed',
-    ]
-  }
-  return findAnchorWarnings('issuerTrustAnchors', anchors, now)
 }

@@ -3,7 +3,7 @@
  * behind each setting. A part that can be read is checked even when another cannot.
  */
 import { isObject } from '../../codec/json.ts'
-import { type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
+import { ANCHOR_SETTINGS, type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
 import { type CommonConfig, checkSettings, type ReadResult } from '../../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
@@ -22,12 +22,6 @@ import { storageFindings } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
 import { signingKeyFindings } from './signing-keys.ts'
-
-const ANCHOR_SETTINGS: readonly AnchorSetting[] = [
-  'issuerTrustAnchors',
-  'keyAttestationTrustAnchors',
-  'walletProviderTrustAnchors',
-]
 
 export async function diagnose(
   service: CredentialServiceName,

@@ -1,4 +1,5 @@
 /** The input of the doctor: a configuration, as far as it can be read. */
+import type { AnchorSetting } from '../../config/anchor-directory.ts'
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
@@ -7,7 +8,7 @@ import type { KeyAndCertificates } from '../../config/signing.ts'
 import type { encryptionFindings } from './encryption.ts'
 
 /** The settings of any service without those whose form is wrong. */
-export interface Settings {
+export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>>> {
   readonly port?: number
   readonly profile?: string
   readonly host?: string
@@ -18,9 +19,6 @@ export interface Settings {
   readonly tls?: KeyAndCertificates
   readonly issuer?: { readonly id: string }
   readonly secretsFile?: string
-  readonly issuerTrustAnchors?: string
-  readonly keyAttestationTrustAnchors?: string
-  readonly walletProviderTrustAnchors?: string
   readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
 }
 
