@@ -68,6 +68,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens, effects.inSpan),
   )
   const loadConfiguration = createConfigurationLoader(effects)
+  const secrets = secretsOf(keys())
   const texts = createConfigurationTexts({ store, signer: () => keys().credentials, loadConfiguration, config })
   return {
     ...effects,
@@ -88,17 +89,18 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
-    dpopNonces: createTimedNonces(keys().deriveSecrets('dpop nonce')),
-    attestationChallenges: createTimedNonces(keys().deriveSecrets('attestation challenge')),
+    dpopNonces: createTimedNonces(secrets.dpopNonce),
+    attestationChallenges: createTimedNonces(secrets.attestationChallenge),
     attestationStatus: {
       loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',
       now: effects.now,
     },
-    secrets: secretsOf(keys()),
+    secrets,
   }
 }
 
+/** Derives each secret for its own purpose: two secrets with the same purpose would be one. */
 function secretsOf({ deriveSecrets: secrets }: KeyRing): IssuerContext['secrets'] {
   return {
     code: secrets('pre-authorized code'),
@@ -111,6 +113,8 @@ function secretsOf({ deriveSecrets: secrets }: KeyRing): IssuerContext['secrets'
     rememberedTxCode: secrets('remembered tx_code'),
     refresh: secrets('refresh token'),
     nonce: secrets('c_nonce'),
+    dpopNonce: secrets('dpop nonce'),
+    attestationChallenge: secrets('attestation challenge'),
     notification: secrets('notification_id'),
   }
 }

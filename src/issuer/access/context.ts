@@ -24,6 +24,8 @@ export interface AccessContext extends Effects<IssuerCollections> {
     readonly rememberedTxCode: Secrets
     readonly refresh: Secrets
     readonly nonce: Secrets
+    readonly dpopNonce: Secrets
+    readonly attestationChallenge: Secrets
     readonly notification: Secrets
   }
   /** The server that gives the access tokens, where this service does not. */
