@@ -168,7 +168,7 @@ const attacks: readonly Attack[] = [
   {
     attack: 'an attestation from the future',
     fails: 'attestation.validity',
-    why: /not valid yet/,
+    why: /from the future/,
     attestation: at('iat', 3600),
   },
   { attack: 'no sub', fails: 'attestation.client', why: /sub must be/, attestation: payload({ sub: undefined }) },

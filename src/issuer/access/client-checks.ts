@@ -6,13 +6,15 @@ import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import type { Jws } from '../../codec/jws.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
 import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
-import { issuedAtProblem } from './proof-of-possession.ts'
+import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
+import { PROOF_TIMES } from './proof-of-possession.ts'
 import type { TimedNonces } from './timed-nonce.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
@@ -36,6 +38,7 @@ type ClientCheck = Check<ClientEvidence, ClientTerms>
 
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
 const POP_TYPE = 'oauth-client-attestation-pop+jwt'
+const ATTESTATION_TIMES: TimeRule = { times: ['exp', 'nbf', 'iat'], requires: ['exp'] }
 const MAX_SUBJECT = 512
 const ATTESTATION = `${CLIENT_ATTESTATION}, Client Attestation JWT`
 const POP = `${CLIENT_ATTESTATION}, Client Attestation PoP JWT`
@@ -71,7 +74,7 @@ const attestationChecks: readonly ClientCheck[] = [
     asks: 'Is the attestation valid now?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }, terms) => validityVerdict(attestation.payload, terms),
+    run: ({ attestation }, terms) => timesVerdict(attestation, ATTESTATION_TIMES, terms),
   },
   {
     id: 'attestation.client',
@@ -146,7 +149,7 @@ const popChecks: readonly ClientCheck[] = [
     asks: 'Was the proof made within the last five minutes?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, terms) => freshVerdict(pop.payload, terms),
+    run: ({ pop }, terms) => timesVerdict(pop, PROOF_TIMES, terms),
   },
   {
     id: 'pop.id',
@@ -223,18 +226,8 @@ function algorithmVerdict(header: JsonObject, { algorithms }: ClientTerms): Verd
   return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)
 }
 
-function validityVerdict(payload: JsonObject, { now, clockSkewSeconds }: ClientTerms): Verdict {
-  const seconds = now.getTime() / 1000
-  const [expiresAt, ...startTimes] = ['exp', 'nbf', 'iat'].map((name) => own(payload, name))
-  if (typeof expiresAt !== 'number') return fail('exp must be a number of seconds')
-  if (seconds >= expiresAt + clockSkewSeconds) return fail('it has expired; get a new one')
-  const isEarly = (at: unknown): boolean =>
-    at !== undefined && !(typeof at === 'number' && at <= seconds + clockSkewSeconds)
-  return startTimes.some(isEarly) ? fail('it is not valid yet (nbf, iat)') : pass()
-}
-
-function freshVerdict(payload: JsonObject, terms: ClientTerms): Verdict {
-  const problem = issuedAtProblem(payload, terms)
+function timesVerdict({ payload }: Jws, rule: TimeRule, terms: ClientTerms): Verdict {
+  const problem = jwtTimeProblem(payload, rule, terms)
   return problem === undefined ? pass() : fail(problem)
 }
 

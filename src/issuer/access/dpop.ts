@@ -11,7 +11,8 @@ import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import { issuedAtProblem, singleUseOf } from './proof-of-possession.ts'
+import { jwtTimeProblem } from './jwt-times.ts'
+import { PROOF_TIMES, singleUseOf } from './proof-of-possession.ts'
 import type { SingleUse } from './single-use.ts'
 
 /** The parts of a request that a proof is about. */
@@ -70,7 +71,7 @@ export function verifyDpopProof(
     refuseProof('htu must be the address that the request was sent to')
   }
   const { clockSkewSeconds } = context.config
-  const ageProblem = issuedAtProblem(payload, { now: context.now(), clockSkewSeconds })
+  const ageProblem = jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds })
   if (ageProblem !== undefined) refuseProof(ageProblem)
   if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
     refuseProof('ath must be the digest of the access token')

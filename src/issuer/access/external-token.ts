@@ -12,6 +12,7 @@ import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferG
 import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode } from './derived-code.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
+import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
 import { findSessionOfAnyCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
@@ -30,6 +31,10 @@ export interface PresentedToken {
   readonly token: string
   readonly network: string
 }
+
+/** The rules for the times of a token; RFC 7662 has an introspection response leave out any of them. */
+const TOKEN_TIMES: TimeRule = { times: ['exp', 'nbf', 'iat'], requires: [] }
+const SIGNED_TOKEN_TIMES: TimeRule = { ...TOKEN_TIMES, requires: ['exp', 'iat'] }
 
 type ClockContext = Pick<AccessContext, 'now' | 'config'>
 
@@ -100,10 +105,8 @@ async function verifySignedToken(
   // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
   if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseExternalToken('its typ is not at+jwt')
   if (own(payload, 'iss') !== server.config.issuer) refuseExternalToken('it is of another issuer')
-  if (typeof own(payload, 'exp') !== 'number') refuseExternalToken('it has no exp')
-  if (typeof own(payload, 'iat') !== 'number') refuseExternalToken('it has no iat')
   // Before its keys are fetched: what is refused anyway costs no request.
-  refuseUnlessTimely(context, payload)
+  refuseUnlessTimely(context, payload, SIGNED_TOKEN_TIMES)
   return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
 
@@ -124,18 +127,9 @@ function readToken(token: string): Jws {
 }
 
 /** Refuses a token that has expired or is not valid yet. Clocks may differ by `clockSkewSeconds`, either way. */
-function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject): void {
-  const [nowSeconds, skew] = [now().getTime() / 1000, config.clockSkewSeconds]
-  const [expiresAt, startsAt, issuedAt] = ['exp', 'nbf', 'iat'].map((name) => readTime(claims, name))
-  if (expiresAt !== undefined && nowSeconds >= expiresAt + skew) refuseExternalToken('it has expired')
-  if (startsAt !== undefined && nowSeconds < startsAt - skew) refuseExternalToken('it is not good yet')
-  if (issuedAt !== undefined && nowSeconds < issuedAt - skew) refuseExternalToken('it is issued in the future')
-}
-
-function readTime(claims: JsonObject, name: string): number | undefined {
-  const value = own(claims, name)
-  if (value === undefined || typeof value === 'number') return value
-  return refuseExternalToken(`its ${name} is not a number`)
+function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject, rule: TimeRule = TOKEN_TIMES): void {
+  const problem = jwtTimeProblem(claims, rule, { now: now(), clockSkewSeconds: config.clockSkewSeconds })
+  if (problem !== undefined) refuseExternalToken(problem)
 }
 
 /**

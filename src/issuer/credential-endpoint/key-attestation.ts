@@ -12,9 +12,10 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
-import { type KeyProof, orInvalidProof, type ProofClock, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
+import type { JwtClock } from '../access/jwt-times.ts'
+import { type KeyProof, orInvalidProof, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
 
-export interface KeyAttestationPolicy extends ProofClock {
+export interface KeyAttestationPolicy extends JwtClock {
   /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
   readonly requirement: KeyAttestationRequirement | undefined
   /** The anchors whose attestations count, where one is required. */

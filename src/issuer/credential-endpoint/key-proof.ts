@@ -12,12 +12,7 @@ import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk } from '..
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
-
-/** The present time, and how far apart clocks may be. */
-export interface ProofClock {
-  readonly now: Date
-  readonly clockSkewSeconds: number
-}
+import { type JwtClock, jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from '../access/jwt-times.ts'
 
 export type ProofKind = 'key proof' | 'key attestation'
 
@@ -25,7 +20,8 @@ const TYPES: Readonly<Record<ProofKind, string>> = {
   'key proof': 'openid4vci-proof+jwt',
   'key attestation': 'key-attestation+jwt',
 }
-const MAX_AGE_SECONDS = 300
+const LASTING: TimeRule = { times: ['iat', 'exp', 'nbf'], requires: ['iat'] }
+const FRESH: TimeRule = { ...LASTING, maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 /** Headers that would have us fetch a key, or follow somebody's word about it. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
@@ -49,23 +45,10 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
  * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With
  * `isLasting`, how long ago does not matter where `exp` says how long it is good.
  */
-export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: ProofClock, isLasting = false): void {
-  const { now, clockSkewSeconds } = clock
-  const seconds = now.getTime() / 1000
-  const [issuedAt, expiresAt, notBefore] = [own(payload, 'iat'), own(payload, 'exp'), own(payload, 'nbf')]
-  if (typeof issuedAt !== 'number') refuse('invalid_proof', `iat of the ${kind} must be a number of seconds`)
-  if (issuedAt < seconds - MAX_AGE_SECONDS && !(isLasting && expiresAt !== undefined)) {
-    refuse('invalid_proof', `the ${kind} is too old; make a new one`)
-  }
-  if (issuedAt > seconds + clockSkewSeconds) {
-    refuse('invalid_proof', `the ${kind} is from the future; check the clock that made it`)
-  }
-  if (expiresAt !== undefined && !(typeof expiresAt === 'number' && expiresAt > seconds - clockSkewSeconds)) {
-    refuse('invalid_proof', `the ${kind} has expired (exp)`)
-  }
-  if (notBefore !== undefined && !(typeof notBefore === 'number' && notBefore <= seconds + clockSkewSeconds)) {
-    refuse('invalid_proof', `the ${kind} is not valid yet (nbf)`)
-  }
+export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: JwtClock, isLasting = false): void {
+  const rule = isLasting && own(payload, 'exp') !== undefined ? LASTING : FRESH
+  const problem = jwtTimeProblem(payload, rule, clock)
+  if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
 }
 
 /** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
@@ -73,7 +56,7 @@ export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
   return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }
 
-export interface ProofPolicy extends ProofClock {
+export interface ProofPolicy extends JwtClock {
   /** The credential issuer identifiers that `aud` may name. */
   readonly audiences: readonly string[]
 }
@@ -122,7 +105,7 @@ export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): voi
  * Reads the key that exactly one of `kid`, `jwk` and `x5c` names in the header; none of them makes the key a trusted
  * one. Returns undefined where the key is among those of the key attestation in the header.
  */
-function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk | undefined {
+function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefined {
   const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
   const isAttestedKeyId = kid === undefined || (typeof kid === 'string' && !kid.startsWith('did:'))
   if (isAttestedKeyId && own(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
@@ -139,7 +122,7 @@ function readHeaderKey(header: JsonObject, clock: ProofClock): PublicJwk | undef
 }
 
 /** Returns the key of a certificate, which here names a key and no more: its issuer need not be trusted. */
-function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: ProofClock): PublicJwk {
+function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): PublicJwk {
   const [leaf] = readX5c(x5c)
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
