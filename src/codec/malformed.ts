@@ -24,6 +24,16 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
+/** Returns the result of `read`, or that of `handle` when `read` throws a MalformedError. */
+export function orElse<T>(read: () => T, handle: (error: MalformedError) => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedError) return handle(error)
+    throw error
+  }
+}
+
 /** The reason why there is no result, as a sentence part, where a caller has to weigh the reason. */
 export interface Problem {
   readonly problem: string

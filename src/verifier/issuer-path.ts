@@ -1,5 +1,5 @@
 /** Finds the path from the issuer of a credential to a trust anchor, once for all checks. RFC 5280 section 6. */
-import { MalformedError, type Problem } from '../codec/malformed.ts'
+import { orProblem, type Problem, within } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
@@ -33,11 +33,9 @@ export function parseSentChain(
   chain: readonly Uint8Array[],
   parse: ParseCertificate,
 ): { readonly certificates: readonly Certificate[] } | Problem {
-  try {
-    return { certificates: chain.map((der) => parse(der)) }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    const problem = `a certificate behind that of the issuer cannot be read: ${error.message}`
-    return { problem, cause: error.cause }
-  }
+  return orProblem(() =>
+    within('a certificate behind that of the issuer cannot be read', () => ({
+      certificates: chain.map((der) => parse(der)),
+    })),
+  )
 }

@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -63,10 +63,5 @@ function queryProblem({ format, multiple, require_cryptographic_holder_binding: 
 }
 
 function parseOrRefuse<T>(at: string, parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuse('invalid_request', `${at}.${error.message}`, { cause: error })
-  }
+  return orElse(parse, (error) => refuse('invalid_request', `${at}.${error.message}`, { cause: error }))
 }

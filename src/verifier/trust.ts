@@ -1,7 +1,7 @@
 /** The trust anchors for the operator, and the test of a certificate by the checks of a presentation. */
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orElse } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, readPemCertificates } from '../keys/certificate.ts'
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
@@ -62,13 +62,13 @@ function readChain(pem: string): readonly Certificate[] {
       `certificates: there are more than ${MAX_CHAIN}; leave out those that are anchors already`,
     )
   }
-  try {
-    return readPemCertificates(pem)
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    const description = `certificates: ${error.message}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`
-    return refuse('invalid_request', description, { cause: error })
-  }
+  return orElse(
+    () => readPemCertificates(pem),
+    (error) => {
+      const description = `certificates: ${error.message}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`
+      return refuse('invalid_request', description, { cause: error })
+    },
+  )
 }
 
 function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): ListedAnchor {

@@ -1,5 +1,5 @@
 /** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
-import { MalformedError } from '../codec/malformed.ts'
+import { orElse } from '../codec/malformed.ts'
 
 export type WalletErrorCode =
   /** The link itself cannot be used. */
@@ -61,10 +61,5 @@ export function refuseWith(code: WalletErrorCode, message: string, cause?: unkno
  * names the input.
  */
 export function orRefuseWith<T>(code: WalletErrorCode, what: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseWith(code, `${what}: ${error.message}`, error)
-  }
+  return orElse(read, (error) => refuseWith(code, `${what}: ${error.message}`, error))
 }

@@ -3,7 +3,7 @@
  * types of transactions. OpenID4VP 1.0, Transaction Data.
  */
 import { type JsonObject, own, refuseMany } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { orElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import {
@@ -93,12 +93,7 @@ function approvalProblem({
 }
 
 function readOrRefuseTransactionData<T>(at: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseTransactionData(`${at}: ${error.message}`, error)
-  }
+  return orElse(read, (error) => refuseTransactionData(`${at}: ${error.message}`, error))
 }
 
 function refuseTransactionData(reason: string, cause?: unknown): never {

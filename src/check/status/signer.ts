@@ -2,7 +2,7 @@
  * Rules for the signer of a status list: the credential's issuer, or a provider certified by the same authority. Token
  * Status List, Validation Rules and Extended Key Usage Extension.
  */
-import { MalformedError, type Problem } from '../../codec/malformed.ts'
+import { orProblem, type Problem, within } from '../../codec/malformed.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
@@ -33,12 +33,7 @@ export function readSignerChain(
 ): readonly Certificate[] | Problem {
   if (chain.length === 0) return evidence.chain.map((der) => parseCertificate(der))
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
-  try {
-    return chain.map((der) => parseCertificate(der))
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return { problem: `a certificate of it cannot be read: ${error.message}`, cause: error.cause }
-  }
+  return orProblem(() => within('a certificate of it cannot be read', () => chain.map((der) => parseCertificate(der))))
 }
 
 /**

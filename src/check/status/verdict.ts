@@ -1,5 +1,5 @@
 /** The verdict of the status lists of a credential. Token Status List, Status Types; Bitstring Status List 1.0. */
-import { MalformedError } from '../../codec/malformed.ts'
+import { orProblem } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import type { Instant } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
@@ -14,13 +14,8 @@ const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Judges every list that the credential names; the first that fails is the verdict. */
 export async function statusVerdict(evidence: StatusEvidence, context: StatusContext): Promise<Verdict> {
-  let statusReferences: ReturnType<typeof readStatusReferences>
-  try {
-    statusReferences = readStatusReferences(evidence)
-  } catch (error) {
-    if (error instanceof MalformedError) return fail(error.message, error.cause)
-    throw error
-  }
+  const statusReferences = orProblem(() => readStatusReferences(evidence))
+  if ('problem' in statusReferences) return fail(statusReferences.problem, statusReferences.cause)
   const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)
   if (statusReferences.references.length === 0)
     return pass(['the credential carries no status', ...ignoredNotes].join('; '))

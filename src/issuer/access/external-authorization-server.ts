@@ -5,7 +5,7 @@
 import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
-import { MalformedError } from '../../codec/malformed.ts'
+import { orElse } from '../../codec/malformed.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
@@ -154,12 +154,7 @@ async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promis
 }
 
 function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return refuseUnavailable(`${url}: ${error.message}`, error)
-  }
+  return orElse(read, (error) => refuseUnavailable(`${url}: ${error.message}`, error))
 }
 
 /** Refuses with `temporarily_unavailable`; `reason` and `cause` are for the log alone. */

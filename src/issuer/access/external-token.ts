@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { MalformedError } from '../../codec/malformed.ts'
+import { orElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
@@ -118,12 +118,10 @@ function checkIntrospection(server: ExternalAuthorizationServer, claims: JsonObj
 }
 
 function readToken(token: string): Jws {
-  try {
-    return readJws(token)
-  } catch (error) {
-    if (error instanceof MalformedError) return refuseExternalToken('it is not a JWT that can be read', error)
-    throw error
-  }
+  return orElse(
+    () => readJws(token),
+    (error) => refuseExternalToken('it is not a JWT that can be read', error),
+  )
 }
 
 /** Refuses a token that has expired or is not valid yet. Clocks may differ by `clockSkewSeconds`, either way. */

@@ -1,7 +1,7 @@
 /** Checks of the issuer and of its trust. Trust is decided on the key that verified the signature. */
 
 import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
-import { MalformedError, type Problem } from '../../codec/malformed.ts'
+import { orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -119,10 +119,5 @@ function readLeaf(
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
   if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
-  try {
-    return { certificate: parse(leaf) }
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    return { problem: `the issuer certificate cannot be read: ${error.message}`, cause: error.cause }
-  }
+  return orProblem(() => within('the issuer certificate cannot be read', () => ({ certificate: parse(leaf) })))
 }
