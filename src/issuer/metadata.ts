@@ -15,7 +15,7 @@ import { findIssuanceSession } from './collections.ts'
 import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
-import { credentialIssuerIdentifier } from './session.ts'
+import { credentialIssuerIdentifier } from './issuer-identifier.ts'
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22

@@ -6,7 +6,8 @@ import { makeDerivedCode } from './access/derived-code.ts'
 import { codeOfSession } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialIssuerIdentifier, hasGrant } from './session.ts'
+import { credentialIssuerIdentifier } from './issuer-identifier.ts'
+import { hasGrant } from './session.ts'
 
 /** Tests whether offers name an identifier of their session, so that each session has metadata of its own. */
 export function hasIdentifierPerSession({ config }: Pick<IssuerContext, 'config'>): boolean {

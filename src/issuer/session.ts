@@ -134,17 +134,6 @@ export function hasGrant(
   return grants.includes(grant)
 }
 
-/**
- * Returns the credential issuer identifier of a session, or of the service. OpenID4VCI 1.0, Credential Issuer
- * Identifier.
- */
-export function credentialIssuerIdentifier(
-  { baseUrl }: { readonly baseUrl: string },
-  sessionId: string | undefined,
-): string {
-  return sessionId === undefined ? baseUrl : `${baseUrl}/${sessionId}`
-}
-
 /** Returns the status of a session that the application is told. */
 export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'

@@ -8,7 +8,8 @@ import { orElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
-import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
+import { acceptedAudiences } from '../issuer-identifier.ts'
+import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode } from './derived-code.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
@@ -141,11 +142,9 @@ function refuseOtherAudience(
 ): void {
   const audience = own(claims, 'aud')
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
-  const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
-  const acceptedAudiences =
-    config.audience === undefined ? identifiers.flatMap((id) => [id, `${id}/`]) : [config.audience]
+  const ownAudiences = config.audience === undefined ? acceptedAudiences(context.config, sessionId) : [config.audience]
   const audiences = Array.isArray(audience) ? audience : [audience]
-  if (!audiences.some((name) => acceptedAudiences.some((each) => each === name)))
+  if (!audiences.some((name) => ownAudiences.some((each) => each === name)))
     refuseExternalToken('it is for another audience')
 }
 

@@ -15,7 +15,7 @@ import {
   startInteraction,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { credentialIssuerIdentifier } from '../session.ts'
+import { credentialIssuerIdentifier } from '../issuer-identifier.ts'
 import { type IdentifiedRequest, makeRequestId, openPushedRequest } from './pushed-request.ts'
 import {
   type AuthorizationParameters,

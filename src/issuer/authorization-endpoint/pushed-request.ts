@@ -13,7 +13,7 @@ import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { credentialIssuerIdentifier } from '../session.ts'
+import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request.ts'
 
 /** A request with the id that its row will have: a request_uri is good for one row. */
@@ -76,7 +76,7 @@ function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters):
   const offeredSessionId = form.issuer_state
     ? findIdOfDerivedCode(context.secrets.issuerState, form.issuer_state)
     : undefined
-  return [offeredSessionId, undefined].map((id) => credentialIssuerIdentifier(context.config, id))
+  return acceptedIdentifiers(context.config, offeredSessionId)
 }
 
 /**

@@ -10,7 +10,8 @@ import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { credentialIssuerIdentifier, hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
+import { acceptedIdentifiers } from '../issuer-identifier.ts'
+import { hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { AuthorizationForm } from './schemas.ts'
 
 /** The form of a SHA-256 in base64url, as of a code_verifier (RFC 7636 section 4.2) or of a key (RFC 7638). */
@@ -140,8 +141,7 @@ function readRequestedConfigurations(
   if ((scope?.length ?? 0) > MAX_SCOPE) refuse('invalid_scope', `scope: it is longer than ${MAX_SCOPE} characters`)
   // A scope value that names no configuration is for another server, and ignored.
   const scopes = [...new Set(scope?.split(' '))].filter((value) => idsByScope.has(value))
-  const identifiers = [offerSessionId, undefined].map((id) => credentialIssuerIdentifier(config, id))
-  const detailedIds = details ? readAuthorizationDetails(details, ids, identifiers) : []
+  const detailedIds = details ? readAuthorizationDetails(details, ids, acceptedIdentifiers(config, offerSessionId)) : []
   const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailedIds])]
   if (configurationIds.length === 0) {
     const source = offerSessionId === undefined ? 'the metadata' : 'the offer'

@@ -10,8 +10,9 @@ import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
+import { acceptedAudiences } from '../issuer-identifier.ts'
 import { hasIdentifierPerSession } from '../offer.ts'
-import { credentialIssuerIdentifier, type IssuanceSession } from '../session.ts'
+import type { IssuanceSession } from '../session.ts'
 import {
   type KeyAttestation,
   type KeyAttestationPolicy,
@@ -50,8 +51,7 @@ export async function verifyProofs(
     return firstKeys(provedKeys, maxKeys)
   }
   if (jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
-  const identifiers = [undefined, sessionId].map((id) => credentialIssuerIdentifier(context.config, id))
-  const audiences = identifiers.flatMap((id) => [id, `${id}/`])
+  const audiences = acceptedAudiences(context.config, sessionId)
   // A proof that was sent a hundred times is refused as a text: no signature is verified before all keys are different.
   if (new Set(jwts).size < jwts.length) refuseSameKey()
   const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, { ...clock, audiences }))

@@ -13,8 +13,9 @@ import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpo
 import { commitWithSingleUses } from '../access/single-use.ts'
 import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
+import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { type AuthorizedSession, credentialIssuerIdentifier, endOfIssuance, type IssuanceSession } from '../session.ts'
+import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
 import type { Grant } from './grant.ts'
 
 /** A request to the token endpoint. */
@@ -48,7 +49,7 @@ export async function answerTokenRequest(
   // The proofs are verified before the transaction code, so that a proof that has to be made again costs no attempt.
   const client = await authenticateClient(context, call.sender, {
     clientId: call.form.client_id,
-    audiences: identifiersFor(context, id),
+    audiences: acceptedIdentifiers(context.config, id),
   })
   const proof = verifyProof(context, call)
   // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
@@ -140,12 +141,5 @@ function readAuthorizedIds(
   const { authorization_details: details } = form
   const previousIds = token?.authorized ?? requestedIds
   if (!details) return previousIds
-  return readAuthorizationDetails(details, previousIds ?? configurationIds, identifiersFor(context, id))
-}
-
-/**
- * Returns the identifiers of the issuer by which a wallet may know it: that of the session, and that of the service.
- */
-function identifiersFor({ config }: IssuerContext, sessionId: string): readonly string[] {
-  return [sessionId, undefined].map((each) => credentialIssuerIdentifier(config, each))
+  return readAuthorizationDetails(details, previousIds ?? configurationIds, acceptedIdentifiers(context.config, id))
 }
