@@ -3,9 +3,9 @@
  * file, also that of another database, and makes an empty database where there is none. SQLite documentation, Database
  * File Format, The Database Header and The Write-Ahead Log.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
-import { readJournal } from './rollback-journal.ts'
+import { readFrom, readJournal } from './rollback-journal.ts'
 
 /**
  * The ends of the names of the files of a database: its main file, its write-ahead log, the index of the log, and its
@@ -38,7 +38,7 @@ export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
   if (size === 0) return missingProblem(file)
-  const header = readPart(file, 0, HEADER_BYTES)
+  const header = readStart(file, HEADER_BYTES)
   // SQLite itself refuses a file that is not a database.
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
   const main = headerOf(header)
@@ -143,7 +143,7 @@ function findForeignLogProblem(file: string, main: Header): string | undefined {
  * a journal without the first page is of a file whose first page has not changed since.
  */
 function findForeignJournalProblem(file: string): string | undefined {
-  const main = headerOf(readPart(file, 0, HEADER_BYTES))
+  const main = headerOf(readStart(file, HEADER_BYTES))
   const journal = readJournal(`${file}-journal`)
   if (journal === undefined) return undefined
   const before = journal.firstPage && headerOf(journal.firstPage)
@@ -159,7 +159,7 @@ function findForeignJournalProblem(file: string): string | undefined {
  * Returns the counts of logs in the copies of page 1 in a log, in order; undefined when its pages have another size.
  */
 function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
-  if (readPart(log, 0, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
+  if (readStart(log, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
   const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
   return firstPages.map(({ start }) => headerOf(start).logCount)
 }
@@ -200,16 +200,11 @@ function sizeOf(file: string): number {
   return existsSync(file) ? (statSync(file, { throwIfNoEntry: false })?.size ?? 0) : 0
 }
 
-function readPart(file: string, from: number, bytes: number): Buffer {
+function readStart(file: string, bytes: number): Buffer {
   const descriptor = openSync(file, 'r')
   try {
-    return readFrom(descriptor, from, bytes)
+    return readFrom(descriptor, 0, bytes)
   } finally {
     closeSync(descriptor)
   }
-}
-
-function readFrom(descriptor: number, from: number, bytes: number): Buffer {
-  const part = Buffer.alloc(bytes)
-  return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
 }

@@ -62,7 +62,8 @@ function readHeader(descriptor: number, at: number) {
   return { count, pages, sectorBytes, pageBytes }
 }
 
-function readFrom(descriptor: number, from: number, bytes: number): Buffer {
+/** Reads the bytes of an open file from a position on; fewer where the file ends before. */
+export function readFrom(descriptor: number, from: number, bytes: number): Buffer {
   const part = Buffer.alloc(bytes)
   return part.subarray(0, readSync(descriptor, part, 0, bytes, from))
 }

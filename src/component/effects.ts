@@ -141,7 +141,8 @@ function packEffects(effects: CallEffects): SentEffects {
     : effects
 }
 
-function entryName(bucket: Uint8Array, key: Uint8Array): string {
+/** Returns a name for a stored entry, which no other entry of the contract has. */
+export function entryName(bucket: Uint8Array, key: Uint8Array): string {
   return `${bucket.length}:${latin1(bucket)}${latin1(key)}`
 }
 

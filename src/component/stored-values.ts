@@ -3,6 +3,7 @@
  * values of a contract belong to one version of its storage, and are dropped at the first call with another version.
  */
 import type { Address } from '../offchain/address.ts'
+import { entryName } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 
 export interface StoredValues {
@@ -62,8 +63,4 @@ export function cacheStoredValues(most: number): StoredValues {
 
 function sizeOf(name: string, value: Uint8Array | undefined): number {
   return OVERHEAD + name.length + (value?.length ?? 0)
-}
-
-function entryName(bucket: Uint8Array, key: Uint8Array): string {
-  return `${bucket.length}:${Buffer.from(bucket).toString('latin1')}${Buffer.from(key).toString('latin1')}`
 }

@@ -71,7 +71,7 @@ function* checkQuery(query: Json | undefined, at: string, rule: CredentialRule):
   yield* checkIds(credentials, `${at}.credentials`)
   const sets = own(query, 'credential_sets')
   if (sets === undefined) return
-  const ids = new Set(memberOfEach(credentials, 'id'))
+  const ids = new Set(idsOf(credentials))
   yield* checkList(sets, `${at}.credential_sets`, (set, setAt) => checkCredentialSet(set, setAt, ids))
 }
 
@@ -150,7 +150,7 @@ export function claimPairs(
 // OpenID4VP 1.0, Selecting Claims
 function* checkClaimSets(sets: Json, at: string, claims: Json | undefined): Mistakes {
   if (claims === undefined) yield `${at}: must not be given without claims`
-  const ids = new Set(memberOfEach(claims, 'id'))
+  const ids = new Set(idsOf(claims))
   yield* checkList(sets, at, (set, setAt) => checkReferences(set, setAt, ids))
 }
 
@@ -185,6 +185,6 @@ function* checkIds(list: Json | undefined, at: string): Mistakes {
   }
 }
 
-function memberOfEach(list: Json | undefined, name: string): Json[] {
-  return (Array.isArray(list) ? list : []).flatMap((item) => (isObject(item) ? (own(item, name) ?? []) : []))
+function idsOf(list: Json | undefined): Json[] {
+  return (Array.isArray(list) ? list : []).flatMap((item) => (isObject(item) ? (own(item, 'id') ?? []) : []))
 }

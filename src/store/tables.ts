@@ -166,13 +166,10 @@ async function refuseUnlessEmpty(tables: TableReader): Promise<void> {
 }
 
 /** Copies every row of the tables. */
-export async function copyTables(
-  reader: TableReader,
-  writer: TableWriter,
-  tables: readonly Table[],
-  progress: CopyProgress = () => undefined,
-): Promise<void> {
-  for (const table of tables) await copyRows(reader.rows(table), { table, writer, progress })
+export async function copyTables(reader: TableReader, writer: TableWriter, tables: readonly Table[]): Promise<void> {
+  for (const table of tables) {
+    for await (const rows of reader.rows(table)) await writer.insert(table, rows)
+  }
 }
 
 /** Inserts the rows, which a reader yields some at a time, into a table. */

@@ -21,7 +21,8 @@ export function builtDirectory(): string {
 }
 
 /** Throws, in words, when a file is missing that an engine needs. */
-export function checkBuiltFiles(directory = builtDirectory()): void {
+export function checkBuiltFiles(): void {
+  const directory = builtDirectory()
   const missing = NEEDED_LATER.filter((name) => !existsSync(join(directory, name)))
   if (missing.length > 0) {
     throw new Error(`There is no ${missing.join(', ')} in ${directory}; run npm run build, or install Vouchsafe again.`)

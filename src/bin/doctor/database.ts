@@ -7,7 +7,7 @@ import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
 import { isLogMissing, LOG_MISSING, withClosingNoted } from '../generation-file.ts'
-import type { Finding } from './finding.ts'
+import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
 
@@ -22,26 +22,29 @@ export async function databaseFindings(database: DatabaseConfig, migrations: rea
 }
 
 async function sqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
-  if (file === ':memory:') return [makeFinding('warning', 'it is in memory: nothing of it is left after a restart')]
+  if (file === ':memory:') return [databaseFinding('warning', 'it is in memory: nothing of it is left after a restart')]
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {
     Database = await loadDriver()
   } catch (error) {
-    return [makeFinding('problem', (error as Error).message)]
+    return [databaseFinding('problem', (error as Error).message)]
   }
   try {
     const problem = fileProblem(file)
-    if (problem !== undefined) return [makeFinding('problem', `${file} cannot be used: ${problem}`)]
+    if (problem !== undefined) return [databaseFinding('problem', `${file} cannot be used: ${problem}`)]
     if (!existsSync(file)) return [creationFinding(file)]
     if (isLogMissing(file))
       return [
-        makeFinding('warning', `${file}: ${LOG_MISSING}; put the log back, or the next start makes void what was open`),
+        databaseFinding(
+          'warning',
+          `${file}: ${LOG_MISSING}; put the log back, or the next start makes void what was open`,
+        ),
       ]
     const { damage } = await findDamage(file, CHECK_MS)
-    if (damage !== undefined) return [makeFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
+    if (damage !== undefined) return [databaseFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
     return [checkExistingDatabase(new Database(file), file, migrations), ...privateFileFindings('database', file)]
   } catch (error) {
-    return [makeFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
+    return [databaseFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }
 }
 
@@ -83,26 +86,24 @@ function schemaFinding(
   try {
     missing = missingSteps(appliedSteps, migrations).length
   } catch (error) {
-    return makeFinding('problem', `${file}: ${(error as Error).message}`)
+    return databaseFinding('problem', `${file}: ${(error as Error).message}`)
   }
-  if (appliedSteps.length === 0 && hasTables) return makeFinding('problem', `${file} is the database of something else`)
-  if (missing > 0) return makeFinding('note', `${file} can be written; its schema is brought up to date at the start`)
-  return makeFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
+  if (appliedSteps.length === 0 && hasTables)
+    return databaseFinding('problem', `${file} is the database of something else`)
+  if (missing > 0)
+    return databaseFinding('note', `${file} can be written; its schema is brought up to date at the start`)
+  return databaseFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
 }
 
 /** Checks the directory of a missing database, which is made at the start. */
 function creationFinding(file: string): Finding {
   const directory = findExistingDirectory(file)
   if (!lstatSync(directory).isDirectory())
-    return makeFinding('problem', `${file} cannot be made: ${directory} is a file`)
+    return databaseFinding('problem', `${file} cannot be made: ${directory} is a file`)
   try {
     accessSync(directory, constants.W_OK | constants.X_OK)
   } catch {
-    return makeFinding('problem', `${file} cannot be made: ${directory} cannot be written by this user`)
+    return databaseFinding('problem', `${file} cannot be made: ${directory} cannot be written by this user`)
   }
-  return makeFinding('ok', `${file} is not there yet; it is made at the first start`)
-}
-
-function makeFinding(outcome: Finding['outcome'], text: string): Finding {
-  return { subject: 'database', outcome, text }
+  return databaseFinding('ok', `${file} is not there yet; it is made at the first start`)
 }

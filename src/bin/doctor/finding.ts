@@ -13,3 +13,7 @@ export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string
   const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
   return { subject, outcome, text }
 }
+
+export function databaseFinding(outcome: Finding['outcome'], text: string): Finding {
+  return { subject: 'database', outcome, text }
+}

@@ -9,7 +9,7 @@ import {
 } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { now } from '../effects.ts'
-import type { Finding } from './finding.ts'
+import { databaseFinding, type Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 
 type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
@@ -19,13 +19,13 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
   try {
     return await withConnection(config, async (run) => {
       const problem = await findSettingsProblem(run)
-      if (problem !== undefined) return [makeFinding('problem', `${name}: ${problem}`)]
+      if (problem !== undefined) return [databaseFinding('problem', `${name}: ${problem}`)]
       const state = await readPostgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
       return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
     })
   } catch (error) {
-    return [makeFinding('problem', `${name} cannot be used: ${(error as Error).message}`)]
+    return [databaseFinding('problem', `${name} cannot be used: ${(error as Error).message}`)]
   }
 }
 
@@ -41,28 +41,26 @@ function schemaFinding(name: string, config: Config, state: PostgresState, migra
   try {
     missing = findMissingPostgresSteps(steps, migrations).length
   } catch (error) {
-    return makeFinding('problem', `${name}: ${(error as Error).message}`)
+    return databaseFinding('problem', `${name}: ${(error as Error).message}`)
   }
-  if (missing === 0) return makeFinding('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
-  if (state.steps === undefined && !isEmpty) return makeFinding('problem', `${name} is the database of something else`)
-  if (schema === undefined) return makeFinding('problem', `${name} has no schema that this user may use`)
+  if (missing === 0)
+    return databaseFinding('ok', `${name} is reached; its schema is ${migrations.at(-1)?.id}, the newest`)
+  if (state.steps === undefined && !isEmpty)
+    return databaseFinding('problem', `${name} is the database of something else`)
+  if (schema === undefined) return databaseFinding('problem', `${name} has no schema that this user may use`)
   if (state.schema !== undefined && !mayMakeTables) {
-    return makeFinding(
+    return databaseFinding(
       'problem',
       `${name}: this user may not make tables in schema ${schema}; make it the database's owner`,
     )
   }
-  return makeFinding('note', `${name} is reached; its schema is brought up to date at the start`)
+  return databaseFinding('note', `${name} is reached; its schema is brought up to date at the start`)
 }
 
 function connectionFindings(config: Config, { version, isEncrypted, maxConnections }: PostgresState): Finding[] {
   const encryption = isEncrypted ? 'encrypted' : 'not encrypted'
-  const findings = [makeFinding('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
+  const findings = [databaseFinding('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
   if (config.maxConnections <= maxConnections) return findings
   const text = `pool.maxConnections is ${config.maxConnections}, and the server takes ${maxConnections} of all its users`
-  return [...findings, makeFinding('warning', text)]
-}
-
-function makeFinding(outcome: Finding['outcome'], text: string): Finding {
-  return { subject: 'database', outcome, text }
+  return [...findings, databaseFinding('warning', text)]
 }

@@ -1,13 +1,14 @@
 /** `vouchsafe doctor engine`: everything that can be said of an engine's configuration before it starts. */
 import { existsSync } from 'node:fs'
-import type { Chain } from '../../chain/chain.ts'
+import type { Chain, Head } from '../../chain/chain.ts'
 import { checkSettings } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import { readKeyAndCertificates } from '../../config/signing.ts'
 import { engineMigrations } from '../../engine/collections.ts'
 import { SourceError } from '../../engine/component-source.ts'
 import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } from '../../engine/config.ts'
-import { type Address, evmAddress } from '../../offchain/address.ts'
+import { formatAddress } from '../../engine/status.ts'
+import type { Address } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
 import { addressFindings, ENGINE_TITLE } from '../doctor/address.ts'
@@ -23,6 +24,13 @@ import { chainComponents, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 
 const MOST_CONTRACTS = 50
+
+/** A chain that answers, its newest block, and the address of this engine on it. */
+interface ReachedChain {
+  readonly chain: Chain
+  readonly head: Head
+  readonly engine: Address
+}
 
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
@@ -92,29 +100,23 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
     const engine = chain.createAccount(config.identity.privateKey).address
     const answer = okFinding(
       'chain',
-      `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(engine, config)}`,
+      `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(chain, engine)}`,
     )
-    return [answer, ...notes, ...(await contractFindings(config, chain, engine))]
+    return [answer, ...notes, ...(await contractFindings(config, { chain, head, engine }))]
   } catch (error) {
     const text = (error as Error).message
     return [/^chain(\.\w+)?: /.test(text) ? mistakeFinding(text) : problemFinding('chain', text)]
   }
 }
 
-/** Formats an address as usual on its chain. */
-function formatAddress(address: Address, { chain }: EngineConfig): string {
-  return chain.type === 'partisia' ? address : evmAddress(address)
-}
-
-async function contractFindings(config: EngineConfig, chain: Chain, engine: Address): Promise<Finding[]> {
+async function contractFindings(config: EngineConfig, { chain, head, engine }: ReachedChain): Promise<Finding[]> {
   const { contractFilter: filter } = config
-  const head = await chain.fetchHead()
   const isList = filter !== 'all' && 'addresses' in filter
   const addresses = isList ? filter.addresses : ((await chain.listContracts?.(head)) ?? [])
   const findings: Finding[] = []
   for (const address of addresses.slice(0, MOST_CONTRACTS)) {
     const contract = await chain.fetchContract(address, head)
-    const name = formatAddress(address, config)
+    const name = formatAddress(chain, address)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)
     if (contract === undefined) findings.push(warningFinding(`contractFilter: ${name} has no off-chain component`))
