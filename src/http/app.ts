@@ -9,15 +9,18 @@ import { digestOf } from '../codec/digest.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 import { compileSchema, describeMistakes } from '../protocol/json-schema.ts'
-import type { Authenticate } from './api-key.ts'
+import type { GenerationCollections } from '../store/generation.ts'
+import { type Authenticate, createAuthenticator } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
+import type { Effects } from './effects.ts'
 import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
 import { findHostProblem } from './host-header.ts'
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
+import { createReadinessCheck } from './readiness.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
@@ -45,6 +48,26 @@ type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => st
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
+
+/** The settings of a service that its server needs. */
+interface ServerSettings extends Pick<AppOptions, 'rateLimits' | 'tls'> {
+  readonly apiKeys: Readonly<Record<string, string>>
+}
+
+/** Returns the options of the server of an issuer or a verifier. */
+export function makeAppOptions<C extends GenerationCollections>(
+  document: Pick<AppOptions, 'title' | 'description'>,
+  { apiKeys, rateLimits, tls }: ServerSettings,
+  effects: Effects<C>,
+): AppOptions {
+  const { random, log, now, observer, tracer } = effects
+  return {
+    ...document,
+    authenticate: createAuthenticator(apiKeys, random),
+    checkReady: createReadinessCheck(effects),
+    ...{ random, log, now, rateLimits, tls, observer, tracer },
+  }
+}
 
 /** Makes a server that does not listen yet. `addRoutes` declares what it serves. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {

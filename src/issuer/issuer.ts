@@ -1,11 +1,9 @@
 /** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
-import { createAuthenticator } from '../http/api-key.ts'
-import { createApp } from '../http/app.ts'
+import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
-import { createReadinessCheck } from '../http/readiness.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
@@ -43,22 +41,11 @@ const OFFERED_MS = 1000
 
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const context = createContext(config, effects)
-  return createApp(
-    {
-      title: issuerTitle,
-      description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
-      authenticate: createAuthenticator(config.apiKeys, effects.random),
-      checkReady: createReadinessCheck(effects),
-      random: effects.random,
-      log: effects.log,
-      now: effects.now,
-      rateLimits: config.rateLimits,
-      tls: config.tls,
-      observer: effects.observer,
-      tracer: effects.tracer,
-    },
-    (app) => addIssuerRoutes(app, context),
-  )
+  const document = {
+    title: issuerTitle,
+    description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
+  }
+  return createApp(makeAppOptions(document, config, effects), (app) => addIssuerRoutes(app, context))
 }
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {

@@ -3,11 +3,9 @@ import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
 import { createStatusLists } from '../check/status/lists.ts'
-import { createAuthenticator } from '../http/api-key.ts'
-import { createApp } from '../http/app.ts'
+import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
-import { createReadinessCheck } from '../http/readiness.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
 import { createKeyRing, type KeyRing, MOST_KEYS, type ServiceKeys } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -35,22 +33,8 @@ const MAX_CACHED_IDENTITIES = 2 * MOST_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const context = createContext(config, effects)
-  return createApp(
-    {
-      title: verifierTitle,
-      description: 'OpenID4VP 1.0 with DCQL',
-      authenticate: createAuthenticator(config.apiKeys, effects.random),
-      checkReady: createReadinessCheck(effects),
-      random: effects.random,
-      log: effects.log,
-      now: effects.now,
-      rateLimits: config.rateLimits,
-      tls: config.tls,
-      observer: effects.observer,
-      tracer: effects.tracer,
-    },
-    (app) => addVerifierRoutes(app, context),
-  )
+  const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL' }
+  return createApp(makeAppOptions(document, config, effects), (app) => addVerifierRoutes(app, context))
 }
 
 function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {
