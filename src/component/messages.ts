@@ -4,7 +4,7 @@
  * the answer from its port.
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
-import { hook as hooks } from '../offchain/hosted.ts'
+import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
 import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits, TimerState } from './runtime.ts'
@@ -154,13 +154,13 @@ export function callMessage(call: ComponentCall): CallMessage {
 function hookName(hook: Hook): string {
   switch (hook.kind) {
     case 'http':
-      return hooks.httpRequest
+      return hookNames.httpRequest
     case 'state-change':
-      return hooks.stateChange
+      return hookNames.stateChange
     case 'engines':
-      return hooks.engines
+      return hookNames.engines
     case 'timer':
-      return `${hooks.timer}${(hook.id >>> 0).toString(16)}`
+      return `${hookNames.timer}${(hook.id >>> 0).toString(16)}`
   }
 }
 

@@ -2,7 +2,7 @@
  * Vets components: the imports of a module, the types of its hooks, its size, and the maximum of its memory. Its
  * functions are checked by `function-check.ts`.
  */
-import { hook } from '../offchain/hosted.ts'
+import { hook as hookNames } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
 import { boundModule, type FunctionType, type ModuleOutline, PAGE_BYTES, quoteImport, readModule } from './module.ts'
 import { refuseModule } from './module-reader.ts'
@@ -81,7 +81,7 @@ function readHooks({ functions }: ModuleOutline): string[] {
       )
   }
   if (hooks.length === 0) {
-    refuseModule(`The module exports no hook, such as ${hook.httpRequest} or ${hook.stateChange}.`)
+    refuseModule(`The module exports no hook, such as ${hookNames.httpRequest} or ${hookNames.stateChange}.`)
   }
   return hooks.map(([name]) => name).sort()
 }
@@ -89,7 +89,7 @@ function readHooks({ functions }: ModuleOutline): string[] {
 /** Tests whether a function with that name is called by an engine. */
 export function isHook(name: string): boolean {
   return (
-    [hook.httpRequest, hook.stateChange, hook.engines].some((hookName) => hookName === name) ||
+    [hookNames.httpRequest, hookNames.stateChange, hookNames.engines].some((hookName) => hookName === name) ||
     timerIdOf(name) !== undefined
   )
 }

@@ -1,5 +1,6 @@
 /** Passes a request over HTTP to a component, and returns its signed answer. */
 import { hash } from 'node:crypto'
+import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
@@ -39,18 +40,20 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
   const body = await context.bodyBuffer.read(request, entry.address)
   if ('refusal' in body) refuseWith(body.refusal)
   try {
-    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET')
+    const isHead = request.method === 'HEAD'
+    const method = isHead ? 'GET' : (request.method ?? 'GET')
     const { uri } = exchange.target
     const data = { method, uri, headers: requestHeaders(request.rawHeaders), body: body.bytes }
+    const hook = { kind: 'http', request: data, isHead } as const
     const call: CallRequest = {
-      hook: { kind: 'http', request: data, isHead: request.method === 'HEAD' },
+      hook,
       request: exchange.id,
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
     }
     const runCall = (): Promise<CallResult> => performCall(context, entry, () => findCallTarget(context, entry), call)
     const result = await (context.inSpan?.('call component', runCall) ?? runCall())
-    return signAnswer(context, entry, { ...data, isHead: request.method === 'HEAD' }, result)
+    return signAnswer(context, entry, hook, result)
   } finally {
     body.release()
   }
@@ -68,7 +71,7 @@ function requireServedContract({ watcher }: EngineContext, { contract }: Target)
   if (state.kind === 'failed')
     refuseWith(entry.contract.component === undefined ? 'unknown-contract' : 'component-unavailable')
   if (state.kind === 'starting' || entry.listsThisEngine === undefined) refuseWith('starting')
-  if (!state.hooks.includes('off_chain_on_http_request')) refuseWith('no-http-hook')
+  if (!state.hooks.includes(hookNames.httpRequest)) refuseWith('no-http-hook')
   return entry
 }
 
@@ -79,7 +82,7 @@ function refuseWith(code: ProblemCode): never {
 function signAnswer(
   context: EngineContext,
   entry: ContractEntry,
-  request: HttpRequestData & { readonly isHead: boolean },
+  { request, isHead }: { readonly request: HttpRequestData; readonly isHead: boolean },
   result: CallResult,
 ): WireResponse {
   if (result.kind !== 'done') throw new ProblemError(callProblem(context, entry, result))
@@ -92,12 +95,12 @@ function signAnswer(
   const signature = signer.sign({
     contract: entry.address,
     request: {
-      method: request.isHead ? 'HEAD' : request.method,
+      method: isHead ? 'HEAD' : request.method,
       uri: request.uri,
       authorization: headerValue(request, 'authorization') ?? '',
       bodyDigest: digest(request.body),
     },
-    response: { status: wire.status, contentType, bodyDigest: digest(request.isHead ? new Uint8Array() : wire.body) },
+    response: { status: wire.status, contentType, bodyDigest: digest(isHead ? new Uint8Array() : wire.body) },
     block,
   })
   const ownHeaders: HeaderPair[] = [

@@ -5,6 +5,7 @@
 import { orProblem } from '../codec/malformed.ts'
 import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
+import { hook as hookNames } from '../offchain/hosted.ts'
 import { reader } from '../offchain/rpc.ts'
 import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
@@ -73,7 +74,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
   const { contract, state } = entry
   const block = context.watcher.getBlock()
   if (state.kind !== 'ready' || block === undefined) return undefined
-  if (!state.hooks.includes('off_chain_engines')) {
+  if (!state.hooks.includes(hookNames.engines)) {
     entry.listsThisEngine = true
   } else {
     const target = { entry, contract, component: state.component, block }

@@ -5,6 +5,7 @@
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
+import { hook as hookNames } from '../offchain/hosted.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
 import type { Outbox } from './outbox.ts'
@@ -71,7 +72,7 @@ async function hasBlock(
 
 function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntry, block: ContractRow['block']): void {
   const { fork, hook, state, address } = entry
-  const hasHook = state.kind === 'ready' && state.hooks.includes('off_chain_on_state_change')
+  const hasHook = state.kind === 'ready' && state.hooks.includes(hookNames.stateChange)
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.invalidateNonces()
   if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0, problem: undefined })

@@ -1,4 +1,5 @@
 /** Runs the state change hook of a contract: once after any number of changes, and once when the engine starts. */
+import { hook as hookNames } from '../offchain/hosted.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall, problemCode } from './perform.ts'
@@ -25,7 +26,7 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   const target = findCallTarget(context, entry)
   if (target === undefined || state.kind !== 'ready') return
   hook.pending = false
-  if (!state.hooks.includes('off_chain_on_state_change')) return
+  if (!state.hooks.includes(hookNames.stateChange)) return
   try {
     const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
