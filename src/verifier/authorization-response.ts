@@ -3,7 +3,6 @@
  * Response Mode direct_post and direct_post.jwt.
  */
 import { digestOf } from '../codec/digest.ts'
-import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
@@ -17,8 +16,8 @@ import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from '.
 import type { EncryptedResponseForm, PlainResponseForm, ResponseReceipt } from './schemas.ts'
 import {
   erasureDate,
-  eventTypeOf,
   finishSession,
+  makeEndEvent,
   modeOf,
   type ReportedError,
   refuseFinished,
@@ -92,7 +91,7 @@ export async function receiveResponse(
       dueAt: erasureDate(value, context.config.retention),
       erases: true,
     },
-    recordEnd(context, sessionId, value),
+    makeEndEvent(context, { sessionId, session: value, now: context.now() }),
   ])
   // A session changes once, so that the request which was faster has finished it.
   if (conflict !== undefined) refuseFinished()
@@ -106,12 +105,6 @@ export async function receiveResponse(
   context.log.info(line, 'session finished')
   if (isRefused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
-}
-
-function recordEnd({ now, random }: VerifierContext, sessionId: string, session: VerificationSession) {
-  const at = now()
-  const order = nextEventOrder(at, session.createdAt)
-  return recordEvent({ type: eventTypeOf[verificationStatus(session, at)], at: at.getTime(), order, sessionId }, random)
 }
 
 /** Refuses with `invalid_request` a response by another mode than the session has. OpenID4VP 1.0, Response Mode. */

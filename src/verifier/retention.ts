@@ -5,13 +5,13 @@
 
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention } from '../config/retention.ts'
-import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import {
   endOfVerification,
+  makeEndEvent,
   registeredError,
   type VerificationOutcome,
   type VerificationSession,
@@ -79,11 +79,9 @@ async function planChanges(
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }
   if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
-  const order = nextEventOrder(now, value.createdAt)
-  const event = { type: 'verification.expired', at: now.getTime(), order, sessionId: id } as const
   return [
     { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
-    ...(step.expires ? [recordEvent(event, random)] : []),
+    ...(step.expires ? [makeEndEvent({ random }, { sessionId: id, session: step.session, now })] : []),
   ]
 }
 

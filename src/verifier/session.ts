@@ -1,9 +1,10 @@
 /** The verification session: its data, its states, and the end that a response of a wallet brings. */
 import type { Retention } from '../config/retention.ts'
-import type { EventType } from '../event/event.ts'
+import { type EventCollections, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { refuse } from '../protocol/error.ts'
 import { authorizationErrors, type ResponseMode } from '../protocol/oid4vp.ts'
+import type { Change } from '../store/store.ts'
 import type { VerificationReport } from './verification.ts'
 
 export interface VerificationSession {
@@ -56,7 +57,7 @@ export function registeredError(error: string): string {
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
 /** The event that is recorded when a session comes into a state. */
-export const eventTypeOf: Readonly<Record<VerificationStatus, EventType>> = {
+const eventTypeOf: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
   VERIFICATION_FAILED: 'verification.failed',
@@ -128,4 +129,21 @@ export function finishSession(
   refuseUnlessOpen(session, now)
   // A later reader of the database cannot decrypt a recorded response.
   return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }
+}
+
+/** A session that has come to a final state, and the time of that. */
+interface EndedSession {
+  readonly sessionId: string
+  readonly session: VerificationSession
+  readonly now: Date
+}
+
+/** Makes the event of a session that has come to a final state, for the batch of that change. */
+export function makeEndEvent(
+  { random }: { readonly random: (bytes: number) => Uint8Array },
+  { sessionId, session, now }: EndedSession,
+): Change<EventCollections> {
+  const type = eventTypeOf[verificationStatus(session, now)]
+  const order = nextEventOrder(now, session.createdAt)
+  return recordEvent({ type, at: now.getTime(), order, sessionId }, random)
 }

@@ -2,11 +2,10 @@
  * Makes void what was open in a backup that was put back: a response may have come since, and would be taken again.
  * docs/decisions/0010-generations.md.
  */
-import { nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
 import type { VerifierCollections } from './collections.ts'
-import { verificationStatus } from './session.ts'
+import { makeEndEvent, verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
@@ -27,10 +26,9 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
     if (row === undefined || verificationStatus(row.value, at) !== 'STARTED') return { committed: false }
     const { value, version } = row
     const endedSession = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
-    const order = nextEventOrder(at, value.createdAt)
     const conflict = await store.commit([
       { update: 'verification_session', id, version, value: endedSession, erases: true },
-      recordEvent({ type: 'verification.expired', at: at.getTime(), order, sessionId: id }, random),
+      makeEndEvent({ random }, { sessionId: id, session: endedSession, now: at }),
     ])
     return conflict === undefined ? { committed: true } : { conflict }
   })
