@@ -3,7 +3,7 @@
  * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
  */
 import { hash } from 'node:crypto'
-import { cacheById } from '../async/cache.ts'
+import { cacheById, createPromiseCache } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
@@ -50,10 +50,7 @@ export function createConfigurationTexts({
     )
     return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
-  const loadMember = cacheById(CACHED.sets, async (key) => {
-    const [version, ...ids] = key.split('/')
-    return joinTexts(ids, version as MetadataVersion)
-  })
+  const membersOfSets = createPromiseCache<ConfigurationsMember>(CACHED.sets)
   let latest: ConfigurationsMember | undefined
   return {
     makeOfferedMember: async () => {
@@ -63,7 +60,7 @@ export function createConfigurationTexts({
       if (latest?.digest !== current.digest) latest = current
       return latest
     },
-    makeMember: async (ids, version) => (await loadMember([version, ...ids].join('/'))) as ConfigurationsMember,
+    makeMember: (ids, version) => membersOfSets.get([version, ...ids].join('/'), () => joinTexts(ids, version)),
   }
 }
 
