@@ -81,10 +81,10 @@ function formLine(command: CommandName, words: string, hasOptions: boolean): str
 /** Formats the names of an option and what stands for its value, as in `-y, --yes` or `--config FILE`. */
 export function optionText(
   name: string,
-  { short, choices, value = '' }: CommandOption = { type: 'string', does: '' },
+  { short, choices, value }: CommandOption = { type: 'string', does: '' },
 ): string {
   const names = short === undefined ? `--${name}` : `-${short}, --${name}`
-  return `${names} ${choices?.join('|') ?? value}`.trimEnd()
+  return `${names} ${choices?.join('|') ?? value ?? ''}`.trimEnd()
 }
 
 function optionMeaning(

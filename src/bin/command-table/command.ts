@@ -1,13 +1,39 @@
 /** Types of the table of commands: words, options, examples and exit statuses as data, for all that is made of them. */
 
+/** The words that stand for values, and what a shell completes in the place of each. */
+export const PLACEHOLDERS = {
+  FILE: 'file',
+  KEYFILE: 'file',
+  PEM: 'file',
+  COPY: 'file',
+  KEPT: 'file',
+  MODULE: 'file',
+  'NAME|ARTIFACT.json': 'file',
+  DIR: 'directory',
+  ADDRESS: 'unknown',
+  'CLAIM=VALUE': 'unknown',
+  CODE: 'unknown',
+  ID: 'unknown',
+  ISSUER: 'unknown',
+  JSON: 'unknown',
+  N: 'unknown',
+  NUMBER: 'unknown',
+  PORT: 'unknown',
+  SCOPE: 'unknown',
+  URL: 'unknown',
+  'URL|ADDRESS=URL': 'unknown',
+  'URL|CONFIG.json': 'unknown',
+} as const satisfies Readonly<Record<string, 'file' | 'directory' | 'unknown'>>
+export type Placeholder = keyof typeof PLACEHOLDERS
+
 /** An option of a command, in the form that `parseArgs` of Node takes, with what people read about it. */
 export interface CommandOption {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: boolean
   readonly default?: string | boolean | string[]
-  /** The word that stands for the value, as FILE; for an option with choices these stand there. */
-  readonly value?: string
+  /** The word that stands for the value; for an option with choices these stand there. */
+  readonly value?: Placeholder
   /** The values of which one has to be given. */
   readonly choices?: readonly string[]
   readonly does: string

@@ -1,5 +1,5 @@
 /** The places of a command line at which a shell can complete something, for the scripts of all shells. */
-import type { CommandOption } from '../command-table/command.ts'
+import { type CommandOption, PLACEHOLDERS, type Placeholder } from '../command-table/command.ts'
 import { type CommandName, commandEntry, commandNames, optionNamesOf } from '../command-table/index.ts'
 
 /** A completion at a place: one of some words, the name of a file or directory, or nothing that a shell knows. */
@@ -56,12 +56,13 @@ export function valuePlaces(): readonly ValuePlace[] {
   )
 }
 
-const FILES = /\b(FILE|KEYFILE|PEM|COPY|KEPT|MODULE|ARTIFACT\.json)\b/
-
-function completionOf({ choices, value = '' }: CommandOption): ShellCompletion {
+function completionOf({ choices, value }: CommandOption): ShellCompletion {
   if (choices !== undefined) return { words: choices }
-  if (value === 'DIR') return 'directory'
-  return FILES.test(value) ? 'file' : 'unknown'
+  return value === undefined ? 'unknown' : PLACEHOLDERS[value]
+}
+
+function isFile(subject: string): boolean {
+  return Object.hasOwn(PLACEHOLDERS, subject) && PLACEHOLDERS[subject as Placeholder] === 'file'
 }
 
 /** Returns the forms after whose subcommand a file may stand, as in `audit verify COPY`. */
@@ -69,7 +70,7 @@ export function filePlaces(): readonly { readonly command: CommandName; readonly
   return commandNames.flatMap((command) =>
     commandEntry(command).forms.flatMap(({ words }) => {
       const [subcommand = '', subject = ''] = words.split(' ')
-      return FILES.test(subject) ? [{ command, subcommand }] : []
+      return isFile(subject) ? [{ command, subcommand }] : []
     }),
   )
 }
