@@ -86,7 +86,7 @@ export function engineClient(options: EngineClientOptions): EngineClient {
   return { chain, contract, now, random, wait, engines: () => list.list(), call, callAll }
 }
 
-/** The codes that an engine may give; any other is not repeated. */
+/** The codes that an engine may give, those of `src/engine/problem.ts`; any other is not repeated. */
 const PROBLEMS = new Set([
   'bad-request',
   'bad-address',

@@ -11,7 +11,10 @@ interface ProblemKind {
 /** The hint to the log, which alone has the reason, since the failure of a component may reveal secrets. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
-/** The problems by code, each with its status and its standard text. */
+/**
+ * The problems by code, each with its status and its standard text. `sdk/client/engine-client.ts` has the codes too,
+ * and docs/engine.md; test/docs.test.ts fails for a code that is missing there.
+ */
 export const problems = {
   'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
   'bad-address': {
