@@ -4,6 +4,7 @@
 
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
+import type { Address } from '../offchain/address.ts'
 import { purgeSpent } from '../store/sweep.ts'
 import { createEngineApp, createEngineReadinessCheck } from './app.ts'
 import { createBackground } from './background.ts'
@@ -24,6 +25,8 @@ import { createWatcher } from './watcher.ts'
 export interface EngineService {
   /** The server, which does not listen yet. */
   readonly app: App
+  /** The address of the engine on its chain. */
+  readonly address: Address
   /** The background tasks of the engine. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
@@ -56,6 +59,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const app = await createEngineApp(context, checkReady)
   return {
     app,
+    address: context.engine,
     metrics,
     checkReady,
     tasks: [

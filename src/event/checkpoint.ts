@@ -11,6 +11,7 @@ import type { EventCollections } from './event.ts'
 
 export interface CheckpointContext {
   readonly store: Store<EventCollections>
+  /** The signer of checkpoints, which name its key alone: a renewal of certificates changes nothing here. */
   readonly signer: Signer
   readonly now: () => Date
   readonly log: Logger

@@ -87,7 +87,7 @@ async function buildServer(
 ): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
-  const { app, metrics, checkReady, tasks, stop } = await createEngine(config, {
+  const { app, address, metrics, checkReady, tasks, stop } = await createEngine(config, {
     ...{ ...parts, retryOnConflict, ...outside },
     ...(telemetry && createTracedEffects(telemetry, parts.store, config.database)),
     telemetryCounts: telemetry?.counts,
@@ -100,7 +100,7 @@ async function buildServer(
     app,
     tasks: [...tasks, createConflictTask(log), { name: 'database lock', everyMs: KEEP_LOCK_MS, run: parts.lock.keep }],
     metrics: metrics.registry,
-    facts: { address: parts.chain.createAccount(config.identity.privateKey).address },
+    facts: { address },
     // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.
     stop,
   }
