@@ -1,5 +1,7 @@
-import type { FrostPublic } from '@noble/curves/abstract/frost.js'
+import { randomBytes } from 'node:crypto'
+import type { FrostPublic, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { describe, expect, it } from 'vitest'
 import { type SigningEngine, SigningError, signTogether } from './key-management.ts'
 
@@ -47,5 +49,74 @@ describe('an engine that refuses', () => {
     const { faults, message } = await refused(engine(0, body, status), engine(1, body, status))
     expect(faults[0]).toEqual({ engine: 'engine 1', why })
     expect(message).toContain(`engine 1: ${why}`)
+  })
+})
+
+const random = (length = 32): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(length))
+const unhex = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(hexToBytes(text))
+
+type Dealt = ReturnType<typeof frost.trustedDealer>
+
+/** Returns an engine that signs as its component does. */
+function signingEngine({ secretShares, public: key }: Dealt, index: number): SigningEngine {
+  const identifier = frost.Identifier.fromNumber(index + 1)
+  const secret = secretShares[identifier] ?? expect.unreachable()
+  const waiting = new Map<string, Nonces>()
+  const commit = (): object => {
+    const { nonces, commitments } = frost.commit(secret, random)
+    waiting.set(bytesToHex(commitments.hiding), nonces)
+    return { identifier, hiding: bytesToHex(commitments.hiding), binding: bytesToHex(commitments.binding) }
+  }
+  const sign = (body: string): { status: number; body: string } => {
+    const { message: text, commitments } = JSON.parse(body) as {
+      message: string
+      commitments: Record<'identifier' | 'hiding' | 'binding', string>[]
+    }
+    const list: NonceCommitments[] = commitments.map((each) => ({
+      identifier: each.identifier,
+      hiding: unhex(each.hiding),
+      binding: unhex(each.binding),
+    }))
+    const own = commitments.find((each) => each.identifier === identifier)?.hiding ?? ''
+    const nonces = waiting.get(own)
+    waiting.delete(own)
+    if (nonces === undefined) return { status: 409, body: '{"error":"Unknown, used or expired commitments"}' }
+    try {
+      const share = frost.signShare(secret, key, nonces, list, unhex(text))
+      return { status: 200, body: JSON.stringify({ identifier, share: bytesToHex(share) }) }
+    } catch {
+      return { status: 400, body: '{"error":"Malformed request"}' }
+    }
+  }
+  const post: SigningEngine['post'] = (path, body) =>
+    Promise.resolve(path.endsWith('/commitments') ? { status: 200, body: JSON.stringify(commit()) } : sign(body))
+  return { index, name: `engine ${index + 1}`, post }
+}
+
+describe('commitments that are no elements of the group', () => {
+  const torsion = ed25519.Point.fromHex('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05')
+
+  it.each([
+    ['the identity', ed25519.Point.ZERO.toHex()],
+    ['a point of order 2', 'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f'],
+    ['a point with a part of small order', ed25519.Point.BASE.add(torsion).toHex()],
+  ])('are the fault of the engine that sent them: %s', async (_, hiding) => {
+    const dealt = frost.trustedDealer({ min: 2, max: 3 })
+    const [first, second, third] = [0, 1, 2].map((index) => signingEngine(dealt, index)) as [
+      SigningEngine,
+      SigningEngine,
+      SigningEngine,
+    ]
+    const bad: SigningEngine = {
+      ...first,
+      post: async (path, body) => {
+        const answer = await first.post(path, body)
+        return { ...answer, body: JSON.stringify({ ...(JSON.parse(answer.body) as object), hiding }) }
+      },
+    }
+    const message = Uint8Array.of(1, 2, 3)
+    const { signature, faults } = await signTogether(1n, message, dealt.public, [bad, second, third])
+    expect(faults.map((fault) => fault.engine)).toEqual(['engine 1'])
+    expect(ed25519.verify(signature, message, dealt.public.commitments[0] ?? expect.unreachable())).toBe(true)
   })
 })

@@ -211,9 +211,14 @@ function listOf(faults: ReadonlyMap<SigningEngine, string>): Fault[] {
   return [...faults].map(([{ name }, why]) => ({ engine: name, why: why.replace(/[^ -~]/g, '?').slice(0, 300) }))
 }
 
+/**
+ * Reads an element of the group, as RFC 9591 section 6.1 has it: honest engines refuse a list with any other point, and
+ * would seem to be at fault.
+ */
 function pointOf(value: unknown): Uint8Array<ArrayBuffer> {
   const bytes = bytesOf(value)
-  ed25519.Point.fromBytes(bytes)
+  const point = ed25519.Point.fromBytes(bytes)
+  if (point.is0() || !point.isTorsionFree()) throw new Error('that is not an element of the group')
   return bytes
 }
 
