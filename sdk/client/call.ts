@@ -59,7 +59,7 @@ export async function callEngine(
 ): Promise<EngineAnswer> {
   // Some methods are sent in upper case however they are written, and what is signed must be what is sent.
   const request = { ...wantedRequest, method: wantedRequest.method.toUpperCase() }
-  if (engine.endpoint === '') throw new EngineError(engine, 'no-endpoint')
+  refuseUnlessEndpoint(engine)
   const { url, uri } = target(context, engine, request.path)
   const recipient = { engine: engine.address, contract: context.contract, chain: context.chain }
   const headers = new Headers({ ...request.headers })
@@ -97,6 +97,16 @@ function initOf({ method, body }: EngineRequest, headers: Headers, signal: Abort
 function requestOf({ method, body }: EngineRequest, uri: string, headers: Headers): HttpRequestData {
   const list = [...headers].map(([name, value]) => ({ name, values: [value] }))
   return { method, uri, headers: list, body: body ?? new Uint8Array() }
+}
+
+/** Refuses an engine whose endpoint no path can follow. */
+function refuseUnlessEndpoint(engine: ListedEngine): void {
+  const { endpoint } = engine
+  if (endpoint === '') throw new EngineError(engine, 'no-endpoint')
+  if (!/^https?:[^?#]+$/i.test(endpoint) || !URL.canParse(endpoint)) {
+    const message = 'what the contract names for it is not a URL over HTTP without query and fragment'
+    throw new EngineError(engine, 'no-endpoint', { message })
+  }
 }
 
 /** Returns the target as it will be sent, so that just that is signed. */

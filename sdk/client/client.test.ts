@@ -466,6 +466,22 @@ describe('the list of engines', () => {
     const { errors } = await extracting.callAll({ method: 'GET', path: '/' })
     expect(errors.map(({ code }) => code)).toEqual(['no-endpoint'])
   })
+
+  it.each(['https://a.example/?x', 'https://a.example/#', 'http://[', 'https://a.example:99999', 'ftp://a.example'])(
+    'may name %s as the URL of an engine: the others answer',
+    async (endpoint) => {
+      const id = await shared()
+      client = clientWith({
+        extract: ({ engines = [] }) =>
+          Promise.resolve(engines.map((each, at) => (at === 0 ? { ...each, endpoint } : each))),
+      })
+      const { errors } = await client.callAll({ method: 'GET', path: '/nothing' })
+      expect(errors.map(({ code }) => code).sort()).toEqual(['component-refused', 'component-refused', 'no-endpoint'])
+      const downloaded = await downloadSecret({ ...owner, client }, { id, askAll: true })
+      expect(downloaded.secret).toEqual(secret)
+      expect(codes(downloaded.errors)).toEqual([[world.engines[0]?.address, 'no-endpoint']])
+    },
+  )
 })
 
 describe('a request', () => {

@@ -20,7 +20,7 @@ export type EngineErrorCode =
   /** The component answered with a status that was not hoped for. */
   | 'component-refused'
   | 'wrong-share'
-  /** The contract names no URL for it. */
+  /** The contract names no URL for it, or none that a path can follow. */
   | 'no-endpoint'
 
 export class EngineError extends Error {

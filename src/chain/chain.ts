@@ -20,7 +20,7 @@ export interface Head extends Block {
 
 export interface ListedEngine {
   readonly address: Address
-  /** The URL of the engine without a trailing slash; empty when the contract names none. */
+  /** The URL of the engine without a trailing slash; empty when the contract names none that can be read. */
   readonly endpoint: string
 }
 

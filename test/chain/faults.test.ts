@@ -6,6 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import { ChainError } from '../../src/chain/chain.ts'
+import { readEngines } from '../../src/chain/evm/contract.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { MalformedError } from '../../src/codec/malformed.ts'
@@ -13,6 +14,8 @@ import { MalformedError } from '../../src/codec/malformed.ts'
 const CONTRACT = `00${'aa'.repeat(20)}`
 const NEWEST = { number: '0x5', hash: `0x${'05'.repeat(32)}`, timestamp: '0x5', gasLimit: '0x5' }
 const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
+
+const word = (value: number): string => value.toString(16).padStart(64, '0')
 
 const over = (url: string): JsonRpc => createHttpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
 
@@ -103,14 +106,28 @@ describe('what a node answers', () => {
     expect(notes).toEqual([expect.stringContaining('what engines() answers cannot be read') as string])
   })
 
-  it('to engines() may point a thousand times to one long text: it is read no further than it is long', async () => {
-    const word = (value: number): string => value.toString(16).padStart(64, '0')
+  it('to engines() may point a thousand times to one long text, which is not a URL of any engine', () => {
     const count = 1000
     const tuple = word(1) + word(64) + word(2048) + '61'.repeat(2048)
-    const answer = `0x${word(32)}${word(count)}${word(32 * count).repeat(count)}${tuple}`
-    const notes: string[] = []
-    expect(await chainOf({ eth_call: answer }, notes).fetchContract(CONTRACT, BLOCK)).toBeUndefined()
-    expect(notes[0]).toContain('is not a URL')
+    const answer = `${word(32)}${word(count)}${word(32 * count).repeat(count)}${tuple}`
+    const engines = readEngines(Buffer.from(answer, 'hex'))
+    expect(engines).toHaveLength(count)
+    expect(new Set(engines.map(({ endpoint }) => endpoint))).toEqual(new Set(['']))
+  })
+
+  it.each([
+    ['another scheme', Buffer.from('ftp://a.example')],
+    ['a space', Buffer.from('http://a .example')],
+    ['bytes that are not UTF-8', Buffer.from('ff', 'hex')],
+    ['more bytes than a URL may have', Buffer.from(`http://a.example/${'a'.repeat(2048)}`)],
+  ])('to engines() may have an endpoint with %s: that engine alone has no URL', (_, endpoint) => {
+    const text = (bytes: Buffer): string =>
+      word(bytes.length) + bytes.toString('hex').padEnd(64 * Math.ceil(bytes.length / 32), '0')
+    const tuples = [endpoint, Buffer.from('http://b.example')].map((bytes, at) => word(at + 1) + word(64) + text(bytes))
+    const places = [64, 64 + (tuples[0]?.length ?? 0) / 2]
+    const answer = `${word(32)}${word(2)}${places.map(word).join('')}${tuples.join('')}`
+    const engines = readEngines(Buffer.from(answer, 'hex'))
+    expect(engines.map((engine) => engine.endpoint)).toEqual(['', 'http://b.example'])
   })
 
   it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {

@@ -2,7 +2,7 @@
  * Reads a contract's statement of its off-chain component: `engines()` and `component()` of components/OffChain.sol.
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { malformed } from '../../codec/malformed.ts'
+import { orUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import type { ListedEngine, OffChainContract } from '../chain.ts'
 import { type AbiReader, abiReader } from './abi-reader.ts'
@@ -24,10 +24,11 @@ export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
   return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
 }
 
+/** Reads an engine. An endpoint that is not a URL is that engine's mistake alone, and the engine has none then. */
 function readEngine(engine: AbiReader): ListedEngine {
-  const endpoint = engine.text(1, MAX_URL_BYTES)
-  if (endpoint !== '' && !/^https?:\/\/[^\s]+$/.test(endpoint)) malformed('the endpoint of an engine is not a URL')
-  return { address: engine.address(0), endpoint: endpoint.replace(/\/+$/, '') }
+  const endpoint = orUndefined(() => engine.text(1, MAX_URL_BYTES)) ?? ''
+  const isUrl = /^https?:\/\/[^\s]+$/.test(endpoint)
+  return { address: engine.address(0), endpoint: isUrl ? endpoint.replace(/\/+$/, '') : '' }
 }
 
 /** Reads the answer of `component()`; undefined when the digest is 32 bytes of zero, which names no component. */
