@@ -333,6 +333,20 @@ describe('an engine that signs', () => {
     const [engine] = await signingEngines({ client, signer: owner.signer })
     expect(await engine?.post('/keys/1/commitments', '{}')).toEqual({ status: 404, body: '{ "error": "Invalid URL" }' })
   })
+
+  it.each([
+    ['commitments', 3],
+    ['signature-shares', 1],
+  ])('is asked for %s %i times where the connection breaks', async (what, times) => {
+    let asked = 0
+    const broken: typeof fetch = () => {
+      asked += 1
+      return Promise.reject(new TypeError('fetch failed'))
+    }
+    const [engine] = await signingEngines({ client: clientWith({ fetch: broken }), signer: owner.signer })
+    await expect(engine?.post(`/keys/1/${what}`, '{}')).rejects.toMatchObject({ code: 'unreachable' })
+    expect(asked).toBe(times)
+  })
 })
 
 describe('what cannot be reached', () => {

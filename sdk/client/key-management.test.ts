@@ -120,3 +120,46 @@ describe('commitments that are no elements of the group', () => {
     expect(ed25519.verify(signature, message, dealt.public.commitments[0] ?? expect.unreachable())).toBe(true)
   })
 })
+
+describe('an answer that is lost on its way', () => {
+  const message = Uint8Array.of(1, 2, 3)
+  /** Returns the engine without the answers to its first requests for a share, and counts these requests. */
+  const losing = (engine: SigningEngine, lost: number) => {
+    const asked = { shares: 0 }
+    const post: SigningEngine['post'] = async (path, body) => {
+      const answer = await engine.post(path, body)
+      if (path.endsWith('/signature-shares') && ++asked.shares <= lost) throw new Error('the connection broke')
+      return answer
+    }
+    return { engine: { ...engine, post }, asked }
+  }
+  const deal = (min: number, max: number) => {
+    const dealt = frost.trustedDealer({ min, max })
+    const engines = Array.from({ length: max }, (_, index) => signingEngine(dealt, index))
+    return { dealt, engines, first: engines[0] ?? expect.unreachable() }
+  }
+
+  it('is asked for anew where the engine is needed: it has no fault', async () => {
+    const { dealt, engines, first } = deal(2, 2)
+    const { engine } = losing(first, 1)
+    const { signature, faults } = await signTogether(1n, message, dealt.public, engines.with(0, engine))
+    expect(faults).toEqual([])
+    expect(ed25519.verify(signature, message, dealt.public.commitments[0] ?? expect.unreachable())).toBe(true)
+  })
+
+  it('is not asked for where others can sign, and the engine is named', async () => {
+    const { dealt, engines, first } = deal(2, 3)
+    const { engine, asked } = losing(first, 1)
+    const { faults } = await signTogether(1n, message, dealt.public, engines.with(0, engine))
+    expect(faults).toEqual([{ engine: 'engine 1', why: 'it could not be asked: the connection broke' }])
+    expect(asked.shares).toBe(1)
+  })
+
+  it('is asked for once more at most', async () => {
+    const { dealt, engines, first } = deal(2, 2)
+    const { engine, asked } = losing(first, 9)
+    const signing = signTogether(1n, message, dealt.public, engines.with(0, engine))
+    await expect(signing).rejects.toMatchObject({ faults: [{ engine: 'engine 1' }] })
+    expect(asked.shares).toBe(2)
+  })
+})

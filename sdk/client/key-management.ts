@@ -18,7 +18,10 @@ export interface SigningEngine {
   readonly index: number
   /** The name of the engine for people. */
   readonly name: string
-  /** Posts `body`, which is JSON. Rejects when the engine cannot be reached. */
+  /**
+   * Posts `body`, which is JSON. Rejects when the engine cannot be reached. A request for a share is sent once: its
+   * answer cannot be had again.
+   */
   readonly post: (path: string, body: string) => Promise<{ readonly status: number; readonly body: string }>
 }
 
@@ -62,7 +65,8 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
 
 /**
  * Returns a plain Ed25519 signature, and whom it could be had without. Engines that do not answer, refuse, or give a
- * wrong share are left out in a next try. Rejects with a SigningError when too few are left.
+ * wrong share are left out in a next try. An engine whose share may have been lost on its way commits anew, once, where
+ * the others are too few. Rejects with a SigningError when too few are left.
  */
 export async function signTogether(
   id: bigint,
@@ -70,14 +74,27 @@ export async function signTogether(
   key: FrostPublic,
   engines: readonly SigningEngine[],
 ): Promise<{ readonly signature: Uint8Array; readonly faults: readonly Fault[] }> {
-  const faults = new Map<SigningEngine, string>()
+  const failures: Failures = { faults: new Map(), lost: new Map() }
+  const { faults, lost } = failures
   for (;;) {
     const remainingEngines = engines.filter((engine) => !faults.has(engine))
-    const signers = await collectCommitments(id, remainingEngines, key.signers.min, faults)
+    const othersFirst = remainingEngines.toSorted((one, other) => Number(lost.has(one)) - Number(lost.has(other)))
+    const signers = await collectCommitments(id, othersFirst, key.signers.min, faults)
     if (signers.length < key.signers.min) throw new SigningError(listOf(faults), key.signers.min)
-    const signature = await attemptSignature({ id, message, key }, signers, faults)
-    if (signature) return { signature, faults: listOf(faults) }
+    const signature = await attemptSignature({ id, message, key }, signers, failures)
+    if (signature) {
+      for (const { engine } of signers) lost.delete(engine)
+      return { signature, faults: listOf(new Map([...lost, ...faults])) }
+    }
   }
+}
+
+/** The engines that gave no share, with the reason of each. */
+interface Failures {
+  /** The engines that are left out. */
+  readonly faults: Map<SigningEngine, string>
+  /** The engines whose share was lost once. */
+  readonly lost: Map<SigningEngine, string>
 }
 
 interface SigningTask {
@@ -114,8 +131,11 @@ async function commitmentsOf(
   engine: SigningEngine,
   faults: Map<SigningEngine, string>,
 ): Promise<CommittedSigner | undefined> {
-  const answer = await ask(engine, `/keys/${id}/commitments`, '{}', faults)
-  if (answer === undefined) return undefined
+  const { answer, why } = await ask(engine, `/keys/${id}/commitments`, '{}')
+  if (answer === undefined) {
+    faults.set(engine, why)
+    return undefined
+  }
   try {
     const identifier = identifierOf(engine.index)
     if (answer.identifier !== identifier) throw new Error('it answered as another engine')
@@ -129,12 +149,12 @@ async function commitmentsOf(
 
 /**
  * Asks the signers for their shares, and combines these to a signature; undefined when a share was missing or wrong,
- * whose engine is then among the faults.
+ * whose engine is then among the failures.
  */
 async function attemptSignature(
   { id, message, key }: SigningTask,
   signers: readonly CommittedSigner[],
-  faults: Map<SigningEngine, string>,
+  { faults, lost }: Failures,
 ): Promise<Uint8Array | undefined> {
   const list = signers.map(({ commitments }) => commitments)
   const text = list.map(({ identifier, hiding, binding }) => ({
@@ -147,8 +167,12 @@ async function attemptSignature(
   const shares: Record<string, Uint8Array<ArrayBuffer>> = {}
   await Promise.all(
     signers.map(async ({ engine, commitments: { identifier } }) => {
-      const answer = await ask(engine, `/keys/${id}/signature-shares`, body, faults)
-      if (answer === undefined) return
+      const { answer, why, isLost } = await ask(engine, `/keys/${id}/signature-shares`, body)
+      if (answer === undefined) {
+        const failed = isLost && !lost.has(engine) ? lost : faults
+        failed.set(engine, why)
+        return
+      }
       const share = readShare(answer.share, (bytes) => frost.verifyShare(key, list, signed, identifier, bytes))
       if (share) shares[identifier] = share
       else faults.set(engine, 'its signature share is wrong')
@@ -171,25 +195,27 @@ function readShare(
   }
 }
 
-/**
- * Returns the engine's answer with 200 as an object. For another answer the engine is among the faults, with its
- * reason.
- */
-async function ask(
-  engine: SigningEngine,
-  path: string,
-  body: string,
-  faults: Map<SigningEngine, string>,
-): Promise<Record<string, unknown> | undefined> {
+type Reply =
+  | { readonly answer: Record<string, unknown>; readonly why?: never; readonly isLost?: never }
+  /** `isLost`: the engine may have answered this request before, or its answer did not arrive. */
+  | { readonly answer?: never; readonly why: string; readonly isLost: boolean }
+
+/** Returns the engine's answer with 200 as an object; for another answer, why there is none. */
+async function ask(engine: SigningEngine, path: string, body: string): Promise<Reply> {
+  let posted: Awaited<ReturnType<SigningEngine['post']>>
   try {
-    const answer = await engine.post(path, body)
-    if (answer.status === 200) return objectOf(parseJson(answer.body))
-    const sentence = refusalOf(answer.body).slice(0, MAX_SAID)
-    faults.set(engine, `its component refused (${answer.status})${sentence === '' ? '' : `: ${sentence}`}`)
+    posted = await engine.post(path, body)
   } catch (error) {
-    faults.set(engine, `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`)
+    return { why: `it could not be asked: ${error instanceof Error ? error.message : 'no answer'}`, isLost: true }
   }
-  return undefined
+  if (posted.status !== 200) {
+    const sentence = refusalOf(posted.body).slice(0, MAX_SAID)
+    const why = `its component refused (${posted.status})${sentence === '' ? '' : `: ${sentence}`}`
+    return { why, isLost: posted.status === 409 }
+  }
+  const answer = orUndefined(() => parseJson(posted.body))
+  if (typeof answer !== 'object' || answer === null) return { why: 'its answer is not an object', isLost: false }
+  return { answer: answer as Record<string, unknown> }
 }
 
 /**
@@ -199,11 +225,6 @@ function refusalOf(body: string): string {
   const answer = orUndefined(() => parseJson(body))
   const reason = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
   return reason ?? body
-}
-
-function objectOf(value: unknown): Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) throw new Error('its answer is not an object')
-  return value as Record<string, unknown>
 }
 
 /** Lists the faults. A reason may come to a terminal, so that it has printable characters only, and not many. */

@@ -2,7 +2,7 @@
 import { utf8Text } from '../../src/codec/utf8.ts'
 import type { EngineClient } from './engine-client.ts'
 import type { SigningEngine } from './key-management.ts'
-import { askForFinalAnswer } from './retries.ts'
+import { askForFinalAnswer, askWhenReady } from './retries.ts'
 import { ENGINES_PATIENCE_MS } from './secret-sharing.ts'
 import type { RequestSigner } from './signers.ts'
 
@@ -32,7 +32,10 @@ export async function signingEngines({
     post: async (path, text) => {
       const headers = { 'content-type': 'application/json' }
       const request = { method: 'POST', path, headers, body: new TextEncoder().encode(text), signer }
-      const { status, body } = await askForFinalAnswer(client, engine, request, { block, patienceMs })
+      // A share can be asked for only once: it ends the nonces of the engine, also where the answer is lost.
+      const { status, body } = path.endsWith('/signature-shares')
+        ? await askWhenReady(client, engine, request, { patienceMs })
+        : await askForFinalAnswer(client, engine, request, { block, patienceMs })
       return { status, body: utf8Text(body) }
     },
   }))
