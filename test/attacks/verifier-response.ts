@@ -62,6 +62,30 @@ export const responseAttacks: readonly Attack[] = [
     }),
     vpToken: (presentation) => ({ card: [presentation] }),
   },
+  {
+    attack: 'The wallet presents a credential that no option of the credential sets has.',
+    fails: 'query.complete',
+    dcql: (profile) => ({
+      credentials: twoQueries(profile),
+      credential_sets: [{ options: [['second']], required: false }],
+    }),
+    vpToken: (presentation) => ({ card: [presentation] }),
+  },
+  {
+    attack: 'The wallet adds a credential that no option of the credential sets has.',
+    fails: 'query.complete',
+    dcql: (profile) => ({ credentials: twoQueries(profile), credential_sets: [{ options: [['second']] }] }),
+    vpToken: (presentation) => ({ card: [presentation], second: [presentation] }),
+  },
+  {
+    attack: 'The wallet answers half of an option where everything is optional.',
+    fails: 'query.complete',
+    dcql: (profile) => ({
+      credentials: twoQueries(profile),
+      credential_sets: [{ options: [['card', 'second']], required: false }],
+    }),
+    vpToken: (presentation) => ({ card: [presentation] }),
+  },
   { attack: 'The wallet presents nothing.', fails: 'query.complete', vpToken: () => ({}) },
   {
     attack: 'The wallet presents nothing where everything is optional.',

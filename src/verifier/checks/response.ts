@@ -4,7 +4,7 @@ import { type Check, fail, pass } from '../../check/check.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import type { Binding, Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
-import { answerCredentials } from '../../protocol/dcql-match.ts'
+import { chooseCredentials } from '../../protocol/dcql-match.ts'
 import { parseTransaction } from '../../protocol/transaction-data.ts'
 import type { PresentationContext } from './context.ts'
 
@@ -55,15 +55,21 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseContext>[]
     level: 'MUST',
     run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
-      const queryIds = new Set(query.credentials.map(({ id }) => id))
-      const unknownIds = [...counts.keys()].filter((id) => !queryIds.has(id))
-      if (unknownIds.length > 0)
-        return fail(`the response has ${unknownIds.length} presentations that no credential query asks for`)
-      const missing = answerCredentials(query, new Set(counts.keys())) ?? missingApproval(counts, binding)
+      const askedIds = findAskedIds(query)
+      const unaskedIds = [...counts.keys()].filter((id) => !askedIds.has(id))
+      if (unaskedIds.length > 0)
+        return fail(`the response has ${unaskedIds.length} presentations that no credential query asks for`)
+      const choice = chooseCredentials(query, new Set(counts.keys()))
+      const missing = 'problem' in choice ? choice.problem : missingApproval(counts, binding)
       return missing === undefined ? pass() : fail(missing)
     },
   },
 ]
+
+/** Returns the ids of the credential queries that a wallet may answer: with credential sets, those in their options. */
+function findAskedIds({ credentials, credential_sets: sets }: DcqlQuery): ReadonlySet<string> {
+  return new Set(sets ? sets.flatMap(({ options }) => options.flat()) : credentials.map(({ id }) => id))
+}
 
 /**
  * Returns which approval is missing; undefined when none is. A credential that was to approve a transaction is
