@@ -239,12 +239,14 @@ describe('a response that answers the query', () => {
       const { code, report } = await respond(dcql, async (request) => ({ card: [await bare(request)] }))
       expect(code).toBe(200)
       expect(notPassed(report)).toEqual(waived)
+      expect(report.credentials.card?.[0]).not.toHaveProperty('holder_key_thumbprint')
     })
 
     it('with a key binding all the same, which is not looked at', async () => {
       const { code, report } = await respond(dcql, async (request) => ({ card: [await show(request)] }))
       expect(code).toBe(200)
       expect(notPassed(report)).toEqual(waived)
+      expect(report.credentials.card?.[0]).not.toHaveProperty('holder_key_thumbprint')
     })
 
     it('but not without a state, which is then all that ties it to the session', async () => {

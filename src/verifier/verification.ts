@@ -42,6 +42,7 @@ export interface CredentialReport {
   readonly type?: readonly string[]
   /** The claims that were disclosed, rooted as DCQL paths are. */
   readonly claims?: JsonObject
+  /** The thumbprint of the key that signed the presentation; absent where the query does without holder binding. */
   readonly holder_key_thumbprint?: string
   /** The beginning of the validity in ISO 8601. */
   readonly valid_from?: string
@@ -171,7 +172,7 @@ async function verifyPresentation(
     ...(await runChecks(readingChecks, reading, terms, log)),
     ...(await runChecks(evidenceChecks, evidence, terms, log)),
   ]
-  const description = evidence && allHold(checks) ? describeCredential(evidence, context) : {}
+  const description = evidence && allHold(checks) ? describeCredential(evidence, checks, context) : {}
   return { format: query.format, ...description, checks }
 }
 
@@ -188,6 +189,7 @@ function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
 
 function describeCredential(
   evidence: Evidence,
+  checks: readonly CheckResult[],
   { findIssuerPath, parseCertificate }: Pick<PresentationContext, 'findIssuerPath' | 'parseCertificate'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
@@ -205,10 +207,19 @@ function describeCredential(
     ...(identifier !== undefined && isCanonicalIdentifier(identifier) ? { issuer: identifier } : {}),
     type: evidence.types,
     claims: shownClaims(evidence),
-    ...('thumbprint' in evidence.boundKey ? { holder_key_thumbprint: evidence.boundKey.thumbprint } : {}),
+    ...describeHolderKey(evidence, checks),
     ...(from ? { valid_from: from.toISOString() } : {}),
     ...(until ? { valid_until: until.toISOString() } : {}),
   }
+}
+
+/** Returns the thumbprint of the bound key where the presentation is signed by that key. */
+function describeHolderKey(
+  { boundKey }: Evidence,
+  checks: readonly CheckResult[],
+): Pick<CredentialReport, 'holder_key_thumbprint'> {
+  const isProven = checks.some(({ id, outcome }) => id === 'holder.signature' && outcome === 'passed')
+  return isProven && 'thumbprint' in boundKey ? { holder_key_thumbprint: boundKey.thumbprint } : {}
 }
 
 function certificateName({ subjectText, fingerprint }: Certificate): NamedCertificate {
