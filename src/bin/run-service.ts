@@ -13,9 +13,10 @@ import { kindLoaders } from './kind-loaders.ts'
 import { createLog } from './log.ts'
 import { chooseDefaultHost, findListenAddress } from './network.ts'
 import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from './renewal.ts'
-import type { BuiltService, KindName, ListeningConfig, Outputs, ServiceKind } from './service-kind.ts'
+import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
 import {
-  describeListenMistake,
+  describeListenProblem,
+  mistakesOf,
   reportMistakes,
   reportTemporaryFailure,
   TemporaryFailure,
@@ -57,7 +58,7 @@ interface StartingProcess extends ServiceWords {
 
 /**
  * Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start, and with
- * 75 when its database cannot be reached.
+ * 75 when its database cannot be used now, or its port is in use.
  */
 export async function runService(name: KindName, words: ServiceWords): Promise<void> {
   // Files of a service are for this user alone: the database holds claims, codes and keys.
@@ -170,17 +171,14 @@ async function runServer(
   const { kind, config, rereading, outputs } = configuredService
   const { log } = outputs
   const openedParts = await kind.openParts(config, log)
-  if ('mistake' in openedParts) {
-    if (openedParts.isTemporary === true) throw new TemporaryFailure(openedParts.mistake)
-    return [openedParts.mistake]
-  }
+  if ('mistake' in openedParts) return mistakesOf(openedParts)
   const service = await buildService(kind, config, openedParts.parts, outputs)
   const { app, facts, metrics } = service
   const management = primary === undefined ? service.management : undefined
-  const mistake = await listen(app, management, config)
-  if (mistake !== undefined) {
+  const problem = await listen(app, management, config)
+  if (problem !== undefined) {
     await service.close()
-    return [mistake]
+    return mistakesOf(problem)
   }
   kind.onListening?.()
   const takeIn = primary?.takeIn ?? takeInByPass
@@ -221,10 +219,10 @@ async function runPrimary(
     exitAfterLog(workersStart.status)
     return []
   }
-  const mistake = management && (await listenAt(management, { ...config.management, within: 'management.' }))
-  if (mistake !== undefined) {
+  const problem = management && (await listenAt(management, { ...config.management, within: 'management.' }))
+  if (problem !== undefined) {
     await end('SIGINT')
-    return [mistake]
+    return mistakesOf(problem)
   }
   logListening(log, workersStart.facts, management)
   hangup.setAction(() => workers.signal('SIGHUP'))
@@ -241,19 +239,22 @@ async function listen(
   app: App,
   management: App | undefined,
   { port, host, management: place }: ListeningConfig,
-): Promise<string | undefined> {
-  const mistake = await listenAt(app, { port, host: host ?? (await chooseDefaultHost()) })
-  if (mistake !== undefined || management === undefined || place === undefined) return mistake
+): Promise<OpeningMistake | undefined> {
+  const problem = await listenAt(app, { port, host: host ?? (await chooseDefaultHost()) })
+  if (problem !== undefined || management === undefined || place === undefined) return problem
   return listenAt(management, { ...place, within: 'management.' })
 }
 
 /** Listens at one address; `within` is the path of the settings that name it. */
-async function listenAt(app: App, where: Parameters<typeof describeListenMistake>[1]): Promise<string | undefined> {
+async function listenAt(
+  app: App,
+  where: Parameters<typeof describeListenProblem>[1],
+): Promise<OpeningMistake | undefined> {
   try {
     await app.listen({ port: where.port, host: await findListenAddress(where.host) })
     return undefined
   } catch (error) {
-    return describeListenMistake(error as NodeJS.ErrnoException, where)
+    return describeListenProblem(error as NodeJS.ErrnoException, where)
   }
 }
 

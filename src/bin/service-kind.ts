@@ -37,7 +37,7 @@ export interface OpeningTerms {
   readonly isRestored?: boolean | undefined
 }
 
-/** Why the parts of a service cannot be opened, in words that begin with the setting. */
+/** The reason for which a service cannot be opened or cannot listen, in words that begin with the setting. */
 export interface OpeningMistake {
   readonly mistake: string
   /** Whether the settings may be right, and a later start may succeed. */

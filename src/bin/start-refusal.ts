@@ -1,6 +1,7 @@
 /** The refusal of a service to start: its mistakes, for the log and for the person who configured it. */
 import type { Logger } from 'pino'
 import { workingDirectoryHint } from './config-file.ts'
+import type { OpeningMistake } from './service-kind.ts'
 import { removeControlCharacters } from './terminal.ts'
 import { describeListener } from './who-listens.ts'
 
@@ -14,34 +15,43 @@ interface ListenAddress {
   readonly within?: string
 }
 
-/** Describes why the service cannot listen, for the person who configured it. */
-export async function describeListenMistake(
+/**
+ * Describes why the service cannot listen, for the person who configured it. A port in use is a temporary reason, since
+ * the process that uses it may be the same service, which stops.
+ */
+export async function describeListenProblem(
   { code, message }: NodeJS.ErrnoException,
   { port, host, within = '' }: ListenAddress,
-): Promise<string> {
+): Promise<OpeningMistake> {
   const setting = `${within}port`
   if (code === 'EADDRINUSE') {
     const change = within === '' ? 'port and baseUrl' : setting
-    return `${setting}: ${port} (host ${host}) is in use by ${await describeListener(port)}; stop that one, or change ${change}`
+    const who = await describeListener(port)
+    const mistake = `${setting}: ${port} (host ${host}) is in use by ${who}; stop that one, or change ${change}`
+    return { mistake, isTemporary: true }
   }
-  if (code === 'EACCES') return `${setting}: ${port} may not be used by this user; name one above 1023`
+  if (code === 'EACCES') return { mistake: `${setting}: ${port} may not be used by this user; name one above 1023` }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return `${within}host: ${host} is not an address of this machine`
-  return `${setting}: ${message}`
+    return { mistake: `${within}host: ${host} is not an address of this machine` }
+  return { mistake: `${setting}: ${message}` }
+}
+
+/** Returns the mistakes of a start. Throws a {@link TemporaryFailure} where the reason is temporary. */
+export function mistakesOf({ mistake, isTemporary = false }: OpeningMistake): readonly string[] {
+  if (isTemporary) throw new TemporaryFailure(mistake)
+  return [mistake]
 }
 
 /** The exit status of a service that may start later with the same settings: EX_TEMPFAIL of BSD's sysexits. */
 export const TRY_LATER = 75
 
-/** The failure of a start that may succeed later: the database cannot be reached, or another process has it. */
+/** The failure of a start that may succeed later: another process has its port, or its database cannot be used. */
 export class TemporaryFailure extends Error {}
 
 /** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */
 export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailure): void {
-  log.fatal({ event: 'start_later', why: message }, 'not started: the database cannot be used now; start again later')
-  process.stderr.write(
-    `not started, since the database cannot be used now; start again later:\n  - ${removeControlCharacters(message)}\n`,
-  )
+  log.fatal({ event: 'start_later', why: message }, 'not started now; start again later')
+  process.stderr.write(`not started now; start again later:\n  - ${removeControlCharacters(message)}\n`)
   process.exitCode = TRY_LATER
 }
 

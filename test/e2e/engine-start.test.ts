@@ -33,7 +33,7 @@ describe('vouchsafe engine', () => {
     expect(third.stderr).toContain(
       `  - management.port: ${port} (host 127.0.0.1) ${who}; stop that one, or change management.port\n`,
     )
-    expect([second.status, third.status]).toEqual([2, 2])
+    expect([second.status, third.status]).toEqual([75, 75])
   })
 
   it('does not start beside one on the same database, and starts as soon as that one has ended, however it ended', async () => {
@@ -46,7 +46,7 @@ describe('vouchsafe engine', () => {
     expect([second.status, second.stderr]).toEqual([
       75,
       expect.stringMatching(
-        /^not started, .*start again later:\n {2}- database\.url: .*engine\.db is in use by another process of an engine; stop it first/,
+        /^not started now; start again later:\n {2}- database\.url: .*engine\.db is in use by another process of an engine; stop it first/,
       ),
     ])
     expect((await vouchsafe(['db', 'status', '--config', file], { cwd: first.directory })).status).toBe(0)

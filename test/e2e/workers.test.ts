@@ -274,15 +274,15 @@ describe('a service with two workers that cannot start', () => {
     expect(stderr.match(/^ {2}- /gm)).toHaveLength(1)
   })
 
-  it.each(['port', 'management'])('tells once that the %s is taken, and ends with 2', async (which) => {
+  it.each(['port', 'management'])('tells once that the %s is taken, and ends with 75', async (which) => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     onTestFinished(() => void other.close())
     const { port } = other.address() as { port: number }
     const cwd = await directoryOf('issuer', which === 'port' ? { port } : { management: { port } })
     const { status, stdout, stderr } = await vouchsafe(['issuer', '--workers', '2'], { cwd })
-    expect(status).toBe(2)
-    expect(linesOf(stdout).filter(({ event }) => event === 'refused_to_start')).toHaveLength(1)
+    expect(status).toBe(75)
+    expect(linesOf(stdout).filter(({ event }) => event === 'start_later')).toHaveLength(1)
     expect(linesOf(stdout).filter(({ event }) => event === 'listening')).toEqual([])
     expect(stderr).toMatch(/^ {2}- (management\.)?port: \d+ \(host 127\.0\.0\.1\) is in use/m)
   })
