@@ -370,8 +370,22 @@ async function journalBeside(file: string): Promise<void> {
   renameSync(`${file}-kept`, `${file}-journal`)
 }
 
-describe.runIf(IS_POSTGRESQL)('a restore that a signal ends', () => {
-  it('leaves no copy of the backup in the temporary directory', async () => {
+describe.runIf(IS_POSTGRESQL)('a restore that is ended', () => {
+  it('by force leaves a copy that the next one names', async () => {
+    const place = await startedIssuer()
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    const leftover = join(place.directory, 'temporary', 'vouchsafe-restore-killed')
+    mkdirSync(leftover, { recursive: true })
+    const options = { cwd: place.directory, env: { TMPDIR: join(place.directory, 'temporary') } }
+    const restore = (...words: string[]) => startCommand(['db', 'restore', 'backup.db', ...words], options).ended
+    expect(await done(restore('--json'))).toMatchObject({ leftovers: [leftover] })
+    expect((await restore()).stdout).toContain(
+      `\n${leftover} has the backup of a restore that was killed; delete this directory if no restore is running.\n`,
+    )
+  })
+
+  it('by a signal leaves no copy of the backup in the temporary directory', async () => {
     const place = await startedIssuer()
     await done(place.db('backup', 'backup.db', '--json'))
     await place.stop()

@@ -3,7 +3,17 @@
  * database as a service would open it, and replaces the database only when that succeeded.
  * docs/decisions/0019-backups.md.
  */
-import { chmodSync, constants, copyFileSync, existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
@@ -19,6 +29,9 @@ import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
+/** The beginning of the names of directories in which a backup is prepared for PostgreSQL. */
+const DIRECTORY_PREFIX = 'vouchsafe-restore-'
+
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** The result of a restore. */
@@ -26,6 +39,8 @@ interface RestoreResult {
   /** Where the previous database is; undefined where there was none. */
   readonly kept: string | undefined
   readonly voided: number | undefined
+  /** The directories that earlier restores into PostgreSQL have left, each with a backup. */
+  readonly leftovers: readonly string[]
   readonly rows: number
   readonly schema: string | undefined
   /** The time of the newest session or callback in the backup. */
@@ -46,9 +61,10 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
 
 /** Runs `work` with a directory that is removed afterwards, also where a signal ends the process. */
 async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
-  // The directory is new, so that nobody can have put a link into it.
-  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-restore-'))
-  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  let directory: string | undefined
+  const remove = (): void => {
+    if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+  }
   const end = (signal: NodeJS.Signals): void => {
     remove()
     // Nothing listens any more, so that this ends the process.
@@ -56,6 +72,8 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
   }
   for (const signal of END_SIGNALS) process.once(signal, end)
   try {
+    // The directory is new, so that nobody can have put a link into it.
+    directory = mkdtempSync(join(tmpdir(), DIRECTORY_PREFIX))
     return await work(directory)
   } finally {
     for (const signal of END_SIGNALS) process.off(signal, end)
@@ -73,7 +91,19 @@ async function restoreByCopy(subject: Subject, file: string, copy: string): Prom
     // Before anything else: a file of this name that comes later is that of another restore.
     removeFiles(copy)
   }
-  return resultOf(subject, file, { ...replacement, ...(await withTables(subject.config.database, countAll)) })
+  const { database } = subject.config
+  const leftovers = database.kind === 'postgresql' ? findLeftovers(dirname(copy)) : []
+  return resultOf(subject, file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
+}
+
+/** Returns the directories of other restores of this user: of those that were killed, or still run. */
+function findLeftovers(ownDirectory: string): readonly string[] {
+  const isOwn = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.()
+  return readdirSync(tmpdir())
+    .filter((name) => name.startsWith(DIRECTORY_PREFIX))
+    .map((name) => join(tmpdir(), name))
+    .filter((path) => path !== ownDirectory && isOwn(path))
+    .sort()
 }
 
 function isSameFile(one: string, other: string): boolean {
@@ -154,7 +184,7 @@ async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows'
 }
 
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
-  const { kept, voided, rows, schema, newest } = restoreResult
+  const { kept, voided, leftovers, rows, schema, newest } = restoreResult
   const place = describeDatabase(database)
   const isFile = database.kind === 'sqlite'
   const lines = [
@@ -172,10 +202,13 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
         ]
       : []),
     ...(voided === undefined ? [] : [`Sessions that were open in the backup, and are void now: ${voided}.`]),
+    ...leftovers.map(
+      (path) => `${path} has the backup of a restore that was killed; delete this directory if no restore is running.`,
+    ),
     'Start the service. What happened since the backup is not in it: docs/how-to/restore-a-backup.md says what to do.',
   ]
   return {
     text: lines.join('\n'),
-    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, rows, schema, newest },
+    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, leftovers, rows, schema, newest },
   }
 }
