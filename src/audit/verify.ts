@@ -156,7 +156,8 @@ function readRecordLine(
   }
   // Continue from the stated hash, so that one bad record is reported once.
   state.position = { sequence: record.sequence, hash: record.hash }
-  for (const checkpoint of state.keptCheckpoints.filter(({ sequence }) => sequence === record.sequence)) {
+  const isOfRecord = ({ log, sequence }: Checkpoint) => log === state.log && sequence === record.sequence
+  for (const checkpoint of state.keptCheckpoints.filter(isOfRecord)) {
     const disagreement = compareCheckpoint(state, checkpoint)
     if (disagreement !== undefined) reportProblem(`by a checkpoint that was kept, ${disagreement}`)
   }
@@ -178,15 +179,16 @@ function compareCheckpoint(state: VerificationState, checkpoint: Checkpoint): st
 }
 
 /**
- * Returns the reasons for which the end of the copy leaves the result open: a kept checkpoint lies beyond it, as when
- * the service has signed again since, or the copy has no checkpoint, as the log of a new service.
+ * Returns the reasons for which the result is open: a kept checkpoint is of another log, or lies beyond the end of the
+ * copy, as when the service has signed again since; or the copy has no checkpoint, as the log of a new service.
  */
 function* listUndecidedReasons({ log, position, signedAt, keptCheckpoints }: VerificationState): Iterable<string> {
+  const isOfOther = (each: Checkpoint): boolean => log !== undefined && each.log !== log
+  if (keptCheckpoints.some(isOfOther)) yield 'a checkpoint that was kept is of another log'
   const [last] = keptCheckpoints
-    .filter((each) => each.sequence > position.sequence)
+    .filter((each) => !isOfOther(each) && each.sequence > position.sequence)
     .sort((a, b) => b.sequence - a.sequence)
-  if (last !== undefined && log !== undefined && last.log !== log) yield 'a checkpoint that was kept is of another log'
-  else if (last !== undefined) {
+  if (last !== undefined) {
     yield `the copy ends with record ${position.sequence}, and record ${last.sequence} was signed at ${last.at}: the copy is older than that, or its end is missing; export it again and verify that`
   }
   if (signedAt.size === 0)
