@@ -107,11 +107,12 @@ export async function withConnection<T>(
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
   // The next statement tells of a connection that is lost while nothing runs.
   client.on('error', () => undefined)
-  try {
-    await client.connect()
-    return await work((statement) => client.query(queryOf(statement)))
-  } catch (error) {
+  const throwWithoutValues = (error: unknown): never => {
     throw withoutValues(error)
+  }
+  try {
+    await client.connect().catch(throwWithoutValues)
+    return await work((statement) => client.query(queryOf(statement)).catch(throwWithoutValues))
   } finally {
     await client.end().catch(() => undefined)
   }

@@ -126,9 +126,12 @@ function createSqlRunner(run: StatementRunner): RunSql {
 }
 
 async function postgresReader(runSql: RunSql): Promise<TableReader> {
+  // The views of information_schema leave out the tables that this user may not read.
   const { rows: views } = await runSql(
-    `select c.table_name as name, array_agg(c.column_name::text) as columns from information_schema.columns c
-     where c.table_schema = current_schema() group by c.table_name order by c.table_name`,
+    `select c.relname as name, array_agg(a.attname::text) as columns from pg_class c
+     join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
+     group by c.relname order by c.relname`,
   )
   const columns = new Map(views.map(({ name, columns: names }) => [String(name), names as readonly string[]]))
   const steps = columns.has('migration') ? (await runSql('select id from migration order by id collate "C"')).rows : []

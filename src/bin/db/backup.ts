@@ -7,12 +7,13 @@ import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { UNFINISHED_COPY } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { withClosingNoted } from '../generation-file.ts'
-import { countTables, refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { countTables, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 const BUSY_TIMEOUT_MS = 5000
@@ -33,12 +34,22 @@ export async function backUp(subject: Subject, file: string): Promise<CommandRes
   }
 }
 
+/** Throws while a copy into the database has not ended: a service refuses such a database, and its backup. */
+function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
+  return withTables(database, ({ steps }) => {
+    if (!steps.includes(UNFINISHED_COPY)) return Promise.resolve()
+    const place = describeDatabase(database)
+    throw new Error(`a copy into ${place} has not ended; run the same vouchsafe db copy again, and then this command`)
+  })
+}
+
 async function writeBackup(
   { kind, config: { database } }: Subject,
   file: string,
   partial: string,
 ): Promise<CommandResult> {
   try {
+    await refuseUnfinishedCopy(database)
     await copyToFile(database, kind.migrations, partial)
     const { damage } = await findDamage(partial, Infinity)
     if (damage !== undefined) throw new Error(`the copy is damaged (${damage}), and so may be the database`)
@@ -56,7 +67,6 @@ async function copyToFile(database: DatabaseConfig, migrations: readonly Migrati
   if (database.kind === 'postgresql') {
     return withTables(database, (reader) => copyReadTables(reader, migrations, file))
   }
-  refuseMissingFile(database.file)
   return withClosingNoted(database.file, () => copyFile(database.file, file))
 }
 

@@ -5,7 +5,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
 import { bytesText, type CommandResult } from '../command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
-import { refuseMissingFile, type Subject } from './subject.ts'
+import { refuseMissingFile, type Subject, throwAt } from './subject.ts'
 
 /** Compacts the database. Throws a message for the operator; then the database is as it was. */
 export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
@@ -18,9 +18,7 @@ export async function compactDatabase({ config: { database, port } }: Subject): 
   const { damage } = await findDamage(file, Infinity)
   if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
   const bytesBefore = statSync(file).size
-  await compactSqlite(file).catch((error: unknown) => {
-    throw new Error(`${file}: not compacted: ${(error as Error).message}`, { cause: error })
-  })
+  await compactSqlite(file).catch(throwAt(`${file}: not compacted`))
   const bytes = statSync(file).size
   return {
     text: `${file} has ${bytesText(bytes)}, and had ${bytesText(bytesBefore)}; nothing that was deleted is in it.`,

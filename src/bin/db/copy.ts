@@ -12,7 +12,7 @@ import { makeDirectory } from '../directory.ts'
 import { files } from '../effects.ts'
 import { isKindName, kindLoaders } from '../kind-loaders.ts'
 import { refuseWhileOpen } from './replace-file.ts'
-import { readSubject, withTables } from './subject.ts'
+import { readSubject, throwAt, withTables } from './subject.ts'
 
 /** The pause between two reports of progress. */
 const REPORT_EVERY_MS = 2000
@@ -41,9 +41,8 @@ export async function copyDatabase(
   const { counts, digest } = await withTables(source, async (reader) => {
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
-    return withTarget(target, steps, (copy) => copyInto(reader, copy, { name, progress })).catch((error: unknown) => {
-      throw new Error(`${targetName}: ${(error as Error).message}`, { cause: error })
-    })
+    const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
+    return copy.catch(throwAt(targetName))
   })
   const rows = counts.reduce((sum, each) => sum + each.rows, 0)
   return {
@@ -74,7 +73,8 @@ async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<reado
 
 async function refuseInUse(database: DatabaseConfig): Promise<void> {
   if (database.kind === 'sqlite') return refuseWhileOpen(database.file)
-  return (await import('../../store/postgres-tables.ts')).refusePostgresInUse(database)
+  const { refusePostgresInUse } = await import('../../store/postgres-tables.ts')
+  return refusePostgresInUse(database).catch(throwAt(describeDatabase(database)))
 }
 
 async function withTarget<T>(

@@ -8,7 +8,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import type { CommandResult } from '../command-result.ts'
 import { openDatabase } from '../effects.ts'
 import { schemaOf, schemaText } from './status.ts'
-import { type Subject, withTables } from './subject.ts'
+import { type Subject, throwAt, withTables } from './subject.ts'
 
 /**
  * Brings the schema up to date; with `onlyCheck` nothing is changed, and the exit status is 1 where steps are missing.
@@ -27,7 +27,7 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
     return { text: `${place}: ${schemaText(schemaBefore)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }
   }
   await refuseDamaged(database)
-  const store = await openDatabase(database, kind.migrations)
+  const store = await openDatabase(database, kind.migrations).catch(throwAt(place))
   await store.close()
   const version = kind.migrations.at(-1)?.id
   const text = missing.length === 0 ? `${version}, as before` : `${version}; added: ${missing.join(', ')}`

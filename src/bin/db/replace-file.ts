@@ -6,6 +6,7 @@ import { FILE_ENDS, fileProblem } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { generationFile, readWitnesses, withClosingNoted, writeWitnesses } from '../generation-file.ts'
 import { fetchTitle } from '../who-listens.ts'
+import { refuseUnreadableFile } from './subject.ts'
 
 const LOCK_TIMEOUT_MS = 500
 /** SQLite result codes: another process has the database open, or a lock on it. */
@@ -51,6 +52,7 @@ function findFreeName(file: string): string {
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
+  refuseUnreadableFile(file)
   const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLock(file)) : 'unknown'
   const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
   const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))

@@ -26,7 +26,7 @@ import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now } from '../effects.ts'
 import type { OpenedStore } from '../service-kind.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
-import { countTables, findNewestTime, refuseMissingFile, type Subject, withTables } from './subject.ts'
+import { countTables, findNewestTime, refuseMissingFile, type Subject, throwAt, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The beginning of the names of directories in which a backup is prepared for PostgreSQL. */
@@ -129,7 +129,7 @@ async function restoreCopy(
     try {
       return Promise.resolve(stepsLike(reader, kind.migrations))
     } catch (error) {
-      throw new Error(`${file}: ${(error as Error).message}`, { cause: error })
+      return throwAt(file)(error)
     }
   })
   const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
@@ -173,7 +173,9 @@ async function replaceDatabase(
   const { replacePostgresTables } = await import('../../store/postgres-tables.ts')
   const replacement = { server: database, migrations: kind.migrations, kept: `vouchsafe_before_${stamp}` }
   return withTables(preparedCopy, (reader) =>
-    replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)),
+    replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)).catch(
+      throwAt(describeDatabase(database)),
+    ),
   )
 }
 

@@ -1,13 +1,17 @@
 /** The database that a command is about: that of a configured service. */
-import { existsSync } from 'node:fs'
-import type { DatabaseConfig } from '../../config/database.ts'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
-import { withClosingNoted } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../which-service.ts'
+
+/** The SQLite result code of a file that is not a database. */
+const NOT_A_DATABASE = 26
+
+type SqliteError = Error & { readonly errcode?: number }
 
 export interface Subject {
   readonly kind: ServiceKind
@@ -41,12 +45,29 @@ async function kindOf(value: unknown, path: string): Promise<KindName> {
  * operator when there is no such database, or none that may be opened.
  */
 export async function withTables<T>(database: DatabaseConfig, work: (reader: TableReader) => Promise<T>): Promise<T> {
+  const throwNamed = (error: unknown): never => {
+    if (!isOfDriver(error)) throw error
+    const advice = (error as SqliteError).errcode === NOT_A_DATABASE ? '; name another file, or put back a backup' : ''
+    throw new Error(`${describeDatabase(database)}: ${(error as Error).message}${advice}`, { cause: error })
+  }
   if (database.kind === 'postgresql') {
-    return (await import('../../store/postgres-tables.ts')).withPostgresTables(database, work)
+    const { withPostgresTables } = await import('../../store/postgres-tables.ts')
+    return withPostgresTables(database, work).catch(throwNamed)
   }
   refuseMissingFile(database.file)
-  const { withSqliteTables } = await import('../../store/sqlite-tables.ts')
-  return withClosingNoted(database.file, () => withSqliteTables(database.file, work))
+  return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work).catch(throwNamed)
+}
+
+/** Tests whether an error is in the words of a driver, which do not name the database. */
+function isOfDriver(error: unknown): boolean {
+  return error instanceof Error && ('errcode' in error || error.message.startsWith('PostgreSQL: '))
+}
+
+/** Returns a function that throws an error again, with the name of the database or file before its message. */
+export function throwAt(place: string): (error: unknown) => never {
+  return (error) => {
+    throw new Error(`${place}: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** Counts the rows of each table, one table after another. */
@@ -70,7 +91,19 @@ export function refuseMissingFile(
   file: string,
   missing = 'there is no such database; has the service run here?',
 ): void {
+  refuseUnreadableFile(file)
   const problem = fileProblem(file)
   if (problem !== undefined) throw new Error(`${file}: ${problem}`)
   if (!existsSync(file)) throw new Error(`${file}: ${missing}`)
+}
+
+/** Throws a message for the operator where a directory is in the place of a file, or the user may not read the file. */
+export function refuseUnreadableFile(file: string): void {
+  if (!existsSync(file)) return
+  if (statSync(file).isDirectory()) throw new Error(`${file}: it is a directory; name a file`)
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (error) {
+    throw new Error(`${file}: this user may not read it; run the command as the user of the service`, { cause: error })
+  }
 }

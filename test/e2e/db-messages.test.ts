@@ -1,0 +1,90 @@
+/** The messages of `vouchsafe db` about what is no database of a service, or may not be used. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
+import { startCommand } from '../support/command.ts'
+import { serviceDirectory } from '../support/service-process.ts'
+
+/** Whether modes of files mean nothing to this user. */
+const IS_ROOT = process.getuid?.() === 0
+
+let cwd: string
+
+const db = (...words: readonly string[]) => startCommand(['db', ...words], { cwd }).ended
+
+async function refusal(...words: readonly string[]): Promise<string> {
+  const { status, stdout, stderr } = await db(...words)
+  expect([words, status, stdout]).toEqual([words, 2, ''])
+  return stderr
+}
+
+/** Returns the words of every command about a database that a configuration names. */
+function commandsOn(name: string): readonly (readonly string[])[] {
+  const config = ['--config', `conf/${name}.json`]
+  return [
+    ['status', ...config],
+    ['migrate', ...config],
+    ['migrate', '--check', ...config],
+    ['compact', ...config],
+    ['backup', 'out.db', ...config],
+    ['copy', '--from', `conf/${name}.json`, '--to', 'sqlite:to.db', '--service', 'issuer'],
+  ]
+}
+
+beforeAll(async () => {
+  cwd = await serviceDirectory('issuer')
+  const settings = async (name: string): Promise<void> => {
+    const directory = await serviceDirectory('issuer', { database: { url: `sqlite:${name}` } })
+    writeFileSync(join(cwd, `conf/${name}.json`), readFileSync(join(directory, 'conf/server.json')))
+  }
+  for (const name of ['folder', 'text.db', 'secret.db', 'half.db']) await settings(name)
+  expect((await db('migrate')).status).toBe(0)
+  expect((await db('backup', 'backup.db')).status).toBe(0)
+  mkdirSync(join(cwd, 'folder'))
+  writeFileSync(join(cwd, 'text.db'), 'not a database '.repeat(1000))
+  writeFileSync(join(cwd, 'secret.db'), 'not to be read')
+  chmodSync(join(cwd, 'secret.db'), 0)
+})
+
+describe('every command of a database names', () => {
+  it('a directory in the place of its file', async () => {
+    for (const words of [...commandsOn('folder'), ['restore', 'folder'], ['restore', 'backup.db', ...config('folder')]])
+      expect([words, await refusal(...words)]).toEqual([
+        words,
+        expect.stringContaining('folder: it is a directory; name'),
+      ])
+  })
+
+  it('a file that is no database', async () => {
+    for (const words of [...commandsOn('text.db'), ['restore', 'text.db']])
+      expect([words, await refusal(...words)]).toEqual([words, expect.stringMatching(/text\.db: .*not a database/)])
+  })
+
+  it.skipIf(IS_ROOT)('a file that its user may not read', async () => {
+    for (const words of [...commandsOn('secret.db'), ['restore', 'secret.db']])
+      expect([words, await refusal(...words)]).toEqual([words, expect.stringContaining('secret.db: this user may not')])
+  })
+})
+
+function config(name: string): readonly string[] {
+  return ['--config', `conf/${name}.json`]
+}
+
+describe('a backup', () => {
+  it('into a directory that is missing says to make it', async () => {
+    expect(await refusal('backup', 'gone/out.db')).toContain(
+      'gone/out.db.partial: it cannot be made (ENOENT); make its ',
+    )
+  })
+
+  it('is not made of a database into which a copy has not ended', async () => {
+    expect((await db('migrate', ...config('half.db'))).status).toBe(0)
+    const database = new (await loadDriver())(join(cwd, 'half.db'))
+    database.exec("insert into migration (id) values ('unfinished-copy')")
+    database.close()
+    expect(await refusal('backup', 'out.db', ...config('half.db'))).toMatch(
+      /a copy into half\.db has not ended; run the/,
+    )
+  })
+})

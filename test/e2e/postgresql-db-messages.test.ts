@@ -1,0 +1,41 @@
+/** The messages of `vouchsafe db` about databases of PostgreSQL. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { withConnection } from '../../src/store/postgres-connections.ts'
+import { startCommand } from '../support/command.ts'
+import { serviceDirectory } from '../support/service-process.ts'
+import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
+
+const db = (cwd: string, ...words: readonly string[]) => startCommand(['db', ...words], { cwd }).ended
+
+it('a refusal of a copy into a file names the file alone', async () => {
+  const url = freshUrl()
+  const cwd = await serviceDirectory('issuer', { database: { url } })
+  expect((await db(cwd, 'migrate')).status).toBe(0)
+  const copy = () => db(cwd, 'copy', '--from', url, '--to', 'sqlite:to.db')
+  writeFileSync(join(cwd, 'to.db'), 'not a database '.repeat(1000))
+  expect((await copy()).stderr).toMatch(/^to\.db: file is not a database/)
+})
+
+it('a table that the user may not read is named, and not taken for a missing one', async () => {
+  const url = freshUrl()
+  const cwd = await serviceDirectory('issuer', { database: { url } })
+  expect((await db(cwd, 'migrate')).status).toBe(0)
+  const role = `reader_${randomBytes(8).toString('hex')}`
+  const run = (...texts: readonly string[]) =>
+    withConnection(postgresOf(serverUrl()), async (query) => {
+      for (const text of texts) await query({ text, values: [] })
+    })
+  const schema = new URL(url).searchParams.get('currentSchema') ?? 'none'
+  await run(`create role ${role} login password 'a'`, `grant usage on schema ${schema} to ${role}`)
+  onTestFinished(() => run(`drop owned by ${role}`, `drop role ${role}`))
+  const file = join(cwd, 'conf/server.json')
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+  const readerUrl = Object.assign(new URL(url), { username: role, password: 'a' }).href
+  writeFileSync(file, JSON.stringify({ ...settings, database: { url: readerUrl } }))
+  const { status, stdout, stderr } = await db(cwd, 'status')
+  expect([status, stdout]).toEqual([2, ''])
+  expect(stderr).toMatch(/^postgresql:\S+: PostgreSQL: permission denied for table migration\n$/)
+})
