@@ -78,12 +78,18 @@ const MEMBERS_OF_TYPE = {
 } as const
 const REQUIRED_MEMBER = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
 
-/** Returns the chain and its contracts, or the mistakes of the settings beyond those that their schema finds. */
-export function readChainSettings(settings: Settings): ChainSettings | { readonly mistakes: readonly string[] } {
+/**
+ * Returns the chain and its contracts, or the mistakes of the settings beyond those that their schema finds. `type` is
+ * that of the chain, also where the schema finds a mistake in the chain, which is not among the settings then.
+ */
+export function readChainSettings(
+  settings: Settings,
+  type: unknown = settings.chain?.type,
+): ChainSettings | { readonly mistakes: readonly string[] } {
   const { chain } = settings
   const mistakes = [
     ...(chain === undefined ? [] : findChainMistakes(chain)),
-    ...filterMistakes(settings),
+    ...filterMistakes(settings.contractFilter, type),
     ...componentMistakes(settings.components ?? {}),
   ]
   if (chain === undefined || mistakes.length > 0) return { mistakes }
@@ -118,8 +124,7 @@ function urlMistakes(path: string, url: string | undefined): string[] {
   return isUrl ? [] : [`${path}: it must be a URL that begins with https:// or http://`]
 }
 
-function filterMistakes({ chain, contractFilter: filter }: Settings): string[] {
-  const type = chain?.type
+function filterMistakes(filter: Settings['contractFilter'], type: unknown): string[] {
   if (filter === undefined) {
     return type === 'evm' ? ['contractFilter: required for a chain of type evm; name the contracts to serve'] : []
   }

@@ -108,6 +108,8 @@ describe('the configuration of an engine', () => {
       /registry is a contract/,
     ],
     ['evm', { type: 'evm' }, [], /chain.rpcUrl: required/],
+    ['evm', { type: 'evm', rpcUrl: 'http://localhost:8545', confirmations: -1 }, 'all', /"all" is for local/],
+    ['evm', { type: 'evm', rpcUrl: 'http://localhost:8545', confirmations: -1 }, undefined, /contractFilter: required/],
   ])('knows which filter a chain of type %s can have', (_, chain, contractFilter, why) => {
     expect(mistakesOf({ chain, ...(contractFilter === undefined ? {} : { contractFilter }) }).join()).toMatch(why)
   })

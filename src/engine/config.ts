@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { type Json, memberOf } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { findAddressMistakes } from '../config/address.ts'
 import { findApiKeyMistakes, findApiKeyWarnings } from '../config/api-keys.ts'
@@ -142,7 +143,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
   const tlsResult =
     settings.tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now }, settings.tls, files)
   const identity = settings.identity && readIdentityFile(settings.identity.keyFile, files)
-  const chainSettings = readChainSettings(settings)
+  const chainSettings = readChainSettings(settings, memberOf(memberOf(value as Json, 'chain'), 'type'))
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
