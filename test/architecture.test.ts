@@ -219,15 +219,40 @@ function circlesOf(edges: readonly Pick<Import, 'from' | 'to'>[]): readonly (rea
 
 describe('architecture', () => {
   it('is in files that are where ARCHITECTURE.md names them', () => {
-    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8')
-    const names = [...page.matchAll(/`([\w./-]+\.(?:ts|js|html|sol))`/g)].map(([, name = '']) => name)
-    const files = ['build', 'components', 'console', 'sdk', 'src', 'test'].flatMap((folder) =>
+    const paragraphs = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split(/\n\n|\n(?=\|)/)
+    const paths = ['build', 'components', 'console', 'sdk', 'src', 'test'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: folder !== 'test', encoding: 'utf8' }).map(
         (path) => `/${folder}/${path}`,
       ),
     )
-    expect(names.length).toBeGreaterThan(150)
-    expect(names.filter((name) => !files.some((file) => file.endsWith(`/${name}`)))).toEqual([])
+    const named = (text: string): string[] =>
+      [...text.matchAll(/`([\w./-]+\.(?:ts|js|html|sol))`/g)].map(([, name = '']) => name)
+    // A name alone is in a folder that its row or its paragraph names, or in that of a service.
+    const foldersOf = (text: string): string[] => {
+      const [row = ''] = /^\| `[^|]*(?=\|)/.exec(text) ?? []
+      const places = [...(row || text).matchAll(/(?:`|\]\()([\w-]+\/[\w./-]*)[`)]/g)].map(([, place = '']) => place)
+      const folders = places.flatMap((place) =>
+        paths
+          .map((path) => `${path}/`)
+          .filter((path) => path.includes(`/${place}`))
+          .map((path) =>
+            place.endsWith('/')
+              ? `${path.split(`/${place}`)[0]}/${place}`
+              : `${path.split('/').slice(0, 3).join('/')}/`,
+          ),
+      )
+      return row === '' && folders.length > 0 ? [...folders, '/src/issuer/', '/src/verifier/'] : folders
+    }
+    const isThere = (name: string, folders: readonly string[]): boolean =>
+      paths
+        .filter((path) => path.endsWith(`/${name}`))
+        .some((path) => name.includes('/') || folders.length === 0 || folders.some((each) => path.startsWith(each)))
+    const wrong = paragraphs.flatMap((text) => {
+      const folders = [...new Set(foldersOf(text))]
+      return named(text).filter((name) => !isThere(name, folders))
+    })
+    expect(paragraphs.flatMap(named).length).toBeGreaterThan(150)
+    expect(wrong).toEqual([])
   })
 
   it('has a row for every folder', () => {

@@ -58,7 +58,7 @@ interface StartingProcess extends ServiceWords {
 
 /**
  * Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start, and with
- * 75 when its database cannot be used now, or its port is in use.
+ * 75 when its port is in use, or its database cannot be reached, takes no writes, or is in use by another engine.
  */
 export async function runService(name: KindName, words: ServiceWords): Promise<void> {
   // Files of a service are for this user alone: the database holds claims, codes and keys.

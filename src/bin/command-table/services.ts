@@ -13,7 +13,7 @@ const SERVICE_EXITS = {
   0: 'a signal (SIGTERM, SIGINT) stopped the service, and what ran has ended',
   1: 'the service stopped before what ran had ended: it took too long, or a second signal came; or one of its workers ended again and again',
   2: `the service cannot start: every mistake of its configuration is told; or ${WRONG_WORDS}`,
-  75: 'the service cannot start now, since its port is in use or its PostgreSQL server cannot be reached; start it again',
+  75: 'the service cannot start now: its port is in use, or its database cannot be reached or takes no writes; start it again',
 } as const
 
 export const serviceCommands = {
@@ -49,7 +49,10 @@ export const serviceCommands = {
       { line: 'vouchsafe engine', does: 'with conf/server.json of the working directory' },
       { line: 'vouchsafe engine --config /etc/vouchsafe/engine.json', does: 'with another configuration' },
     ],
-    exits: SERVICE_EXITS,
+    exits: {
+      ...SERVICE_EXITS,
+      75: 'the service cannot start now: its port is in use, or its database cannot be reached, takes no writes, or is in use by another process of the engine; start it again',
+    },
   },
   demo: {
     group: 'Getting started and finding out',

@@ -1,5 +1,5 @@
 /**
- * Answers token requests: the grant of the request decides (`grants.ts` has the rules of each), and
+ * Answers token requests: the grant of the request decides (`find-grant.ts` has the rules of each), and
  * `access/access-token.ts` makes the token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
 import { refuse } from '../../protocol/error.ts'
