@@ -18,9 +18,10 @@ export interface Check<Evidence, Context> {
   /** Checks that must have been answered well before this one means anything. */
   readonly needs?: readonly string[]
   /**
-   * Returns true, or why the question is not asked. `context` has what this service asked for, never what it was sent.
+   * Returns why the question is not asked; undefined where it is asked. `context` has what this service asked for,
+   * never what it was sent.
    */
-  applies?(context: Context): true | string
+  skipReason?(context: Context): string | undefined
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
@@ -114,8 +115,8 @@ function findReasonToSkip<Evidence, Context>(
   context: Context,
   outcomes: ReadonlyMap<string, CheckResult['outcome']>,
 ): CheckOutcome | undefined {
-  const applies = check.applies?.(context) ?? true
-  if (applies !== true) return { outcome: 'not_applicable', detail: applies }
+  const skipReason = check.skipReason?.(context)
+  if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
   if (evidence === undefined) return { outcome: 'not_run', detail: 'what it is about could not be read' }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `it depends on ${unmet}` }

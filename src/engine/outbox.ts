@@ -205,7 +205,7 @@ async function signQueued(
   rows: readonly QueuedTransaction[],
   memory: OutboxMemory,
 ): Promise<boolean> {
-  const { account, store, now } = context
+  const { account, store } = context
   const { refusedRows, sentAt } = memory
   const queuedRows = rows.filter((row) => !isSigned(row))
   const ids = new Set(queuedRows.map(({ id }) => id))
@@ -222,13 +222,10 @@ async function signQueued(
     if (inFlight >= MOST_IN_FLIGHT) break
     if (contractsToSkip.has(row.value.contract)) continue
     while (usedNonces.has(nonce)) nonce++
-    const isWaiting = refusedRows.isWaiting(row.id, now().getTime())
-    const result = isWaiting
-      ? 'later'
-      : await signTransaction(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })
-    if (result === 'later') contractsToSkip.add(row.value.contract)
-    if (result === 'later' || result === 'failed') continue
-    signedRows.push({ ...row, value: { ...row.value, signed: result } })
+    const result = await signTransaction(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })
+    if ('skipped' in result && result.skipped === 'later') contractsToSkip.add(row.value.contract)
+    if ('skipped' in result) continue
+    signedRows.push({ ...row, value: { ...row.value, signed: result.signed } })
     nonce++
     inFlight++
   }
@@ -240,6 +237,9 @@ async function signQueued(
   return false
 }
 
+/** A signed transaction, or why there is none: it is tried again later, or was given up. */
+type SigningResult = { readonly signed: SignedTransaction } | { readonly skipped: 'later' | 'failed' }
+
 interface SigningOptions {
   readonly nonce: number
   readonly hasOthersBefore: boolean
@@ -250,21 +250,22 @@ async function signTransaction(
   context: OutboxContext,
   row: QueuedTransaction,
   { nonce, hasOthersBefore, refusedRows }: SigningOptions,
-): Promise<SignedTransaction | 'later' | 'failed'> {
+): Promise<SigningResult> {
   const { contract, payload, gas } = row.value
+  if (refusedRows.isWaiting(row.id, context.now().getTime())) return { skipped: 'later' }
   try {
-    const signedTransaction = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
+    const signed = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
     refusedRows.delete(row.id)
-    return signedTransaction
+    return { signed }
   } catch (error) {
     if (!isTransactionError(error)) throw error
     if (!error.reverted) return retryLater(context, row, refusedRows, error.message)
     refusedRows.delete(row.id)
     // The transaction may succeed once the transactions before it are included.
-    if (hasOthersBefore) return 'later'
+    if (hasOthersBefore) return { skipped: 'later' }
     context.metrics.transactions.inc({ outcome: 'failed' })
     await recordFailure(context, row, error.message)
-    return 'failed'
+    return { skipped: 'failed' }
   }
 }
 
@@ -274,12 +275,12 @@ function retryLater(
   { id, value }: QueuedTransaction,
   refusedRows: RetryList,
   why: string,
-): 'later' {
+): SigningResult {
   const line = { event: 'transaction_waits', contract: value.contract, why }
   // The line is logged once, and not with every attempt.
   if (refusedRows.addFailure(id, now().getTime()))
     log.warn(line, 'the chain does not say what it would take; it is asked again')
-  return 'later'
+  return { skipped: 'later' }
 }
 
 async function recordFailure(

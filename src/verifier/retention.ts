@@ -54,10 +54,10 @@ export function sweepVerificationSessions(
   return sweep(store, 'verification_session', terms.now, (row) => planChanges(row, terms))
 }
 
-/** Returns the session as it is after `now`, or `purge` when the session is to be deleted. Pure. */
-function nextStepOf(session: VerificationSession, retention: Retention, now: Date): Step | 'purge' {
+/** Returns the session as it is after `now`, or undefined when the session is to be deleted. Pure. */
+function nextStepOf(session: VerificationSession, retention: Retention, now: Date): Step | undefined {
   const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
-  if (purges) return 'purge'
+  if (purges) return undefined
   const at = now.getTime()
   const expires = verificationStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
   const sessionAfterExpiry = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
@@ -74,11 +74,11 @@ async function planChanges(
   { retention, now, random, hasPendingCallback }: SweepTerms,
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = nextStepOf(value, retention, now)
-  if ((step === 'purge' || step.erases) && (await hasPendingCallback(id))) {
+  if ((step === undefined || step.erases) && (await hasPendingCallback(id))) {
     const dueAt = new Date(now.getTime() + CALLBACK_WAIT_MS)
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }
-  if (step === 'purge') return [{ delete: 'verification_session', id, version, erases: true }]
+  if (step === undefined) return [{ delete: 'verification_session', id, version, erases: true }]
   return [
     { update: 'verification_session', id, version, value: step.session, dueAt: step.dueAt, erases: true },
     ...(step.expires ? [makeEndEvent({ random }, { sessionId: id, session: step.session, now })] : []),

@@ -24,6 +24,9 @@ interface StatusReferences {
   readonly ignored: readonly string[]
 }
 
+/** An entry of `credentialStatus`: a reference to a list, or why the entry is ignored, as a text for people. */
+type BitstringEntry = { readonly reference: StatusReference } | { readonly ignored: string }
+
 /** The most status entries of a credential, as each may cost a request. */
 const MAX_ENTRIES = 8
 
@@ -42,11 +45,11 @@ export function readStatusReferences({
   return {
     references: [
       ...(status === undefined ? [] : [readTokenReference(status)]),
-      ...entries.flatMap((entry) => (typeof entry === 'string' ? [] : [entry])),
+      ...entries.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
     ],
     ignored: [
       ...Object.keys(status ?? {}).flatMap((name) => (name === 'status_list' ? [] : ['another member of status'])),
-      ...entries.filter((entry) => typeof entry === 'string'),
+      ...entries.flatMap((entry) => ('ignored' in entry ? [entry.ignored] : [])),
     ],
   }
 }
@@ -59,24 +62,20 @@ function readTokenReference(status: JsonObject): StatusReference {
   return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
 }
 
-function readBitstringEntry(entry: JsonObject): StatusReference | string {
+function readBitstringEntry(entry: JsonObject): BitstringEntry {
   if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
   // Other purposes say nothing about whether the credential is valid.
   if (purpose !== 'revocation' && purpose !== 'suspension')
-    return 'a statusPurpose that is neither revocation nor suspension'
+    return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
   const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
   if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
   if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
     return malformed('statusListIndex is not an index, as a text')
   }
-  return {
-    kind: 'bitstring',
-    uri: readUri(own(entry, 'statusListCredential'), 'statusListCredential'),
-    index: Number(index),
-    purpose,
-  }
+  const uri = readUri(own(entry, 'statusListCredential'), 'statusListCredential')
+  return { reference: { kind: 'bitstring', uri, index: Number(index), purpose } }
 }
 
 function isIndex(value: number): boolean {

@@ -23,15 +23,12 @@ export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
 /**
- * Skips the checks that make no sense for a format. The check's own `applies` wins over the format's `unasked`, so that
+ * Skips the checks that make no sense for a format. The check's own reason wins over the format's `unasked`, so that
  * the report never refers to a check that was not asked.
  */
 function skipUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
   return {
     ...check,
-    applies: (context) => {
-      const applies = check.applies?.(context) ?? true
-      return applies === true ? (context.format.unasked[check.id] ?? true) : applies
-    },
+    skipReason: (context) => check.skipReason?.(context) ?? context.format.unasked[check.id],
   }
 }

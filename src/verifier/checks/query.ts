@@ -36,8 +36,8 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
     spec: 'OpenID4VP 1.0, Trusted Authorities Query',
     level: 'MUST',
     needs: ['issuer.signature', 'issuer.trusted'],
-    applies: ({ query }) =>
-      query.trusted_authorities !== undefined || 'the query names no authorities (trusted_authorities)',
+    skipReason: ({ query }) =>
+      query.trusted_authorities === undefined ? 'the query names no authorities (trusted_authorities)' : undefined,
     run({ issuer }, context) {
       const keyIds = verifiedAuthorityKeyIds(verifiedCertificatesOf(issuer, context))
       if (!answersAuthorities(context.query, keyIds))

@@ -59,8 +59,8 @@ export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
     spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
     level: 'MUST',
     needs: STATUS_NEEDS,
-    applies: ({ trustAnchors }) =>
-      trustAnchors !== undefined || 'no trust anchors are configured, so that no status is fetched',
+    skipReason: ({ trustAnchors }) =>
+      trustAnchors === undefined ? 'no trust anchors are configured, so that no status is fetched' : undefined,
     run: statusVerdict,
   },
 ]
