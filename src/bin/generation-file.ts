@@ -52,8 +52,8 @@ function isNotedOpen(file: string): boolean {
  * file then.
  */
 export function noteClosed(databaseFile: string): void {
-  const file = generationFile(databaseFile)
-  const logBytes = statSync(`${databaseFile}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  const [file, log] = [generationFile(databaseFile), `${databaseFile}-wal`]
+  const logBytes = existsSync(log) ? (statSync(log, { throwIfNoEntry: false })?.size ?? 0) : 0
   // Only the end of the file goes, so that the file stays that of its user, and whole whatever happens.
   if (logBytes === 0 && isNotedOpen(file)) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
 }

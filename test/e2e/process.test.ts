@@ -117,13 +117,13 @@ describe('vouchsafe issuer and verifier', () => {
     expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
   })
 
-  it('ends with 2 when the port is taken, and says so', async () => {
+  it('ends with 75 when the port is taken, and says so', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
     const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { port }) })
     other.close()
-    expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(new RegExp(`^port: .*${port}.*in use`))]])
+    expect([end.status, mistakesIn(end)]).toEqual([75, [expect.stringMatching(new RegExp(`^port: .*${port}.*in use`))]])
   })
 
   it('ends with 2 when the address is not of this machine, and says so', async () => {
