@@ -13,7 +13,7 @@ export function createConflictTask(log: Logger): Task {
     run: () => {
       const { retried, givenUp } = conflictCounts
       if (retried !== loggedCounts.retried || givenUp !== loggedCounts.givenUp) {
-        log.info({ event: 'store_conflicts', retried, givenUp }, 'work that was done anew after a conflict')
+        log.info({ event: 'store_conflicts', retried, givenUp }, 'conflicts in the database since the start')
       }
       loggedCounts = { retried, givenUp }
       return Promise.resolve()

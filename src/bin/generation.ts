@@ -38,7 +38,7 @@ export async function confirmDatabase(
   const line = { event: 'database_restored', why }
   log.warn(
     line,
-    'the database may be without the newest of what was answered: new status lists are begun, and what was open is void',
+    'the database may be an older copy, without the newest changes: new status lists are started, and open sessions end',
   )
 }
 

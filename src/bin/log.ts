@@ -42,7 +42,8 @@ export function createLog(service: string, { file, worker, extension }: LogOptio
   if (!hasReader(STDOUT)) return pino(options, copyLines(createLineWriter(STDOUT), extension))
   const lines = createReaderLines(process.stdout)
   const log = pino(options, copyLines(lines, extension))
-  lines.onLinesDropped((count) => log.warn({ event: 'log_lines_dropped', count }, 'the reader of the log stood still'))
+  const text = 'lines of the log were dropped, because the reader of stdout did not keep up'
+  lines.onLinesDropped((count) => log.warn({ event: 'log_lines_dropped', count }, text))
   return log
 }
 

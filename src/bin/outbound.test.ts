@@ -303,9 +303,7 @@ const INWARD = [
 describe('Where it may go', () => {
   it.each(INWARD)('not to a name at %s', async (address) => {
     const problem = await problemOf(ask('https://a.example', { allowPrivateAddresses: false }, at(address)))
-    expect(problem).toBe(
-      'a.example is an address of this machine or its network, or of nobody, and those are not asked',
-    )
+    expect(problem).toBe('a.example is a private or reserved address, to which no request is sent')
   })
 
   it.each([
@@ -318,8 +316,8 @@ describe('Where it may go', () => {
 
   it.each([
     ['http://a.example', false, 'the address is not https'],
-    ['http://1.1.1.1', true, '1.1.1.1 is not an address of this network, and others are asked by https only'],
-    ['http://a.example', true, 'a.example is not an address of this network, and others are asked by https only'],
+    ['http://1.1.1.1', true, '1.1.1.1 is a public address, to which requests are sent by https only'],
+    ['http://a.example', true, 'a.example is a public address, to which requests are sent by https only'],
     ['https://user:secret@a.example', true, 'the address has a user name or a password in it'],
     ['ftp://a.example', true, 'the address is neither https nor http'],
     ['file:///etc/passwd', true, 'the address is neither https nor http'],

@@ -82,8 +82,8 @@ function mayConnect(address: string, protocol: string, allowPrivateAddresses: bo
 function addressRefusal({ protocol, hostname }: URL): OutboundError {
   const why =
     protocol === 'https:'
-      ? 'is an address of this machine or its network, or of nobody, and those are not asked'
-      : 'is not an address of this network, and others are asked by https only'
+      ? 'is a private or reserved address, to which no request is sent'
+      : 'is a public address, to which requests are sent by https only'
   return new OutboundError(`${hostname} ${why}`)
 }
 

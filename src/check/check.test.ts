@@ -68,7 +68,7 @@ describe('the runner', () => {
   it('asks nothing without evidence', async () => {
     expect((await runChecks([check('a.a')], undefined, context, silentLog))[0]).toMatchObject({
       outcome: 'not_run',
-      detail: 'what it is about could not be read',
+      detail: 'the presentation could not be read',
     })
   })
 
@@ -81,8 +81,8 @@ describe('the runner', () => {
     ]
     expect(await outcomes(checks)).toEqual([
       'failed: no',
-      'not_run: it depends on a.a',
-      'not_run: it depends on a.b',
+      'not_run: a.a did not pass',
+      'not_run: a.b did not pass',
       'passed',
     ])
   })

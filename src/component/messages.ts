@@ -121,7 +121,7 @@ export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
         effects: { ...NO_EFFECTS, ...outcome.effects },
       }
     case 'hooks':
-      return { kind: 'trap', message: 'the worker misunderstood', log: [] }
+      return { kind: 'trap', message: 'internal error: a worker answered a call with a list of hooks', log: [] }
     case 'deadline':
     case 'overloaded':
       return { kind: outcome.report }

@@ -64,7 +64,7 @@ export interface QuickJs {
 /** Makes an instance with the initial memory of the module, whose `_initialize` has not run yet. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
   const holder: { machine?: QuickJs } = {}
-  const getMachine = (): QuickJs => holder.machine ?? refuseScript('asked before it was there')
+  const getMachine = (): QuickJs => holder.machine ?? refuseScript('the script called its host before it was loaded')
   const viewMemory = (): DataView => new DataView(getMachine().exports.memory.buffer)
   const instance = new WebAssembly.Instance(module, {
     env: {

@@ -18,8 +18,9 @@ import type { EngineContext } from './context.ts'
 import { readContractDetails } from './contract-details.ts'
 import { preflightHeaders } from './cors.ts'
 import { answerRequest } from './exchange.ts'
+import type { Limits } from './limits.ts'
 import { openApi } from './openapi.ts'
-import { makeProblem, ProblemError, type ProblemResponse } from './problem.ts'
+import { ARRIVAL_SECONDS, makeLimitProblem, makeProblem, ProblemError, type ProblemResponse } from './problem.ts'
 import { sendProblem, takeResponse } from './send.ts'
 import { describeEngine } from './status.ts'
 import { readTarget, type Target } from './target.ts'
@@ -44,9 +45,9 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     random,
     tls: config.tls,
     trustedProxies: config.trustedProxies,
-    requestTimeoutMs: 60_000,
+    requestTimeoutMs: ARRIVAL_SECONDS * 1000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
-    describeBrokenRequest: (error) => connectionProblem(error, targetBytes),
+    describeBrokenRequest: (error) => connectionProblem(error, config.limits),
     answerUnreadableRequest: (request, reply) =>
       sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? makeProblem('not-found')),
     rewriteUrl: (request) => {
@@ -111,7 +112,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     const retryAfter = request.url.startsWith('/health/') ? 0 : requestTokens.countRequest(request.ip)
     if (retryAfter === 0) return undefined
     metrics.refused.inc({ limit: 'requestsPerSecond' })
-    return makeProblem('too-many-requests', { retryAfter })
+    return makeLimitProblem('too-many-requests', requestsPerSecond, retryAfter)
   }
 }
 
@@ -155,12 +156,12 @@ function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
 function sizeProblem(
   request: IncomingMessage,
   target: Target | undefined,
-  { targetBytes, headerBytes }: { readonly targetBytes: number; readonly headerBytes: number },
+  { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,
 ): ProblemResponse | undefined {
   const length = target === undefined ? (request.url ?? '').length : target.uri.length
-  if (length > targetBytes) return makeProblem('target-too-long')
+  if (length > targetBytes) return makeLimitProblem('target-too-long', targetBytes)
   const size = request.rawHeaders.reduce((sum, text) => sum + text.length + 2, 0)
-  return size > headerBytes ? makeProblem('headers-too-large') : undefined
+  return size > headerBytes ? makeLimitProblem('headers-too-large', headerBytes) : undefined
 }
 
 function sendOwnProblem(
@@ -227,11 +228,16 @@ function requireFreshBlock({ watcher }: EngineContext): void {
   if (watcher.isStale()) throw new ProblemError(makeProblem('stale-chain'))
 }
 
-function connectionProblem(error: ConnectionError, targetBytes: number): ProblemResponse {
+function connectionProblem(
+  error: ConnectionError,
+  { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,
+): ProblemResponse {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return makeProblem('request-timeout')
   if (error.code !== 'HPE_HEADER_OVERFLOW') return makeProblem('bad-request')
   const { rawPacket } = error as unknown as { readonly rawPacket?: Buffer }
   const lineEnd = rawPacket?.subarray(0, targetBytes + 64).indexOf('\n')
   const isFirstPacket = /^[A-Z]+ \//.test(rawPacket?.subarray(0, 40).toString('latin1') ?? '')
-  return makeProblem(isFirstPacket && lineEnd === -1 ? 'target-too-long' : 'headers-too-large')
+  return isFirstPacket && lineEnd === -1
+    ? makeLimitProblem('target-too-long', targetBytes)
+    : makeLimitProblem('headers-too-large', headerBytes)
 }

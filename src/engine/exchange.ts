@@ -2,11 +2,12 @@
 import { hash } from 'node:crypto'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
+import type { BodyRefusal } from './body.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
 import { type CallRequest, type CallResult, performCall, problemCode } from './perform.ts'
-import { makeProblem, type ProblemCode, ProblemError, type ProblemResponse } from './problem.ts'
+import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError, type ProblemResponse } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
 import { routeOf, type Target } from './target.ts'
@@ -38,7 +39,7 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
   const entry = requireServedContract(context, exchange.target)
   const { request } = exchange
   const body = await context.bodyBuffer.read(request, entry.address)
-  if ('refusal' in body) refuseWith(body.refusal)
+  if ('refusal' in body) refuseBody(context, body.refusal)
   try {
     const isHead = request.method === 'HEAD'
     const method = isHead ? 'GET' : (request.method ?? 'GET')
@@ -77,6 +78,11 @@ function requireServedContract({ watcher }: EngineContext, { contract }: Target)
 
 function refuseWith(code: ProblemCode): never {
   throw new ProblemError(makeProblem(code))
+}
+
+function refuseBody({ limits }: EngineContext, refusal: BodyRefusal['refusal']): never {
+  if (refusal === 'body-too-large') throw new ProblemError(makeLimitProblem(refusal, limits.bodyBytes))
+  return refuseWith(refusal)
 }
 
 function signAnswer(

@@ -48,7 +48,7 @@ async function loadComponent(
   reference: { readonly sha256: string; readonly uri: string } | undefined,
 ) {
   if (reference === undefined) {
-    throw new SourceError('its contract names no component; name one in `components` of the configuration')
+    throw new SourceError('the contract names no component; name one in `components` of the configuration')
   }
   const component = await findComponent(context, reference)
   const { hooks } = await context.runtime.describe(component)

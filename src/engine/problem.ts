@@ -11,6 +11,9 @@ interface ProblemKind {
 /** The hint to the log, which alone has the reason, since the failure of a component may reveal secrets. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
+/** The time for which a request may take to arrive at an engine. */
+export const ARRIVAL_SECONDS = 60
+
 /**
  * The problems by code, each with its status and its standard text. `sdk/client/engine-client.ts` has the codes too,
  * and docs/engine.md; test/docs.test.ts fails for a code that is missing there.
@@ -32,12 +35,21 @@ export const problems = {
   'no-http-hook': { status: 404, detail: 'the off-chain component of this contract takes no requests' },
   'not-found': { status: 404, detail: 'there is nothing here; components are at /offchain/<contract address>/<path>' },
   'method-not-allowed': { status: 405, detail: 'this path takes GET and HEAD' },
-  'request-timeout': { status: 408, detail: 'the request did not arrive in time' },
-  'body-too-large': { status: 413, detail: 'the body of the request is too large' },
-  'target-too-long': { status: 414, detail: 'the target of the request is too long' },
+  'request-timeout': { status: 408, detail: `the request did not arrive within ${ARRIVAL_SECONDS} seconds` },
+  'body-too-large': { status: 413, detail: 'the body of the request is larger than limits.bodyBytes of this engine' },
+  'target-too-long': {
+    status: 414,
+    detail: 'the target of the request is longer than limits.targetBytes of this engine',
+  },
   'not-this-engine': { status: 421, detail: 'the contract does not list this engine; read its engines again' },
-  'too-many-requests': { status: 429, detail: 'too many requests from this address' },
-  'headers-too-large': { status: 431, detail: 'the header fields of the request are too large' },
+  'too-many-requests': {
+    status: 429,
+    detail: 'more requests per second come from this address than limits.requestsPerSecond of this engine',
+  },
+  'headers-too-large': {
+    status: 431,
+    detail: 'the header fields of the request are larger than limits.headerBytes of this engine',
+  },
   'component-trap': {
     status: 500,
     detail: `the component failed, and nothing of what it did was kept; ${FOR_THE_OPERATOR}`,
@@ -51,7 +63,10 @@ export const problems = {
     status: 503,
     detail: 'this engine sees nothing new of the chain, or of this contract on it, at the moment',
   },
-  overloaded: { status: 503, detail: 'too much is asked of this engine at the moment' },
+  overloaded: {
+    status: 503,
+    detail: 'too many requests are running or waiting in this engine; try again after the seconds of Retry-After',
+  },
   starting: { status: 503, detail: 'this engine is starting; try again in a moment' },
   reconciling: {
     status: 503,
@@ -141,6 +156,15 @@ export function makeProblem(
     },
     body: Buffer.from(JSON.stringify(document)),
   }
+}
+
+/** Makes the problem of a request beyond a limit, with the value of the limit after the standard text. */
+export function makeLimitProblem(
+  code: 'body-too-large' | 'target-too-long' | 'headers-too-large' | 'too-many-requests',
+  value: number,
+  retryAfter?: number,
+): ProblemResponse {
+  return makeProblem(code, { retryAfter, detail: `${problems[code].detail} (${value})` })
 }
 
 interface ProblemOptions {

@@ -86,5 +86,5 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return
   fork.standing = 'unchecked'
-  log.info({ event: 'reconciled', contract: address }, 'the hook has run on the chain that stayed')
+  log.info({ event: 'reconciled', contract: address }, 'the state change hook has run on the current fork')
 }

@@ -348,6 +348,9 @@ describe('the answers of the engine itself', () => {
     for (let asked = 0; asked < 4; asked++) answers.push(await engine.engine.app.inject(engine.url))
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 429])
     expect(answers[3]?.headers).toMatchObject({ 'retry-after': '1', 'x-engine-error': 'too-many-requests' })
+    expect(answers[3]?.json()).toMatchObject({
+      detail: expect.stringContaining('limits.requestsPerSecond of this engine (2)') as string,
+    })
     engine.clock.now = new Date(engine.clock.now.getTime() + 500)
     expect((await engine.engine.app.inject(engine.url)).statusCode).toBe(200)
   })
@@ -357,14 +360,18 @@ describe('the answers of the engine itself', () => {
     const start = `GET /offchain/${CONTRACT}`
     for (const size of [9000, 60_000]) {
       const long = await raw(port, `${start}/${'x'.repeat(size)} HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n`)
-      expect(long).toMatch(/^HTTP\/1.1 414 .*x-engine-error: target-too-long/is)
+      expect(long).toMatch(
+        /^HTTP\/1.1 414 .*x-engine-error: target-too-long.*limits\.targetBytes of this engine \(8192\)/is,
+      )
     }
     for (const size of [17_000, 60_000]) {
       const large = await raw(
         port,
         `${start}/ HTTP/1.1\r\nHost: e\r\nConnection: close\r\nX: ${'x'.repeat(size)}\r\n\r\n`,
       )
-      expect(large).toMatch(/^HTTP\/1.1 431 .*x-engine-error: headers-too-large/is)
+      expect(large).toMatch(
+        /^HTTP\/1.1 431 .*x-engine-error: headers-too-large.*limits\.headerBytes of this engine \(16384\)/is,
+      )
     }
     expect(await raw(port, 'nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 .*application\/problem\+json/is)
   })
@@ -377,7 +384,9 @@ describe('the answers of the engine itself', () => {
       port,
       `PUT /offchain/${CONTRACT}/ HTTP/1.1\r\nHost: e\r\nExpect: 100-continue\r\nContent-Length: 1099511627776\r\n\r\n`,
     )
-    expect(answer).toMatch(/^HTTP\/1.1 413 .*x-engine-error: body-too-large/is)
+    expect(answer).toMatch(
+      /^HTTP\/1.1 413 .*x-engine-error: body-too-large.*limits\.bodyBytes of this engine \(1048576\)/is,
+    )
     expect(engine.runtime.runs).toBe(before)
   })
 

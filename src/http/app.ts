@@ -15,7 +15,7 @@ import type { App } from './app-type.ts'
 import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
 import type { Effects } from './effects.ts'
-import { describeBrokenRequest, sendError, toProtocolError } from './error-response.ts'
+import { describeBrokenRequest, REQUEST_SECONDS, sendError, toProtocolError } from './error-response.ts'
 import { findHostProblem } from './host-header.ts'
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
@@ -78,7 +78,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     random: options.random,
     tls: options.tls,
     trustedProxies: rateLimits.trustedProxies,
-    requestTimeoutMs: 30_000,
+    requestTimeoutMs: REQUEST_SECONDS * 1000,
     bodyLimit: BODY_LIMIT,
     validatorOf: lazyValidator,
     describeBrokenRequest,
@@ -115,7 +115,10 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
 export function addFormRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer', bodyLimit }, parseFormBody)
+    scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parseFormBody)
+    scope.addHook('onRoute', (route) => {
+      route.bodyLimit ??= bodyLimit
+    })
     addRoutes(scope)
     done()
   })
@@ -241,7 +244,7 @@ function answerUnreadableRequest(
 
 function checkDatabase({ checkReady }: AppOptions): Promise<unknown> {
   return checkReady().catch((cause: unknown) =>
-    refuse('temporarily_unavailable', 'the database does not take what is written', { cause }),
+    refuse('temporarily_unavailable', 'the database accepts no writes; search the log for this request id', { cause }),
   )
 }
 

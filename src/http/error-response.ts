@@ -17,7 +17,10 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   }
   const { statusCode, validation, message, cause } = error as FastifyError
   const { malformed } = request.routeOptions.config
-  if (statusCode === 413) return new ProtocolError('request_too_large', 'the request body is too large')
+  if (statusCode === 413) {
+    const { bodyLimit } = request.routeOptions
+    return new ProtocolError('request_too_large', `the request body is too large: more than ${bodyLimit} bytes`)
+  }
   if (validation !== undefined) return new ProtocolError(malformed ?? 'invalid_request', message)
   if (statusCode === 415) {
     const text = `this endpoint takes ${acceptedTypes(request)}; say so in Content-Type`
@@ -53,6 +56,9 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
+/** The time for which a request may take to arrive. */
+export const REQUEST_SECONDS = 30
+
 const UNREADABLE_REQUEST = {
   status: 400,
   title: 'Bad Request',
@@ -63,7 +69,7 @@ const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
     title: 'Request Timeout',
-    description: 'the request did not arrive in time',
+    description: `the request did not arrive within ${REQUEST_SECONDS} seconds`,
   },
   HPE_HEADER_OVERFLOW: {
     status: 431,

@@ -43,7 +43,7 @@ export async function fetchTokenServer(
   if (server !== first && !others.includes(server)) {
     refuseWith(
       'invalid_offer',
-      `the credentials are to come by the authorization server ${server}, which is none of the issuer`,
+      `the offer names the authorization server ${server}, which the metadata of the issuer does not list`,
     )
   }
   const metadata = await exchangeJson(wallet, {

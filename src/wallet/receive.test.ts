@@ -102,7 +102,7 @@ const offers: readonly Row[] = [
       return Response.json(offer)
     },
     'invalid_offer',
-    /none of the issuer/,
+    /which the metadata of the issuer does not list/,
   ],
 ]
 

@@ -67,7 +67,13 @@ const unreadable: readonly Unreadable[] = [
   { body: 'no type', type: '', send: (form) => text(form.vp_token ?? '')(form) },
   { body: 'bytes that are not text', send: () => Buffer.from([0xff, 0xfe, 0x00, 0x80]) },
   { body: 'percent signs without a number', send: (form) => `vp_token=%zz&state=${form.state ?? ''}` },
-  { body: 'more than 512 KiB', send: text('x'.repeat(2 ** 19)), status: 413, error: 'request_too_large' },
+  {
+    body: 'more than 512 KiB',
+    send: text('x'.repeat(2 ** 19)),
+    status: 413,
+    error: 'request_too_large',
+    says: /more than 524288 bytes/,
+  },
   { body: 'two megabytes', send: text('x'.repeat(2 ** 21)), status: 413, error: 'request_too_large' },
 ]
 

@@ -68,7 +68,7 @@ describe('static-presentation', () => {
         detail: `no ${name} was given to compare`,
       })
     }
-    expect(checks.find(({ id }) => id === 'holder.fresh')?.detail).toMatch(/^there is no session/)
+    expect(checks.find(({ id }) => id === 'holder.fresh')?.detail).toMatch(/^without a session/)
   })
 
   it('takes a stored query, and a presentation of last year', async () => {

@@ -96,5 +96,5 @@ function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number
 function stateText({ purpose }: StatusReference, value: number | undefined): string {
   if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
   if (value === undefined) return 'revoked or suspended'
-  return VALUES[value] ?? `of status ${value}, which means nothing here,`
+  return VALUES[value] ?? `neither valid nor revoked nor suspended (status value ${value})`
 }

@@ -85,8 +85,9 @@ export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
       const ended = holder?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
       const begun = holder?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
       if (!begun || ended) return fail("the holder's proof is not valid now, by its own exp or nbf")
-      if (at === undefined) return pass('it does not say when, and need not: its nonce is taken once')
-      return pass(sessionStart ? undefined : 'there is no session; it is not from the future, and not over')
+      if (at === undefined)
+        return pass('the proof has no iat, which this format does not require; its nonce is accepted once')
+      return pass(sessionStart ? undefined : "without a session only the proof's own times were checked")
     },
   },
   {

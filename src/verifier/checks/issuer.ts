@@ -33,7 +33,9 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
       const problem = problemOf(leaf.certificate)
       if (problem === undefined) return pass()
       const tolerated = problemOf(anchorAsSigner(leaf.certificate, trustAnchors)) === undefined
-      return tolerated ? tolerate(`${problem}; it is a trust anchor itself, and so it is taken`) : fail(problem)
+      return tolerated
+        ? tolerate(`${problem}; accepted, because the certificate itself is a trust anchor`)
+        : fail(problem)
     },
   },
   {
@@ -90,7 +92,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
       if (problem === undefined) return pass()
       return issuerIdentifier === 'match'
         ? fail(problem)
-        : tolerate(`${problem}; it was issued by whom the certificate is for`)
+        : tolerate(`${problem}; accepted, as the setting issuerIdentifier is not match`)
     },
   },
 ]
