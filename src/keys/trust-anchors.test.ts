@@ -366,3 +366,16 @@ describe('trust anchors in files', () => {
     expect(read).toThrow('b.pem: it holds no PEM certificate')
   })
 })
+
+test('a search that refuses every path ends when the signature checks are spent', () => {
+  const roots = Array.from({ length: 20 }, () => ca('Root', undefined, { keys: rootKeys }))
+  const [root] = roots
+  const leaf = issue('Leaf', root)
+  const checks = { remaining: 5 }
+  const refused: string[] = []
+  const accepts = (path: readonly Certificate[]) => refused.push(path.at(-1)?.fingerprint ?? '') === 0
+  const anchors = roots.map(({ certificate }) => certificate)
+  const terms = { now: NOW, clockSkewSeconds: 0, checks, accepts }
+  expect(findTrustPath([leaf.certificate], anchors, terms)).toHaveProperty('problem')
+  expect([new Set(refused).size, refused.length, checks.remaining]).toEqual([5, 5, 0])
+})

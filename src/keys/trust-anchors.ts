@@ -27,6 +27,8 @@ interface SearchTerms {
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly checks?: SignatureChecks
+  /** Tests whether a path is one that is searched for; without this member every path is. */
+  readonly accepts?: (path: readonly Certificate[]) => boolean
 }
 
 interface Search extends Required<SearchTerms> {
@@ -51,7 +53,7 @@ export function createSignatureChecks(): SignatureChecks {
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
-  { now, clockSkewSeconds, checks = createSignatureChecks() }: SearchTerms,
+  { now, clockSkewSeconds, checks = createSignatureChecks(), accepts = () => true }: SearchTerms,
 ): TrustPath {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'no certificate was sent' }
@@ -70,6 +72,7 @@ export function findTrustPath(
     now,
     clockSkewSeconds,
     checks,
+    accepts,
     closest: { reached: 0, problem: 'there are no trust anchors' },
   }
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
@@ -131,10 +134,17 @@ function extendPath(
       continue
     }
     const longerPath = [...path, issuer]
-    if (anchors.includes(issuer)) return longerPath
-    const wholePath = extendPath(longerPath, issuer, search)
+    const wholePath = anchors.includes(issuer)
+      ? acceptedPath(longerPath, search)
+      : extendPath(longerPath, issuer, search)
     if (wholePath !== undefined) return wholePath
   }
+  return undefined
+}
+
+function acceptedPath(path: readonly Certificate[], search: Search): readonly Certificate[] | undefined {
+  if (search.accepts(path)) return path
+  noteProblem(search, 2 * path.length, 'no path to an anchor is one that was asked for')
   return undefined
 }
 

@@ -4,7 +4,10 @@ import type { Evidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
 
-export type FindIssuerPath = (issuer: Evidence['issuer']) => TrustPath
+type AcceptPath = (path: readonly Certificate[]) => boolean
+
+/** Finds a path of an issuer. With `accepts`, the search goes on past paths that the function refuses. */
+export type FindIssuerPath = (issuer: Evidence['issuer'], accepts?: AcceptPath) => TrustPath
 
 type ParseCertificate = (der: Uint8Array) => Certificate
 
@@ -18,13 +21,17 @@ export function createIssuerPathFinder(context: {
   const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
   const terms = { now, clockSkewSeconds, checks: createSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
-  return (issuer) => {
-    const cachedPath = paths.get(issuer)
-    if (cachedPath !== undefined) return cachedPath
-    const sentChain = parseSentChain(issuer.chain, parseCertificate)
-    const path = 'problem' in sentChain ? sentChain : findTrustPath(sentChain.certificates, trustAnchors, terms)
-    paths.set(issuer, path)
-    return path
+  const search = ({ chain }: Evidence['issuer'], accepts: AcceptPath = () => true): TrustPath => {
+    const sentChain = parseSentChain(chain, parseCertificate)
+    return 'problem' in sentChain
+      ? sentChain
+      : findTrustPath(sentChain.certificates, trustAnchors, { ...terms, accepts })
+  }
+  return (issuer, accepts) => {
+    const firstPath = paths.get(issuer) ?? search(issuer)
+    paths.set(issuer, firstPath)
+    if (accepts === undefined || 'problem' in firstPath || accepts(firstPath.path)) return firstPath
+    return search(issuer, accepts)
   }
 }
 

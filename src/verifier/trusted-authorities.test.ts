@@ -117,6 +117,33 @@ describe('a credential that was issued under an authority', () => {
     expect(await checked(chain, anchors(), [aki(wanted)])).toMatchObject({ outcome: 'failed' })
   })
 
+  describe('and whose CA has a certificate of another authority too', () => {
+    const OTHER = 'b3RoZXI'
+    let other: Authority
+    beforeAll(async () => {
+      other = await makeAuthority('Other CA', { subjectKeyId: OTHER })
+    })
+
+    const checkedBy = (by: Authority, wanted: string) => {
+      const crossDer = certify(by, sub.key, {
+        ...{ name: sub.name, isCa: true, usages: ['keyCertSign'] },
+        ...{ authorityKeyId: OTHER, subjectKeyId: SUB },
+      })
+      const chain = (key: Services['issuerKey']) => [...belowSub(key), crossDer]
+      return checked(belowSub, [root.der, other.der], [aki(wanted)], chain)
+    }
+
+    it.each([ROOT, OTHER])('answers a query for either: %s', async (wanted) => {
+      expect(await checkedBy(other, wanted)).toMatchObject({ outcome: 'passed' })
+    })
+
+    it('does not answer for an authority that signed neither', async () => {
+      expect(await checkedBy(other, 'AAAA')).toMatchObject({ outcome: 'failed' })
+      const namesake = { ...(await makeAuthority('Other CA', { subjectKeyId: OTHER })), name: other.name }
+      expect(await checkedBy(namesake, OTHER)).toMatchObject({ outcome: 'failed' })
+    })
+  })
+
   it('does not answer for an authority that the path does not reach', async () => {
     expect(await checked(belowSub, [subDer()], [aki('AAAA')])).toMatchObject({
       outcome: 'failed',

@@ -39,8 +39,8 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
     skipReason: ({ query }) =>
       query.trusted_authorities === undefined ? 'the query names no authorities (trusted_authorities)' : undefined,
     run({ issuer }, context) {
-      const keyIds = verifiedAuthorityKeyIds(verifiedCertificatesOf(issuer, context))
-      if (!answersAuthorities(context.query, keyIds))
+      const answers = (path: readonly Certificate[]) => answersAuthorities(context.query, verifiedAuthorityKeyIds(path))
+      if (!answers(verifiedCertificatesOf(issuer, answers, context)))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
         ? pass()
@@ -72,15 +72,17 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
 ]
 
 /**
- * Returns the certificates of the path to the trust anchor. Where no anchors are configured, it returns the issuer's
- * certificate and those after it in the chain, as long as each is signed by the next (RFC 7515 section 4.1.6).
+ * Returns the certificates of a path to a trust anchor, one that `answers` if there is any. Where no anchors are
+ * configured, it returns the issuer's certificate and those after it in the chain, as long as each is signed by the
+ * next (RFC 7515 section 4.1.6).
  */
 function verifiedCertificatesOf(
   issuer: Evidence['issuer'],
+  answers: (path: readonly Certificate[]) => boolean,
   { trustAnchors, findIssuerPath, parseCertificate }: PresentationContext,
 ): readonly Certificate[] {
   if (trustAnchors !== undefined) {
-    const trustPath = findIssuerPath(issuer)
+    const trustPath = findIssuerPath(issuer, answers)
     return 'path' in trustPath ? trustPath.path : []
   }
   const sentChain = parseSentChain(issuer.chain, parseCertificate)
