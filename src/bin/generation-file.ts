@@ -71,6 +71,17 @@ export async function withClosingNoted<T>(databaseFile: string, work: () => Prom
   }
 }
 
+/** Runs `work`, which reads a database, and removes the empty log that SQLite makes where the log was missing. */
+export async function withMissingLogKept<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
+  const wasMissing = isLogMissing(databaseFile)
+  try {
+    return await work()
+  } finally {
+    const log = `${databaseFile}-wal`
+    if (wasMissing && existsSync(log) && statSync(log).size === 0) rmSync(log)
+  }
+}
+
 /** Reads the lines after the identity; none where the file is a copy, so that its identity is another. */
 function readLines(file: string): readonly string[] {
   const [identity, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')

@@ -285,7 +285,9 @@ describe('TLS', () => {
     const outbound = createOutbound({ ...at('127.0.0.1'), ca: toPem(ca.der) })
     const request = { url: `https://a.example:${port}`, timeoutMs: 2000, maxBytes: 10, allowPrivateAddresses: true }
     expect((await outbound(request)).status).toBe(200)
-    expect(await problemOf(outbound({ ...request, allowPrivateAddresses: false }))).toMatch(/those are not asked$/)
+    expect(await problemOf(outbound({ ...request, allowPrivateAddresses: false }))).toMatch(
+      /to which no request is sent$/,
+    )
   })
 })
 
@@ -311,7 +313,7 @@ describe('Where it may go', () => {
     ...['https://0177.0.0.1', 'https://10.0.0.1', 'https://[fe80::1]', 'https://169.254.169.254/latest', 'https://0'],
     ...['https://[64:ff9b::a00:1]', 'https://[2002:7f00:1::]', 'https://127.1', 'https://１２７.0.0.1'],
   ])('not to %s', async (url) => {
-    expect(await problemOf(ask(url, { allowPrivateAddresses: false }))).toMatch(/and those are not asked$/)
+    expect(await problemOf(ask(url, { allowPrivateAddresses: false }))).toMatch(/to which no request is sent$/)
   })
 
   it.each([
@@ -331,7 +333,7 @@ describe('Where it may go', () => {
     const url = `https://a.example:${port}`
     // 192.0.2.0/24 is nobody's, and 127.0.0.1 is there: of neither is a connection made.
     const refused = problemOf(ask(url, { allowPrivateAddresses: false }, at('192.0.2.1', '127.0.0.1')))
-    expect(await refused).toMatch(/and those are not asked$/)
+    expect(await refused).toMatch(/to which no request is sent$/)
     const clear = await ask(`http://a.example:${port}`, {}, at('1.1.1.1', '127.0.0.1'))
     expect(Buffer.from(clear.body).toString()).toBe('inside')
   })

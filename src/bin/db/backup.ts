@@ -77,6 +77,8 @@ async function copyFile(from: string, file: string): Promise<void> {
     // Reads the whole database in one transaction; others write meanwhile, and are not waited for.
     source.prepare('vacuum into ?').run(file)
   } finally {
+    // Closing would move the log of a service that was killed into the file, perhaps only at the end of this process.
+    source.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
     source.close()
   }
 }

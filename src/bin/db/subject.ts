@@ -4,6 +4,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
+import { withMissingLogKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../which-service.ts'
@@ -55,7 +56,8 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
     return withPostgresTables(database, work).catch(throwNamed)
   }
   refuseMissingFile(database.file)
-  return (await import('../../store/sqlite-tables.ts')).withSqliteTables(database.file, work).catch(throwNamed)
+  const { withSqliteTables } = await import('../../store/sqlite-tables.ts')
+  return withMissingLogKept(database.file, () => withSqliteTables(database.file, work)).catch(throwNamed)
 }
 
 /** Tests whether an error is in the words of a driver, which do not name the database. */

@@ -72,6 +72,8 @@ function checkExistingDatabase(
     const appliedSteps = ids.map(({ id }) => String(id))
     return schemaFinding(file, tables.length > 0, appliedSteps, migrations)
   } finally {
+    // Closing would move the log of a service that was killed into the file, perhaps only at the end of this process.
+    database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
     database.close()
   }
 }
