@@ -5,6 +5,7 @@ import { setImmediate as immediately } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/post.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
+import { fakeTimersOf } from '../../test/support/fake-timers.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import {
   configuration,
@@ -256,10 +257,9 @@ describe('a request that may arrive twice', () => {
   it('is sent again after 503, as late as the service asks for', async () => {
     const missing = Response.json({ error: 'not_found', error_description: 'none' }, { status: 404 })
     const { fetch, calls } = failing([busy('1'), missing])
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const countTimers = fakeTimersOf(1000)
     const refusal = expect(issuer(fetch).getSession('none')).rejects.toMatchObject({ status: 404 })
-    while (vi.getTimerCount() === 0) await immediately()
+    while (countTimers() === 0) await immediately()
     await vi.advanceTimersByTimeAsync(999)
     expect(calls).toHaveLength(1)
     await vi.advanceTimersByTimeAsync(1)

@@ -1,11 +1,14 @@
 import { setImmediate as immediately } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
+import { fakeTimersOf } from '../../test/support/fake-timers.ts'
 import { sharedPoll } from './shared-poll.ts'
 
-const PAUSE_MS = 1000
+const PAUSE_MS = 1013
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-afterEach(() => void vi.useRealTimers())
+let countPauses: () => number
+beforeEach(() => {
+  countPauses = fakeTimersOf(PAUSE_MS)
+})
 
 /** Lets the pause pass, and the reads that follow it end, where they can. */
 async function passRound(): Promise<void> {
@@ -106,13 +109,13 @@ it('nothing is read when nobody listens, and it begins again with the next liste
   await passRound()
   remove()
   await passRound()
-  expect([read.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0])
+  expect([read.mock.calls.length, countPauses()]).toEqual([1, 0])
   const next = makeListener()
   poll('a', next.listener)
   // The function that removed the first listener leaves the next alone.
   remove()
   await passRound()
-  expect([first.told, next.told, vi.getTimerCount()]).toEqual([['a'], ['a'], 1])
+  expect([first.told, next.told, countPauses()]).toEqual([['a'], ['a'], 1])
 })
 
 it('a hundred ids are read at once, and the others when these have been read', async () => {
@@ -125,7 +128,7 @@ it('a hundred ids are read at once, and the others when these have been read', a
   releaseAll()
   await passRound()
   expect(ids).toHaveLength(150)
-  expect(vi.getTimerCount()).toBe(0)
+  expect(countPauses()).toBe(0)
   releaseAll()
   await passRound()
   expect(all.map(({ told }) => told)).toEqual(all.map(({ id }) => [`value of ${id}`]))

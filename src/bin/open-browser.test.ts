@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../../test/support/command.ts'
-import { browserCommand, openBrowser } from './open-browser.ts'
+import { fakeTimersOf } from '../../test/support/fake-timers.ts'
+import { browserCommand, FAILS_WITHIN_MS, openBrowser } from './open-browser.ts'
 
 const stdout = { isTTY: true }
 
@@ -48,9 +49,8 @@ describe('a browser', () => {
   })
 
   it('that cannot be started keeps nobody waiting', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
+    const countTimers = fakeTimersOf(FAILS_WITHIN_MS)
     await openBrowser(['/nowhere/xdg-open'], 'http://127.0.0.1:1')
-    expect(vi.getTimerCount()).toBe(0)
+    expect(countTimers()).toBe(0)
   })
 })

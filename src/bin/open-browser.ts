@@ -11,7 +11,7 @@ interface Surroundings {
 }
 
 /** The longest time for which a program may take to show that it cannot be started, or cannot open an address. */
-const FAILS_WITHIN_MS = 1000
+export const FAILS_WITHIN_MS = 1000
 
 /** Returns the command for a browser; undefined where nobody would see one: no display, no terminal, or CI. */
 export function browserCommand({ platform, env, stdout }: Surroundings): BrowserCommand | undefined {

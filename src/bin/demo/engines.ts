@@ -21,7 +21,7 @@ export interface DemoEngine {
   kill(): Promise<void>
 }
 
-const STARTS_WITHIN_MS = 60_000
+export const STARTS_WITHIN_MS = 60_000
 
 /** Makes the files of an engine, which `start` starts. `chain` is the directory of the local chain. */
 export async function makeEngine(
