@@ -15,8 +15,8 @@ import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
-import { isLogMissing, noteClosed } from './generation-file.ts'
-import type { OpeningMistake, OpeningTerms } from './service-kind.ts'
+import { isLogMissing } from './generation-file.ts'
+import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
 /** The time for which the check of a large database may delay the start. */
@@ -35,11 +35,11 @@ const DISK_ERRORS = [10, 13]
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  { log, isRestored }: OpeningTerms,
+  { log, isRestored }: OpeningOptions,
 ): Promise<Store<C>> {
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
   const hasNoLog = isFile && (await wasLogTaken(database.file))
-  const openedStore = await openDatabase<C>(database, migrations, isFile ? openAndNote : undefined)
+  const openedStore = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
   const store = isFile ? watchDatabase(openedStore, database.file, log) : openedStore
   try {
     if (isFile) await refuseDamaged(database.file, log)
@@ -76,11 +76,8 @@ async function wasLogTaken(file: string): Promise<boolean> {
   return isLogMissing(file)
 }
 
-/** Opens the file of a service, which is noted as closed when the last process has closed it. */
-async function openAndNote<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
-  const workerFile = join(builtDirectory(), 'sqlite-writer-thread.cjs')
-  const store = await openSqliteInThreads<C>(file, migrations, workerFile)
-  return { ...store, close: () => store.close().finally(() => noteClosed(file)) }
+function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
+  return openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {

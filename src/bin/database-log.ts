@@ -2,7 +2,8 @@
  * The write-ahead log of an embedded database that this process has open: SQLite goes on with a log that was deleted,
  * and what is in it alone is lost with the process. SQLite documentation, The Write-Ahead Log.
  */
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
+import { readFrom } from './rollback-journal.ts'
 
 /** The file of a log: which one it is, how long it is, and the first bytes of its header. */
 export interface LogState {
@@ -29,9 +30,9 @@ export function readLogState(databaseFile: string): LogState | undefined {
   if (!existsSync(file)) return undefined
   const descriptor = openSync(file, 'r')
   try {
-    const header = Buffer.alloc(HEADER_BYTES)
-    // The header comes first: a log that begins anew in between is then shorter, and never longer, than it says.
-    readSync(descriptor, header, 0, HEADER_BYTES, 0)
+    // The header comes first: a log that begins anew in between is then shorter, and never longer, than it says. An
+    // empty log has zeros here.
+    const header = Buffer.concat([readFrom(descriptor, 0, HEADER_BYTES)], HEADER_BYTES)
     const { ino, dev, size } = fstatSync(descriptor)
     return { identity: `${dev}.${ino}`, size, magic: header.readUInt32BE(0), salts: header.toString('hex', 16, 24) }
   } finally {

@@ -72,22 +72,25 @@ export function encryptDatabase<C extends EncryptionCollections>(
   return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestRetentionMs(retention) })
 }
 
-/** Opens the database. For an embedded one, makes its directory for this user only, and calls `open`. */
+/**
+ * Opens the database. For an embedded one, makes its directory for this user only, and notes at the end that it is
+ * closed. A service opens the file by `openForService`, and looks for a missing log itself; for others a log that was
+ * missing before stays noticed.
+ */
 export async function openDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  open: typeof openSqlite<C> = openSqlite,
+  openForService?: typeof openSqlite<C>,
 ): Promise<Store<C>> {
   // The code for PostgreSQL is loaded only when it is used.
   if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
-  const wasMissing = isLogMissing(database.file)
-  const store = await open(database.file, migrations)
-  const close = async (): Promise<void> => {
-    await store.close()
+  const wasMissing = openForService === undefined && isLogMissing(database.file)
+  const store = await (openForService ?? openSqlite<C>)(database.file, migrations)
+  const noteUnlessMissing = (): void => {
     if (!wasMissing) noteClosed(database.file)
   }
-  return { ...store, close }
+  return { ...store, close: () => store.close().finally(noteUnlessMissing) }
 }
