@@ -1,6 +1,6 @@
 /** docs/metrics.md: the metrics of each service, read from the registries that serve them. */
 import type { Registry } from 'prom-client'
-import { addEngineState } from '../src/bin/engine/engine-state.ts'
+import { registerProcessMetrics } from '../src/bin/engine/process-metrics.ts'
 import { createServiceMetrics } from '../src/bin/metrics.ts'
 import { createMetrics, registerGauges } from '../src/engine/metrics.ts'
 import { GENERATED, tableText } from './docs-text.ts'
@@ -57,7 +57,7 @@ function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
 function engineRegistry(): Registry {
   const metrics = createMetrics({} as Parameters<typeof createMetrics>[0])
   registerGauges(metrics, failIfRead)
-  addEngineState(metrics.registry, { config: { tls: undefined }, checkReady: failIfRead, now: failIfRead })
+  registerProcessMetrics(metrics.registry, { config: { tls: undefined }, checkReady: failIfRead, now: failIfRead })
   return metrics.registry
 }
 

@@ -9,7 +9,7 @@ type SimulationResult = VerifierSchemas['SimulationResult']
 type PostedCredential = VerifierSchemas['Simulation']['credentials'][number]
 
 /** The most credentials that a dry run takes, less one that somebody has pasted. */
-const MOST_EXAMPLES = 99
+const MAX_EXAMPLES = 99
 /** A credential of no type, so that a query can be looked at where there is no credential to try. */
 const NONE = { format: 'dc+sd-jwt', vct: 'urn:none', claims: {} }
 
@@ -19,7 +19,7 @@ export async function tryQuery(
   configurations: ReadonlyMap<string, OfferedConfiguration>,
   pasted: string,
 ): Promise<HTMLElement> {
-  const examples = [...configurations].slice(0, MOST_EXAMPLES)
+  const examples = [...configurations].slice(0, MAX_EXAMPLES)
   const names = examples.map(([id, configuration]) => configurationName(id, configuration))
   const credentials: PostedCredential[] = examples.map(([, configuration]) => exampleOf(configuration, query))
   if (pasted !== '') {

@@ -49,7 +49,7 @@ export type SeenEngine =
   | { readonly engine: ShownEngine; readonly problem: string }
 
 /** The most pages of contracts that are read of an engine, whose chain may have any number of contracts. */
-const MOST_PAGES = 20
+const MAX_PAGES = 20
 
 /** Asks all engines at once. */
 export function askEngines(engines: readonly ShownEngine[]): Promise<readonly SeenEngine[]> {
@@ -68,7 +68,7 @@ async function readStatus(at: number): Promise<EngineStatus> {
   const first = (await readFrom(at, '/engine')) as EngineStatus
   const contracts = [...first.contracts]
   let { next } = first
-  for (let page = 2; next !== undefined && page <= MOST_PAGES; page += 1) {
+  for (let page = 2; next !== undefined && page <= MAX_PAGES; page += 1) {
     const status = (await readFrom(at, `/engine?after=${encodeURIComponent(next)}`)) as EngineStatus
     contracts.push(...status.contracts)
     next = status.next

@@ -7,7 +7,7 @@ import { keepFresh, updateChildren } from './refresh.ts'
 
 const FRESH_MS = 5000
 /** Contracts of one engine; those that are not well come first. */
-const MOST_CONTRACTS = 100
+const MAX_CONTRACTS = 100
 
 const STATES: Readonly<Record<ContractStatus['state'], { readonly word: string; readonly look: string }>> = {
   served: { word: 'served', look: 'good' },
@@ -92,7 +92,7 @@ function drawContracts(contracts: readonly ContractStatus[], at: number): HTMLEl
   }
   const heads = ['Contract', 'State', 'Its component']
   const sortedContracts = contracts.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state))
-  const rows = sortedContracts.slice(0, MOST_CONTRACTS).map((contract) => {
+  const rows = sortedContracts.slice(0, MAX_CONTRACTS).map((contract) => {
     const cells = [contractLink(at, contract.address), drawContractState(contract), componentWords(contract)]
     return element(
       'tr',

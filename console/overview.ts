@@ -20,7 +20,7 @@ import { clientOf } from './service-sections.ts'
 import { drawState } from './session.ts'
 
 /** The certificates and anchors that the page has for each kind. */
-const MOST_ENDS = 5
+const MAX_ENDS = 5
 const SEE = { callbacks: 'See the callbacks', trust: 'See the trust anchors', engines: 'See the engines' } as const
 
 const FRESH_MS = 15_000
@@ -167,7 +167,7 @@ interface End {
 /** Lists certificates with the days that each has left, the first to end first. */
 function drawEnds(ends: readonly End[], now: number): HTMLElement {
   const sortedEnds = ends.toSorted((one, other) => one.not_after - other.not_after)
-  const items = sortedEnds.slice(0, MOST_ENDS).map(({ what, subject, not_after: end }) => {
+  const items = sortedEnds.slice(0, MAX_ENDS).map(({ what, subject, not_after: end }) => {
     const days = daysUntil(end, now)
     const look = days < 0 ? 'bad' : days < SOON_DAYS ? 'warning' : undefined
     const endText = element('span', { class: look }, days < 0 ? 'ended' : `ends ${daysText(days)}`)

@@ -13,7 +13,7 @@ const ANCHOR = 'docs/how-to/trust-anchor.md'
 const PRODUCTION = 'docs/how-to/production.md'
 const UNIT = join(ROOT, 'deploy/systemd/vouchsafe@.service')
 /** The most that `systemd-analyze security` may say of the unit, of 10. */
-const MOST_EXPOSURE = 1.5
+const MAX_EXPOSURE = 1.5
 
 /** Returns the unit of a service, as systemd makes it of the template. */
 const unitOf = (service: string): string => readFileSync(UNIT, 'utf8').replaceAll('%i', service)
@@ -104,7 +104,7 @@ describe('in production', () => {
     writeFileSync(file, unit)
     const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
     expect(verified.stderr.split('\n').filter((line) => line.includes('vouchsafe-issuer.service'))).toEqual([])
-    const words = ['security', '--offline=yes', `--threshold=${String(MOST_EXPOSURE * 10)}`, '--no-pager', UNIT]
+    const words = ['security', '--offline=yes', `--threshold=${String(MAX_EXPOSURE * 10)}`, '--no-pager', UNIT]
     const security = spawnSync('systemd-analyze', words, { encoding: 'utf8' })
     expect(security.stdout).toMatch(/Overall exposure level/)
     expect(security.status).toBe(0)

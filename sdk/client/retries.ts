@@ -23,7 +23,7 @@ export interface RetryTerms extends Patience {
 /** The number of times that an engine is asked when it cannot be reached. */
 const ATTEMPTS = 3
 const FIRST_DELAY_MS = 200
-const LONGEST_DELAY_MS = 2000
+const MAX_DELAY_MS = 2000
 
 /**
  * Returns the answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}.
@@ -47,11 +47,11 @@ export function askForFinalAnswer(
   { block, ...patience }: RetryTerms,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeatAttempt(client, attempt, patience, (tried, attempts) => {
-    if (tried instanceof EngineError) return isNotReady(tried) || (isTemporaryError(tried) && attempts < ATTEMPTS)
-    if (tried.status < 300) return false
-    const isBehind = tried.block === undefined || tried.block < block
-    return isBehind || (tried.status >= 500 && attempts < ATTEMPTS)
+  return repeatAttempt(client, attempt, patience, (result, attempts) => {
+    if (result instanceof EngineError) return isNotReady(result) || (isTemporaryError(result) && attempts < ATTEMPTS)
+    if (result.status < 300) return false
+    const isBehind = result.block === undefined || result.block < block
+    return isBehind || (result.status >= 500 && attempts < ATTEMPTS)
   })
 }
 
@@ -63,23 +63,23 @@ export function askWhenReady(
   patience: Patience,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeatAttempt(client, attempt, patience, (tried) => tried instanceof EngineError && isNotReady(tried))
+  return repeatAttempt(client, attempt, patience, (result) => result instanceof EngineError && isNotReady(result))
 }
 
 async function repeatAttempt(
   { now, wait }: Asking,
   attempt: () => Promise<EngineAnswer>,
   { patienceMs, signal }: Patience,
-  mayHelp: (tried: EngineAnswer | EngineError, attempts: number) => boolean,
+  mayHelp: (result: EngineAnswer | EngineError, attempts: number) => boolean,
 ): Promise<EngineAnswer> {
   const end = now().getTime() + patienceMs
   for (let attempts = 1; ; attempts++) {
-    const tried = await catchEngineError(attempt())
-    if (!mayHelp(tried, attempts) || now().getTime() >= end) {
-      if (tried instanceof EngineError) throw tried
-      return tried
+    const result = await catchEngineError(attempt())
+    if (!mayHelp(result, attempts) || now().getTime() >= end) {
+      if (result instanceof EngineError) throw result
+      return result
     }
-    await wait(Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)))
+    await wait(Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempts - 1)))
     signal?.throwIfAborted()
   }
 }

@@ -40,7 +40,7 @@ interface Timer {
 
 /** The pauses after failures of a timer, and the number of failures after which an engine gives it up. */
 const BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
-const MOST_ATTEMPTS = 8
+const MAX_ATTEMPTS = 8
 
 /** The time between two rounds of an engine: a timer that a timer schedules runs in the next round at the earliest. */
 const ROUND_MS = 250
@@ -117,7 +117,7 @@ function takeDue(state: HarnessState, until: number): DueTimer | undefined {
 
 function planRetry(timer: Timer, now: Date): void {
   timer.attempts++
-  timer.status = timer.attempts < MOST_ATTEMPTS ? 'scheduled' : 'failed'
+  timer.status = timer.attempts < MAX_ATTEMPTS ? 'scheduled' : 'failed'
   timer.at = now.getTime() + backOffMs(BACK_OFF, timer.attempts)
 }
 

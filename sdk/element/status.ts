@@ -27,7 +27,7 @@ export function isEnd(status: RequestStatus): boolean {
   return status !== 'waiting' && status !== 'opened'
 }
 
-/** Reads an answer of the application; undefined where it is none. */
+/** Reads an answer of the application; undefined where it is not a status. */
 export function readStatusAnswer(text: string): StatusAnswer | undefined {
   if (text.length > MAX_ANSWER) return undefined
   let answer: unknown

@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as immediately } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/post.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { fakeTimersOf } from '../../test/support/fake-timers.ts'

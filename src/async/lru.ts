@@ -1,7 +1,10 @@
 /** A map of bounded size that evicts the least recently used entry. */
 export interface Lru<K, V> {
   get(key: K): V | undefined
-  /** Returns the keys that were evicted to make room; its own is one where the value alone is too heavy. */
+  /**
+   * Sets a value. Returns the keys that were evicted to make room: `key` itself where its value is heavier than the map
+   * may be.
+   */
   set(key: K, value: V): readonly K[]
   delete(key: K): void
 }

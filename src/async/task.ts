@@ -4,8 +4,8 @@ export interface Task {
   readonly name: string
   readonly everyMs: number
   /**
-   * Runs a round. A round may reject: the next comes all the same, and begins only after this one has ended. A long
-   * round ends early when `stop` is given.
+   * Runs a round. A round that rejects does not stop the next, which begins only after this one has ended. A long
+   * round ends early when `stop` is aborted.
    */
   readonly run: (stop?: AbortSignal) => Promise<void>
   /** Whether there is a last round when the service stops. */

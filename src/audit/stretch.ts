@@ -31,8 +31,8 @@ export interface VerifiedStretch extends StretchReport {
 }
 
 const BLOCKS_AT_ONCE = 10
-const MOST_BLOCKS = 500
-const MOST_LINES = 2000
+const MAX_BLOCKS = 500
+const MAX_LINES = 2000
 /**
  * The number of blocks among which a checkpoint is looked for: a service signs its log each minute, and writes 200
  * blocks in one.
@@ -75,7 +75,7 @@ export async function verifyNextStretch(
 ): Promise<VerifiedStretch> {
   const lines: string[] = []
   let block = start.block
-  while (block < head.block && block - start.block < MOST_BLOCKS && lines.length < MOST_LINES) {
+  while (block < head.block && block - start.block < MAX_BLOCKS && lines.length < MAX_LINES) {
     const blocks = countDown(Math.min(block + BLOCKS_AT_ONCE, head.block), BLOCKS_AT_ONCE)
       .filter((each) => each > block)
       .reverse()
@@ -107,7 +107,7 @@ export async function readRecordsBefore(
   const records: AuditRecord[] = []
   const damagedBlocks: number[] = []
   let { block } = end
-  for (let blocksRead = 0; block >= 1 && blocksRead < MOST_BLOCKS; blocksRead += 1) {
+  for (let blocksRead = 0; block >= 1 && blocksRead < MAX_BLOCKS; blocksRead += 1) {
     const older = await readRecords(store, block, end.sequence)
     if (older === undefined) damagedBlocks.push(block)
     else records.push(...older.toReversed())

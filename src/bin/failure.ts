@@ -2,7 +2,7 @@
 import { UsageError } from './command-line.ts'
 import { removeControlCharactersByLine } from './terminal.ts'
 
-interface FailureTerms {
+interface FailureOptions {
   readonly json: boolean
   /** The exit status, unless the command line is wrong. */
   readonly status: 1 | 2
@@ -20,7 +20,10 @@ export interface CommandOutput {
 }
 
 /** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
-export function outputOfFailure(error: unknown, { json, status, mark = '', facts = {} }: FailureTerms): CommandOutput {
+export function outputOfFailure(
+  error: unknown,
+  { json, status, mark = '', facts = {} }: FailureOptions,
+): CommandOutput {
   const isUsage = error instanceof UsageError
   const exitStatus = isUsage ? 2 : status
   const { message } = error as Error
@@ -33,8 +36,8 @@ export function outputOfFailure(error: unknown, { json, status, mark = '', facts
 }
 
 /** Reports the error, and sets the exit status. */
-export function reportFailure(error: unknown, terms: FailureTerms): void {
-  const { stdout, stderr, status } = outputOfFailure(error, terms)
+export function reportFailure(error: unknown, options: FailureOptions): void {
+  const { stdout, stderr, status } = outputOfFailure(error, options)
   process.exitCode = status
   process.stdout.write(stdout)
   process.stderr.write(stderr)

@@ -13,7 +13,7 @@ import {
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
 import { generationFile, LOG_MISSING, readWitnesses, writeWitnesses } from './generation-file.ts'
-import type { OpeningTerms } from './service-kind.ts'
+import type { OpeningOptions } from './service/service-kind.ts'
 
 /**
  * Compares the open database with the knowledge outside of it. A copy, or what may be one, is logged and begins another
@@ -22,7 +22,7 @@ import type { OpeningTerms } from './service-kind.ts'
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  { log, isRestored }: OpeningTerms,
+  { log, isRestored }: OpeningOptions,
   isLogMissing = false,
 ): Promise<void> {
   const file = witnessFile(database)

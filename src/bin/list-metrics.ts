@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { RecordSignedList, SignedListTimes } from '../issuer/context.ts'
 
 /** The most lists that are remembered. */
-const MOST_LISTS = 10_000
+const MAX_LISTS = 10_000
 
 /** Registers the gauges; returns the function that they learn of each signed list by. */
 export function registerListMetrics(prefix: string, registry: Registry, now: () => Date): RecordSignedList {
@@ -36,7 +36,7 @@ export function registerListMetrics(prefix: string, registry: Registry, now: () 
     ({ issuedAt }) => secondsBetween(issuedAt, now()),
   )
   return (name, times) => {
-    if (lists.size < MOST_LISTS || lists.has(name)) lists.set(name, times)
+    if (lists.size < MAX_LISTS || lists.has(name)) lists.set(name, times)
   }
 }
 

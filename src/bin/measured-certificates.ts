@@ -12,7 +12,7 @@ export interface CertificateSettings {
   /** The anchors of `issuerTrustAnchors`. */
   readonly trustAnchors?: readonly Certificate[] | undefined
   readonly keyAttestationTrustAnchors?: readonly Certificate[]
-  /** The terms of wallet attestations, with the anchors of `walletProviderTrustAnchors`. */
+  /** The context of the checks of wallet attestations, with the anchors of `walletProviderTrustAnchors`. */
   readonly clientAuthentication?: { readonly anchors: readonly Certificate[] } | undefined
 }
 

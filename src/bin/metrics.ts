@@ -1,4 +1,4 @@
-/** The metrics of an issuer or a verifier: all that other files have, and those of its database. */
+/** Assembles the metrics of an issuer or a verifier: those that other files register, and those of its database. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
@@ -69,7 +69,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
 }
 
 /** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */
-export function addMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
+export function mergeMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
   return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics])).metrics()
 }
 

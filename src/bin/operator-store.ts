@@ -7,14 +7,14 @@ import type { IssuerCollections } from '../issuer/collections.ts'
 import type { IssuerConfig } from '../issuer/config.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { readConfigFile, requireConfig } from './config-file.ts'
+import { openDatabase } from './effects.ts'
 import {
   type CredentialServiceName,
   credentialServiceNames,
   credentialServices,
   isCredentialServiceName,
-} from './credential-services.ts'
-import { openDatabase } from './effects.ts'
-import { serviceOf, unknownServiceMistake } from './which-service.ts'
+} from './service/credential-services.ts'
+import { serviceOf, unknownServiceMistake } from './service/which-service.ts'
 
 /** The service and the configuration file of a command. */
 interface ServiceWords {

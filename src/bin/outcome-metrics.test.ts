@@ -2,7 +2,7 @@ import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { Store } from '../store/store.ts'
-import { addMetrics } from './metrics.ts'
+import { mergeMetrics } from './metrics.ts'
 import {
   type CommitObserver,
   observeCommits,
@@ -105,7 +105,7 @@ describe('the metrics of callbacks', () => {
       observe([event('issuance.started')])
       return registry.getMetricsAsJSON()
     })
-    const text = await addMetrics(await Promise.all(ofProcesses))
+    const text = await mergeMetrics(await Promise.all(ofProcesses))
     expect(text).toContain('i_callbacks{state="waiting"} 1\ni_callbacks{state="dead"} 2\n')
     expect(text).toContain('i_callback_oldest_seconds{state="waiting"} 60\n')
     expect(text).toContain('i_events_total{type="issuance.started"} 2\n')

@@ -8,7 +8,7 @@ import { carriedByCallback, type Event, type EventType } from '../event/event.ts
 import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
-import type { CredentialServiceName } from './credential-services.ts'
+import type { CredentialServiceName } from './service/credential-services.ts'
 
 /** The time for which counts of rows are kept for those who read metrics often. */
 const COUNTS_MS = 5000

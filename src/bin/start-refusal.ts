@@ -1,7 +1,7 @@
 /** The refusal of a service to start: its mistakes, for the log and for the person who configured it. */
 import type { Logger } from 'pino'
 import { workingDirectoryHint } from './config-file.ts'
-import type { OpeningMistake } from './service-kind.ts'
+import type { OpeningMistake } from './service/service-kind.ts'
 import { removeControlCharacters } from './terminal.ts'
 import { describeListener } from './who-listens.ts'
 

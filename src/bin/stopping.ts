@@ -22,7 +22,7 @@ const GRACE_MS = 10_000
 /** The time for closing what did not finish. */
 const LAST_WAIT_MS = 2_000
 /** The time within which a process has ended after its time of grace, whatever it waits for. */
-export const LONGEST_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
+export const MAX_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
 /** The time for requests that are on their way on open connections. */
 const OPEN_CONNECTION_SECONDS = 0.2
 const POLL_SECONDS = 0.01

@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { PACKAGE_VERSION } from './command-line.ts'
 import { outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
-import type { KindName, Outputs } from './service-kind.ts'
+import type { KindName, Outputs } from './service/service-kind.ts'
 
 /** The difference from the clock of the machine at which the fine clock is set to it again. */
 const CLOCKS_DIFFER_MS = 50

@@ -1,6 +1,6 @@
 /** The rule by which the young generation grows once, and again after it has become small. */
 import { expect, it } from 'vitest'
-import { createSizeKeeper } from './young-generation.ts'
+import { createSizeKeeper } from './v8-new-space.ts'
 
 it('grows to 4 MB at once and no further, and again after V8 has made it small', () => {
   let megabytes = 1

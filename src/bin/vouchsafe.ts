@@ -4,7 +4,7 @@ import { type CommandName, commandEntry, isCommandName } from './command-table/i
 import { reportFailure } from './failure.ts'
 import { helpOf, overallHelp } from './help.ts'
 import { bypassProxy } from './proxy.ts'
-import type { KindName } from './service-kind.ts'
+import type { KindName } from './service/service-kind.ts'
 
 /** The function of each command, which takes the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
@@ -34,7 +34,7 @@ async function runEngineCommand(word: 'chain' | 'component' | 'secret', args: st
 /** Runs the service with the configuration that its command line names. */
 async function runServiceCommand(name: KindName, args: string[]): Promise<void> {
   const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
-  const { runService } = await import('./run-service.ts')
+  const { runService } = await import('./service/run-service.ts')
   const { config: configFile, workers } = words
   return runService(name, { configFile, workers: workers === undefined ? undefined : readWorkers(name, workers) })
 }

@@ -16,7 +16,9 @@ const LEAST_FREE_BYTES = 1024 * 1024
 const REMEMBERED_MS = 5000
 /** SQLite result codes: the disk is full, or broken; the database can only be read. */
 const MEDIUM_ERRORS: readonly number[] = [13, 10, 8]
-/** SQLite result codes: the database is damaged, or is none; a file or its log is shorter than it was. */
+/**
+ * SQLite result codes: the database is damaged; the file is not a database; a file or its log is shorter than it was.
+ */
 const DAMAGE_ERRORS: readonly number[] = [11, 26, 522]
 
 const FILE_REMOVED = 'the database file was taken away; put it back, or a backup of it, and start again'
@@ -120,13 +122,13 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
 
 /** Makes the function that returns why the paths are no longer the opened file and its log; undefined otherwise. */
 function createFileCheck(file: string, openedFile: OpenedFile): () => Loss | undefined {
-  const opened = statSync(file)
+  const fileAtOpening = statSync(file)
   let stateBefore = openedFile.readState()
   const findLogLoss = createLogCheck(file)
   return () => {
     const current = statSync(file, { throwIfNoEntry: false })
     if (current === undefined) return { problem: FILE_REMOVED, isDamaged: false }
-    const isSame = current.ino === opened.ino && current.dev === opened.dev
+    const isSame = current.ino === fileAtOpening.ino && current.dev === fileAtOpening.dev
     if (!isSame) return { problem: FILE_REPLACED, isDamaged: false }
     const state = openedFile.readState()
     const problem = stateProblem(state, stateBefore)

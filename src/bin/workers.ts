@@ -9,9 +9,9 @@ import type { Logger } from 'pino'
 import { backOffMs } from '../async/back-off.ts'
 import { serialQueue } from '../async/concurrency.ts'
 import type { MeasuredMetric, MetricsSource } from '../http/metrics-server.ts'
-import type { ListeningConfig } from './service-kind.ts'
+import type { ListeningConfig } from './service/service-kind.ts'
 import { TRY_LATER } from './start-refusal.ts'
-import { LONGEST_END_MS } from './stopping.ts'
+import { MAX_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
 
 /** The pauses before another worker takes the place of one that ended. */
@@ -19,7 +19,7 @@ const PAUSES = { firstMs: 100, longestMs: 10_000 }
 /** The time in which ends of one worker count together. */
 const COUNTED_MS = 60_000
 /** The number of unexpected ends of one worker in that time after which the service ends. */
-const MOST_ENDS = 5
+const MAX_ENDS = 5
 /** The time within which a worker gives its metrics. */
 const MEASURE_MS = 5000
 /** The time in which connections that have arrived are passed on to workers. */
@@ -27,8 +27,8 @@ const PASS_ON_MS = 10
 /** The exit status of a worker that has told why it cannot start. */
 const REFUSED_STATUS = 2
 
-/** The terms of a service with several workers. */
-interface WorkerTerms {
+/** The options of a service with several workers. */
+interface WorkerOptions {
   readonly config: Pick<ListeningConfig, 'stopping' | 'workers'>
   /** The settings of the start, of which each worker reads its configuration. */
   readonly settings: unknown
@@ -71,7 +71,7 @@ interface StartedWorker {
   readonly ended: Promise<End>
 }
 
-interface Pool extends WorkerTerms {
+interface Pool extends WorkerOptions {
   /** The workers that run, also those that do not listen yet. */
   readonly running: Set<StartedWorker>
   /** Starts one at a time: each that opens an embedded database writes a text beside it. */
@@ -95,8 +95,8 @@ export function findWorkersMistake({
 }
 
 /** Makes the workers of a service, which are not started yet. */
-export function createWorkers(terms: WorkerTerms): Workers {
-  const pool: Pool = { ...terms, running: new Set(), runInTurn: serialQueue(), isStopping: false }
+export function createWorkers(options: WorkerOptions): Workers {
+  const pool: Pool = { ...options, running: new Set(), runInTurn: serialQueue(), isStopping: false }
   return {
     start: () => startWorkers(pool),
     metrics: addUpMetrics(pool),
@@ -183,7 +183,7 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
     const at = performance.now()
     const isRefused = status === REFUSED_STATUS || status === TRY_LATER
     ends = [...ends, { at, isRefused }].filter((end) => at - end.at < COUNTED_MS)
-    if (ends.filter(({ isRefused }) => !isRefused).length >= MOST_ENDS) return number
+    if (ends.filter(({ isRefused }) => !isRefused).length >= MAX_ENDS) return number
     const next = await replaceWorker(pool, number, ends.length)
     if (next === undefined) return waitForever()
     current = next
@@ -210,7 +210,7 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
   const killAll = (): void => {
     for (const { worker } of running) worker.process.kill('SIGKILL')
   }
-  const killTimer = setTimeout(killAll, graceSeconds * 1000 + LONGEST_END_MS)
+  const killTimer = setTimeout(killAll, graceSeconds * 1000 + MAX_END_MS)
   sendToAll(pool, { signal })
   const ends = await Promise.all(running.map(async ({ number, ended }) => ({ number, ...(await ended) })))
   clearTimeout(killTimer)
@@ -228,10 +228,10 @@ function addUpMetrics(pool: Pool): MetricsSource {
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     metrics: async () => {
-      const { addMetrics } = await import('./metrics.ts')
+      const { mergeMetrics } = await import('./metrics.ts')
       const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
       const metrics = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
-      return addMetrics(metrics)
+      return mergeMetrics(metrics)
     },
   }
 }

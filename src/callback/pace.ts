@@ -6,7 +6,7 @@
 import { backOffMs, drawFraction } from '../async/back-off.ts'
 
 const RETRY = { firstMs: 5000, longestMs: 60 * 60 * 1000 }
-const MOST_AT_ONCE = 16
+const MAX_AT_ONCE = 16
 /** The number of sessions that fail in a row before the receiver, and not an event, is considered the cause. */
 const FAILING_SESSIONS = 3
 const PAUSE = { firstMs: 500, longestMs: 5000 }
@@ -40,12 +40,12 @@ export function isPausing({ notBefore }: Pace, now: Date): boolean {
 
 /** Doubles the deliveries at once after a success, up to a limit. */
 export function paceAfterSuccess({ atOnce }: Pace): Pace {
-  return { atOnce: Math.min(atOnce * 2, MOST_AT_ONCE), notBefore: 0, failing: [] }
+  return { atOnce: Math.min(atOnce * 2, MAX_AT_ONCE), notBefore: 0, failing: [] }
 }
 
 /** Adds the session to those that fail; once several do, one delivery runs at a time, after a pause. */
 export function paceAfterFailure(pace: Pace, sessionId: string, now: Date): Pace {
-  const failing = [...new Set([...pace.failing, sessionId])].slice(-MOST_AT_ONCE)
+  const failing = [...new Set([...pace.failing, sessionId])].slice(-MAX_AT_ONCE)
   if (failing.length < FAILING_SESSIONS) return { ...pace, failing }
   const pause = backOffMs(PAUSE, failing.length - FAILING_SESSIONS + 1)
   return { atOnce: 1, notBefore: now.getTime() + pause, failing }

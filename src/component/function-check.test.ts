@@ -6,7 +6,7 @@ import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { LIMITS, module } from '../../test/support/components.ts'
 import { TIMES } from '../../test/support/seeds.ts'
 import { binaryOf, moduleText } from '../../test/support/wat.ts'
-import { checkFunctions, MOST_VALUES } from './function-check.ts'
+import { checkFunctions, MAX_VALUES } from './function-check.ts'
 import { estimateFunction } from './function-cost.ts'
 import { CODE, type FunctionType, readModule } from './module.ts'
 import { createModuleReader } from './module-reader.ts'
@@ -27,7 +27,7 @@ function estimateLast(bytes: Uint8Array): number {
     return bytes.subarray(from.at() - length, from.at())
   })
   const called = { types, functions: signatures }
-  return estimateFunction(bodies.at(-1) as Uint8Array, signatures.at(-1) as FunctionType, called, MOST_VALUES)
+  return estimateFunction(bodies.at(-1) as Uint8Array, signatures.at(-1) as FunctionType, called, MAX_VALUES)
 }
 
 const LOCALS = repeat(1000, '(local i32)')
@@ -119,7 +119,7 @@ describe('the estimate of a function', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
-          estimateFunction(bytes, type, { types: [type], functions: [type] }, MOST_VALUES)
+          estimateFunction(bytes, type, { types: [type], functions: [type] }, MAX_VALUES)
         } catch (error) {
           expect(error).toBeInstanceOf(ComponentError)
         }

@@ -8,7 +8,7 @@ import { createModuleReader, refuseModule } from './module-reader.ts'
  * The most values of a function, for which V8 needs about 200 MB at the worst; the largest function of QuickJS has
  * 216,000.
  */
-export const MOST_VALUES = 600_000
+export const MAX_VALUES = 600_000
 /** The time after which the thread does its other work before the check goes on. */
 const TURN_MS = 10
 
@@ -26,7 +26,7 @@ export async function checkFunctions(bytes: Uint8Array, outline: ModuleOutline):
     from.skip(length)
     const body = bytes.subarray(start, start + length)
     const called = { types, functions: signatures }
-    if (estimateFunction(body, typeAt(signatures, number), called, MOST_VALUES) > MOST_VALUES) refuseFunction(number)
+    if (estimateFunction(body, typeAt(signatures, number), called, MAX_VALUES) > MAX_VALUES) refuseFunction(number)
     if (performance.now() < turnEnd) continue
     await nextTurn()
     turnEnd = performance.now() + TURN_MS

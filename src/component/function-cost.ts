@@ -1,7 +1,7 @@
 /**
  * Estimates what V8 needs to compile a function: memory that belongs to no component, and that no deadline ends. The
- * estimate is a number of values. Where ways through the function part or meet, compilers keep every local and every
- * operand on the stack; any other instruction counts as a value, or as several where V8 makes more of it.
+ * estimate is a number of values. Where the control flow of the function splits or merges, compilers keep every local
+ * and every operand on the stack; any other instruction counts as a value, or as several where V8 makes more of it.
  * WebAssembly Core Specification, "Instructions".
  */
 import { BULK, type Instruction, LEB, PLAIN, VECTOR } from './instruction-table.ts'
@@ -85,54 +85,54 @@ function baseOf({ blocks }: Walk): number {
   return blocks.at(-1)?.base ?? 0
 }
 
-/** The values of a place at which ways part or meet, beside those that compilers keep for it. */
-const WAY = 8
+/** The values of a split or merge of the control flow, beside those that compilers keep there. */
+const BRANCH = 8
 
-/** Counts a number of places at which ways part or meet. */
-function countWays(walk: Walk, ways: number): void {
-  walk.values += ways * (WAY + walk.locals + walk.height)
+/** Counts a number of splits and merges of the control flow. */
+function countBranches(walk: Walk, branches: number): void {
+  walk.values += branches * (BRANCH + walk.locals + walk.height)
 }
 
 /** Reads the way out of a block after which no instruction is reached. */
 function leaveBlock(walk: Walk): void {
-  countWays(walk, 1)
+  countBranches(walk, 1)
   walk.height = baseOf(walk)
 }
 
-function openBlock(walk: Walk, taken: number, ways: number): void {
+function openBlock(walk: Walk, taken: number, branches: number): void {
   const type = readBlockType(walk.from, walk.types)
   moveStack(walk, taken + type.parameters.length, 0)
   walk.blocks.push({ type, base: walk.height })
   walk.height += type.parameters.length
-  countWays(walk, ways)
+  countBranches(walk, branches)
 }
 
 function closeBlock(walk: Walk): void {
   const block = walk.blocks.pop() ?? refuseModule('The module is broken: a function goes on behind its end.')
   walk.height = block.base + block.type.results.length
-  countWays(walk, 1)
+  countBranches(walk, 1)
 }
 
 function openElse(walk: Walk): void {
-  countWays(walk, 1)
+  countBranches(walk, 1)
   walk.height = baseOf(walk) + (walk.blocks.at(-1)?.type.parameters.length ?? 0)
 }
 
 function branch(walk: Walk): void {
   walk.from.u32()
-  countWays(walk, 1)
+  countBranches(walk, 1)
 }
 
 function branchByTable(walk: Walk): void {
   const targets = walk.from.u32() + 1
-  if (targets > MOST_TARGETS) refuseModule(`The module has a table of more than ${MOST_TARGETS} branches.`)
+  if (targets > MAX_TARGETS) refuseModule(`The module has a table of more than ${MAX_TARGETS} branches.`)
   for (let target = 0; target < targets; target++) walk.from.u32()
-  countWays(walk, targets)
+  countBranches(walk, targets)
   leaveBlock(walk)
 }
 
 /** The most targets of a branch, as in V8. */
-const MOST_TARGETS = 65_521
+const MAX_TARGETS = 65_521
 
 /** The values of a call beside its parameters and results. */
 const CALL = 8

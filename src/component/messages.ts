@@ -26,7 +26,7 @@ export type Program =
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
-export interface Job {
+export interface JobMessage {
   /** The number of the job, which goes up with each job of a worker and is in every question and answer of the job. */
   readonly number: number
   readonly component: string

@@ -26,7 +26,7 @@ export interface ModuleReader {
  * The most items of a list: more than the modules of any compiler have, and few enough to be read in a moment, in which
  * the engine answers nobody.
  */
-const MOST_ITEMS = 50_000
+const MAX_ITEMS = 50_000
 
 /** Makes a reader of the bytes from `start` to `end`; errors name that part by `what`. */
 export function createModuleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
@@ -58,7 +58,7 @@ export function createModuleReader(bytes: Uint8Array, start: number, end: number
     skip(length)
     return decodeName(bytes.subarray(position - length, position), what)
   }
-  const vector = <T>(read: () => T, most = MOST_ITEMS): T[] => {
+  const vector = <T>(read: () => T, most = MAX_ITEMS): T[] => {
     const count = u32()
     if (count > most)
       refuseModule(`The module is too large: a list in ${what} has ${count} items, and ${most} are allowed.`)

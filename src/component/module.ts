@@ -64,10 +64,10 @@ const EXPORT = 7
 const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, CODE, 11]
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]
-const MOST_TABLES = 16
+const MAX_TABLES = 16
 /** The most parameters of a function, and the most results. */
-const MOST_PARAMETERS = 100
-const MOST_TYPES = 10_000
+const MAX_PARAMETERS = 100
+const MAX_TYPES = 10_000
 
 /**
  * Reads the outline of a module. Throws a ComponentError where the module is broken, or is more than core WebAssembly
@@ -79,7 +79,7 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
     const section = sections.find((section) => section.id === id)
     return section && createModuleReader(bytes, section.start, section.end, what)
   }
-  const types = readItems(openSection(TYPE, 'its types'), readFunctionType, MOST_TYPES)
+  const types = readItems(openSection(TYPE, 'its types'), readFunctionType, MAX_TYPES)
   const imports = readItems(openSection(IMPORT, 'its imports'), (from) => readImport(from, types))
   const ownFunctions = readItems(openSection(FUNCTION, 'its functions'), (from) => typeAt(types, from.u32()))
   const tables = readItems(openSection(TABLE, 'its tables'), readTableLimits)
@@ -88,7 +88,7 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
   const [memory, ...otherMemories] = memories
   if (memory === undefined) return refuseModule('The module has no memory of its own.')
   if (otherMemories.length > 0) refuseModule('The module has more than one memory.')
-  if (tables.length > MOST_TABLES) refuseModule(`The module has more than ${MOST_TABLES} tables.`)
+  if (tables.length > MAX_TABLES) refuseModule(`The module has more than ${MAX_TABLES} tables.`)
   const signatures = [...imports.map(({ type }) => type), ...ownFunctions]
   const functions = exports
     .filter(({ kind }) => kind === 0)
@@ -165,7 +165,7 @@ function readItems<T>(from: ModuleReader | undefined, read: (from: ModuleReader)
 
 function readFunctionType(from: ModuleReader): FunctionType {
   if (from.byte() !== 0x60) refuseModule('The module has a type that is not of core WebAssembly.')
-  const readValueTypes = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x', MOST_PARAMETERS).join('')
+  const readValueTypes = (): string => from.vector(() => VALUE_TYPES[from.byte()] ?? 'x', MAX_PARAMETERS).join('')
   return { parameters: readValueTypes(), results: readValueTypes() }
 }
 

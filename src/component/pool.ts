@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads'
 import {
   callMessage,
-  type Job,
+  type JobMessage,
   type JobOutcome,
   type QuestionMessage,
   runOutcomeOf,
@@ -32,8 +32,8 @@ import {
   forgetComponent,
   isAsleep,
   listHeldWorkers,
+  type QueuedJob,
   type Slot,
-  type WorkerTask,
 } from './slot.ts'
 import { isHook } from './vet.ts'
 
@@ -58,7 +58,7 @@ interface Pool {
   readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
   readonly programs: ProgramCache
-  readonly waiting: WorkerTask[]
+  readonly waiting: QueuedJob[]
   readonly scheduler: WorkerScheduler
   isClosed: boolean
   /** The timer until a spare worker is started. */
@@ -129,10 +129,10 @@ async function describeComponent(
   return { kind: 'javascript', hooks: names }
 }
 
-function enqueue(pool: Pool, task: Omit<WorkerTask, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
+function enqueue(pool: Pool, task: Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
   return new Promise((end, fail) => {
     if (pool.isClosed) throw new Error('The component runtime is closed.')
-    const queuedTask: WorkerTask = { ...task, queueTimer: undefined, end, fail }
+    const queuedTask: QueuedJob = { ...task, queueTimer: undefined, end, fail }
     pool.waiting.push(queuedTask)
     startMissingWorkers(pool)
     dispatch(pool)
@@ -143,19 +143,19 @@ function enqueue(pool: Pool, task: Omit<WorkerTask, 'queueTimer' | 'end' | 'fail
 }
 
 /** Ends a task that no worker has taken in the time that it may wait. */
-function giveUp(pool: Pool, task: WorkerTask): void {
+function giveUp(pool: Pool, task: QueuedJob): void {
   removeWaiting(pool, pool.waiting.indexOf(task))
   task.end({ report: 'overloaded' })
 }
 
 /** Removes the task at `index` from the waiting tasks, and stops its timer. */
-function removeWaiting({ waiting }: Pool, index: number): WorkerTask | undefined {
+function removeWaiting({ waiting }: Pool, index: number): QueuedJob | undefined {
   const [task] = waiting.splice(index, 1)
   clearTimeout(task?.queueTimer)
   return task
 }
 
-function removeAllWaiting(pool: Pool): WorkerTask[] {
+function removeAllWaiting(pool: Pool): QueuedJob[] {
   for (const { queueTimer } of pool.waiting) clearTimeout(queueTimer)
   return pool.waiting.splice(0)
 }
@@ -243,7 +243,7 @@ function startSpareWorker(pool: Pool): void {
   dispatch(pool)
 }
 
-function assignTask(pool: Pool, slot: Slot, task: WorkerTask): void {
+function assignTask(pool: Pool, slot: Slot, task: QueuedJob): void {
   const { component, prepared, call, deadlineMs } = task
   const hasComponent = slot.components.has(component)
   if (!hasComponent) {
@@ -252,7 +252,7 @@ function assignTask(pool: Pool, slot: Slot, task: WorkerTask): void {
   }
   beginTask(slot, task)
   slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
-  const job: Job = { number: slot.jobs, component, program: hasComponent ? undefined : prepared.program, call }
+  const job: JobMessage = { number: slot.jobs, component, program: hasComponent ? undefined : prepared.program, call }
   slot.worker.postMessage(job)
 }
 

@@ -52,7 +52,7 @@ export interface QuickJsHost {
 export interface QuickJs {
   readonly exports: QuickJsExports
   readonly bytes: () => Uint8Array
-  /** Copies the bytes of a Uint8Array. Throws when the value is none. */
+  /** Copies the bytes of a Uint8Array. Throws when the value is not one. */
   readonly bytesOf: (box: number) => Uint8Array
   readonly textOf: (box: number) => string
   readonly newBytes: (bytes: Uint8Array) => number

@@ -18,7 +18,7 @@ export interface HookResult {
 
 /** The most bytes of the headers of a response, whatever the limit on its body. */
 export const HEADERS_BYTES = 32_768
-const MOST_HEADERS = 128
+const MAX_HEADERS = 128
 
 /** Reads the result of a hook from `sections`, which begin after the length of all. Throws a BadResult. */
 export function readHookResult(
@@ -66,8 +66,8 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
     refuseResult(`the response has ${body.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
   }
   const values = headers.flatMap((header) => header.values)
-  if (headers.length > MOST_HEADERS || values.length > MOST_HEADERS) {
-    refuseResult(`the response has more than ${MOST_HEADERS} headers`)
+  if (headers.length > MAX_HEADERS || values.length > MAX_HEADERS) {
+    refuseResult(`the response has more than ${MAX_HEADERS} headers`)
   }
   const invalidHeader = headers.find(
     ({ name, values }) => !TOKEN.test(name) || !values.every((value) => FIELD_VALUE.test(value)),

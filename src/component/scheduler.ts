@@ -1,16 +1,16 @@
 /**
  * A scheduler that chooses the next call, so that no contract takes the workers from the others, neither by many calls
- * nor by slow ones, and hooks and timers do not take all of them from requests.
+ * nor by slow ones, and hooks and timers leave workers to requests.
  */
 
 export interface WorkerScheduler {
   /**
-   * Returns the index of the next call: the first of the owner that holds the fewest workers, where an owner whose
-   * calls computed for long comes after others that hold as many. An owner computes on no more than `workers` at once,
-   * and on one less when its calls computed for long (but always on one). Together with the workers that wait for an
-   * answer an owner holds no more than are left for all others, so that each owner leaves workers to the next.
-   * Background calls compute on no more than `workers`, which leaves the spare ones to requests. Returns -1 where
-   * nothing that waits may begin.
+   * Returns the index of the next call, or -1 where no call that waits may begin:
+   *
+   * - The owner that holds the fewest workers is next; of two that hold as many, the one whose calls computed for less.
+   * - An owner computes on at most `workers` at once, and on one less when its calls computed for long (at least one).
+   * - An owner holds, with the workers that wait for an answer, at most as many as are left for all others.
+   * - Background calls compute on at most `workers`, so that requests have the spare ones.
    */
   readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
   /** Notes for how many milliseconds a call of `owner` computed. */

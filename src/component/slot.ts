@@ -12,7 +12,7 @@ import type { PreparedProgram } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
 
-export interface WorkerTask {
+export interface QueuedJob {
   /** The contract of the call; the component itself for a task that finds the hooks of a component. */
   readonly owner: string
   readonly isBackground: boolean
@@ -35,7 +35,7 @@ export interface Slot {
   /** The components that the worker has already, all of which the cache of programs has. */
   readonly components: Set<string>
   state: 'starting' | 'idle' | 'busy' | 'gone'
-  task: WorkerTask | undefined
+  task: QueuedJob | undefined
   /** The number of tasks that the worker was given, which is also the number of the last. */
   jobs: number
   /** The time at which the worker was given its task. */
@@ -79,7 +79,7 @@ export function findIdle(slots: Iterable<Slot>, component: string): Slot | undef
 }
 
 /** Notes that the worker of `slot` computes for `task` from now on. */
-export function beginTask(slot: Slot, task: WorkerTask): void {
+export function beginTask(slot: Slot, task: QueuedJob): void {
   slot.state = 'busy'
   slot.since = performance.now()
   slot.askedAt = undefined

@@ -20,7 +20,7 @@ export type VettedComponent =
   | { readonly kind: 'javascript'; readonly source: string }
 
 /** The most elements of a table, which no table of functions of a large module exceeds. */
-const MOST_ELEMENTS = 100_000
+const MAX_ELEMENTS = 100_000
 
 /**
  * Checks a component, and returns what a worker gets of it. Throws a ComponentError, in words for its author, when the
@@ -43,12 +43,12 @@ function vetModule(bytes: Uint8Array, limits: RuntimeLimits): VettedComponent {
       `The module begins with ${outline.memory.initial} pages of memory; limits.memoryBytes allows ${pages} (${limits.memoryBytes} bytes).`,
     )
   }
-  if (outline.tables.some(({ initial }) => initial > MOST_ELEMENTS)) {
-    refuseModule(`The module has a table of more than ${MOST_ELEMENTS} elements.`)
+  if (outline.tables.some(({ initial }) => initial > MAX_ELEMENTS)) {
+    refuseModule(`The module has a table of more than ${MAX_ELEMENTS} elements.`)
   }
   const memoryName = outline.memoryName ?? refuseModule('The module does not export its memory; export it as "memory".')
   const hooks = readHooks(outline)
-  const boundBytes = boundModule(bytes, outline, pages, MOST_ELEMENTS)
+  const boundBytes = boundModule(bytes, outline, pages, MAX_ELEMENTS)
   return { kind: 'wasm', bytes: boundBytes, outline, hooks, memoryName }
 }
 

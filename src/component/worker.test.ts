@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, LIMITS, script } from '../../test/support/components.ts'
-import type { AnswerMessage, ForgetMessage, Job, WorkerData, WorkerReport } from './messages.ts'
+import type { AnswerMessage, ForgetMessage, JobMessage, WorkerData, WorkerReport } from './messages.ts'
 import { callMessage } from './messages.ts'
 import { compileQuickJs, createProgramCache } from './programs.ts'
 
@@ -30,7 +30,7 @@ async function startJob() {
   }
   expect(await hear()).toEqual({ report: 'ready' })
   const message = callMessage(call(asksTwice, { hook: { kind: 'state-change' } }))
-  const job: Job = { number: 1, component: asksTwice.sha256, program, call: message }
+  const job: JobMessage = { number: 1, component: asksTwice.sha256, program, call: message }
   worker.postMessage(job)
   expect(await hear()).toMatchObject(question)
   return { worker, hear, answer, signal, job }
@@ -65,7 +65,7 @@ describe('a worker', () => {
       answer()
       expect(await hear()).toMatchObject({ report: 'done' })
       if (moment === 'between two jobs') forget()
-      worker.postMessage({ ...job, number: 2, program: undefined } satisfies Job)
+      worker.postMessage({ ...job, number: 2, program: undefined } satisfies JobMessage)
       expect(await hear()).toMatchObject({ report: 'trap', message: 'the worker was not given the component' })
     } finally {
       await worker.terminate()

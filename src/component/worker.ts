@@ -15,7 +15,7 @@ import type {
   ForgetMessage,
   HostAnswer,
   HostQuestion,
-  Job,
+  JobMessage,
   Program,
   QuestionMessage,
   WorkerData,
@@ -77,7 +77,7 @@ function loadComponent(component: string): LoadedComponent {
   return newComponent
 }
 
-function runJob({ number, component, call }: Job, recover: Recover): WorkerReport {
+function runJob({ number, component, call }: JobMessage, recover: Recover): WorkerReport {
   let hosted: HostedCall | undefined
   try {
     const program = loadComponent(component)
@@ -92,7 +92,7 @@ function runJob({ number, component, call }: Job, recover: Recover): WorkerRepor
     return { report: 'done', ...result, effects: hosted.effects.finish() }
   } catch (error) {
     const report = error instanceof BadResult ? 'bad-response' : 'trap'
-    const message = messageOf(hosted?.getTrap() ?? error).slice(0, LONGEST_MESSAGE)
+    const message = messageOf(hosted?.getTrap() ?? error).slice(0, MAX_MESSAGE)
     return { report, message, log: hosted?.effects.getLog() ?? [] }
   }
 }
@@ -101,7 +101,7 @@ function runJob({ number, component, call }: Job, recover: Recover): WorkerRepor
  * The most characters of an error message, which goes to the operator's log; the error of a script may be as long as
  * its memory.
  */
-const LONGEST_MESSAGE = 4096
+const MAX_MESSAGE = 4096
 
 function messageOf(error: unknown): string {
   const { message } = error as Error
@@ -114,7 +114,7 @@ function messageOf(error: unknown): string {
 
 // Jobs come to a worker that has said that it is ready.
 void loadRecovery().then((recover) => {
-  port.on('message', (job: Job | ForgetMessage) => {
+  port.on('message', (job: JobMessage | ForgetMessage) => {
     if ('forget' in job) {
       forgetComponent(job)
       return

@@ -6,7 +6,7 @@ const TEN_YEARS_SECONDS = 315_360_000
 /**
  * The longest life of a session before its end: the maxima of `expires_in` and `refresh_seconds`, and a day of reserve.
  */
-const LONGEST_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
+const MAX_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
 
 export const RetentionSettings = Type.Object(
   {
@@ -69,7 +69,7 @@ export function planRetention(
 
 /** Returns the longest time in milliseconds for which a session may be stored. */
 export function longestRetentionMs({ sessionSeconds }: Retention): number {
-  return (sessionSeconds + LONGEST_LIFE_SECONDS) * 1000
+  return (sessionSeconds + MAX_LIFE_SECONDS) * 1000
 }
 
 /**

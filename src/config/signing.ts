@@ -8,7 +8,7 @@ import * as Type from 'typebox'
 import { algorithmOf } from '../keys/algorithm.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
-import { MOST_KEYS, type SigningKey } from '../keys/key-ring.ts'
+import { MAX_KEYS, type SigningKey } from '../keys/key-ring.ts'
 import { type KeyUse, readCertificateFiles, readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 import { Pkcs11Setting, readPkcs11Setting } from './pkcs11-setting.ts'
@@ -47,7 +47,7 @@ export const SigningSettings = Type.Object(
     ...signingMembers,
     previous: Type.Optional(
       Type.Array(SigningSetting, {
-        maxItems: MOST_KEYS - 1,
+        maxItems: MAX_KEYS - 1,
         description:
           'Keys that were in the place of this one, the newest first; what was begun with one goes on with it',
       }),

@@ -48,7 +48,7 @@ export type ClaimDescription = NonNullable<
 /** The member of a configuration that names the type of its credentials. OpenID4VCI 1.0, Credential Format Profiles. */
 export type TypeMember = 'credential_definition' | 'vct' | 'doctype'
 
-/** The issuer's decision about a credential, which the format writes down. */
+/** All that a format needs to issue one credential. */
 export interface Order<OwnMembers extends object = object> {
   readonly configuration: Configuration<OwnMembers>
   /** The members of the session's dataset that are for this format, as they were posted. */
@@ -117,7 +117,7 @@ export interface Evidence {
   /** The claims as a tree, rooted as DCQL paths are. */
   readonly claims: JsonObject
   /**
-   * Members at the root of `claims` that are about the securing and not about the subject: a report leaves them out.
+   * The members at the root of `claims` that describe the proof and not the subject; a report leaves them out.
    */
   readonly envelope: readonly string[]
   readonly types: readonly string[]

@@ -49,7 +49,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBrokenRequest: (error) => connectionProblem(error, config.limits),
     answerUnreadableRequest: (request, reply) =>
-      sendOwnProblem(context, request, reply, hostProblem(request.raw) ?? makeProblem('not-found')),
+      sendOwnProblem(context, request, reply, hostHeaderProblem(request.raw) ?? makeProblem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'
@@ -85,7 +85,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const requestTokens = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
     const refusal =
-      hostProblem(request.raw) ??
+      hostHeaderProblem(request.raw) ??
       sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
       checkRequestRate(request)
     if (refusal !== undefined) {
@@ -148,7 +148,7 @@ function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
 }
 
-function hostProblem(request: IncomingMessage): ProblemResponse | undefined {
+function hostHeaderProblem(request: IncomingMessage): ProblemResponse | undefined {
   const detail = findHostProblem(request)
   return detail === undefined ? undefined : makeProblem('bad-request', { detail })
 }

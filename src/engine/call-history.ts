@@ -46,18 +46,18 @@ export interface CallHistory {
 }
 
 /** The most contracts with a history, which take some 50 MB when every contract logs as much as it can. */
-const MOST_CONTRACTS = 100
-const MOST_CALLS = 50
-const MOST_LINES = 20
-const MOST_CHARACTERS = 500
+const MAX_CONTRACTS = 100
+const MAX_CALLS = 50
+const MAX_LINES = 20
+const MAX_CHARACTERS = 500
 
 export function createCallHistory(): CallHistory {
-  const callsByContract = createLru<Address, PastCall[]>(MOST_CONTRACTS)
+  const callsByContract = createLru<Address, PastCall[]>(MAX_CONTRACTS)
   return {
     add: (contract, call) => {
       const calls = callsByContract.get(contract) ?? []
       calls.push(pastCall(call))
-      if (calls.length > MOST_CALLS) calls.shift()
+      if (calls.length > MAX_CALLS) calls.shift()
       callsByContract.set(contract, calls)
     },
     list: (contract) => (callsByContract.get(contract) ?? []).toReversed(),
@@ -65,7 +65,7 @@ export function createCallHistory(): CallHistory {
 }
 
 function pastCall({ hook, why, log = [], ...call }: EndedCall): PastCall {
-  const lines = log.slice(0, MOST_LINES).map(shorten)
+  const lines = log.slice(0, MAX_LINES).map(shorten)
   const remaining = log.length - lines.length
   return {
     ...call,
@@ -80,6 +80,6 @@ function pastCall({ hook, why, log = [], ...call }: EndedCall): PastCall {
 
 /** Returns the beginning of a text as a copy, since V8 keeps the whole string in memory for a slice of it. */
 function shorten(text: string): string {
-  const end = text.length > MOST_CHARACTERS ? '…' : ''
-  return Buffer.from(text.slice(0, MOST_CHARACTERS)).toString() + end
+  const end = text.length > MAX_CHARACTERS ? '…' : ''
+  return Buffer.from(text.slice(0, MAX_CHARACTERS)).toString() + end
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../chain/chain.ts'
-import { cacheReads } from './contract-reads.ts'
+import { cacheReads } from './chain-read-cache.ts'
 
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
 const block = (hash: string): Block => ({ number: 1, hash, time: new Date(0) })

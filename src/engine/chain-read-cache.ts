@@ -5,22 +5,22 @@
 import { createLru } from '../async/lru.ts'
 import type { Chain } from '../chain/chain.ts'
 
-const MOST_ANSWERS = 1000
+const MAX_ANSWERS = 1000
 /**
  * The most bytes of a question with its answer that is cached. Larger answers are read again, so that the cache stays
  * small.
  */
-const MOST_BYTES = 4096
+const MAX_BYTES = 4096
 
 /** Makes a function that reads as the chain does, and caches the answers but no failures. */
 export function cacheReads(chain: Pick<Chain, 'read'>): Chain['read'] {
-  const answers = createLru<string, Uint8Array>(MOST_ANSWERS)
+  const answers = createLru<string, Uint8Array>(MAX_ANSWERS)
   return async (contract, input, block) => {
     const key = `${block.hash} ${contract} ${Buffer.from(input).toString('latin1')}`
     const cachedAnswer = answers.get(key)
     if (cachedAnswer !== undefined) return cachedAnswer
     const answer = await chain.read(contract, input, block)
-    if (input.length + answer.length <= MOST_BYTES) answers.set(key, answer)
+    if (input.length + answer.length <= MAX_BYTES) answers.set(key, answer)
     return answer
   }
 }

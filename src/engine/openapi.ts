@@ -5,7 +5,7 @@
 import { CALL_OUTCOMES } from './call-history.ts'
 import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
-import { MOST_HOOKS, MOST_REASON_CHARACTERS } from './status.ts'
+import { MAX_HOOKS, MAX_REASON_CHARACTERS } from './status.ts'
 
 const problemSchema = {
   type: 'object',
@@ -116,7 +116,7 @@ const engineSchema = {
     endorsement: { type: 'object', description: 'The signature of the identity of the engine over that key' },
     contracts: {
       ...listOf(statusProperties, STATUS_MEMBERS),
-      description: `Those of a page, by their addresses: ${MOST_HOOKS} hooks of each at most, and ${MOST_REASON_CHARACTERS} characters of \`why\``,
+      description: `Those of a page, by their addresses: ${MAX_HOOKS} hooks of each at most, and ${MAX_REASON_CHARACTERS} characters of \`why\``,
     },
     next: { ...text, description: 'The address to give as `after` for the following page; absent when there is none' },
   },

@@ -28,7 +28,7 @@ export interface OutboxRows {
   getState(now: Date): { readonly count: number; readonly oldestSeconds: number }
 }
 
-const MOST_ROWS = 10_000
+const MAX_ROWS = 10_000
 
 export function createOutboxRows(store: EngineStore): OutboxRows {
   const waiting = new Map<string, Pick<OutboxRow, 'contract' | 'createdAt'>>()
@@ -41,12 +41,12 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
     },
     read: async () => {
       const waitingBefore = [...waiting]
-      const storedRows = await store.listDue('outbox', END_OF_TIME, MOST_ROWS)
+      const storedRows = await store.listDue('outbox', END_OF_TIME, MAX_ROWS)
       const rows = storedRows.map((row) => reuseUnchanged(row, lastRead.get(row.id)))
       lastRead = new Map(rows.map((row) => [row.id, row]))
       for (const { id, value } of rows) add(id, value)
       // Rows beyond the most that are read are not older than the last row that was read.
-      const newestCreatedAt = rows.length < MOST_ROWS ? Infinity : (rows.at(-1)?.value.createdAt ?? Infinity)
+      const newestCreatedAt = rows.length < MAX_ROWS ? Infinity : (rows.at(-1)?.value.createdAt ?? Infinity)
       for (const [id, { createdAt }] of waitingBefore)
         if (createdAt < newestCreatedAt && !lastRead.has(id)) waiting.delete(id)
       return rows

@@ -46,12 +46,12 @@ export interface OutboxContext {
 type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
 /** The most transactions that are signed and not yet included. */
-const MOST_IN_FLIGHT = 16
+const MAX_IN_FLIGHT = 16
 const RESEND_AFTER_MS = 30_000
-const LONGEST_RETRY_PAUSE_MS = 300_000
+const MAX_RETRY_PAUSE_MS = 300_000
 const KEEP_FAILURE_MS = 30 * 86_400_000
 /** The number of times that a transaction may run out of its estimated gas before it is given up. */
-const MOST_EXHAUSTED = 3
+const MAX_EXHAUSTED = 3
 const SIGN_AGAIN_TEXTS = {
   exhausted: 'the transaction needed more gas than was estimated; it is signed again',
   lost: 'another transaction used the nonce of this transaction; it is signed again',
@@ -60,7 +60,7 @@ const SIGN_AGAIN_TEXTS = {
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)
-  const memory = createOutboxMemory(rows, LONGEST_RETRY_PAUSE_MS)
+  const memory = createOutboxMemory(rows, MAX_RETRY_PAUSE_MS)
   const invalidate = (): void => {
     memory.isDirty = true
   }
@@ -161,7 +161,7 @@ async function recordOutcome(
     const { payload, gas, createdAt, exhausted = 0 } = row.value
     const times = outcome === 'exhausted' ? exhausted + 1 : exhausted
     // The engine does not raise gas that the component named.
-    if (outcome === 'exhausted' && (gas !== '0' || times === MOST_EXHAUSTED)) {
+    if (outcome === 'exhausted' && (gas !== '0' || times === MAX_EXHAUSTED)) {
       await recordFailure(context, row, 'it ran out of its gas', signed.hash)
       return
     }
@@ -219,7 +219,7 @@ async function signQueued(
   const signedRows: SignedRow[] = []
   const contractsToSkip = new Set<Address>()
   for (const row of orderFairly(queuedRows, rows.filter(isSigned))) {
-    if (inFlight >= MOST_IN_FLIGHT) break
+    if (inFlight >= MAX_IN_FLIGHT) break
     if (contractsToSkip.has(row.value.contract)) continue
     while (usedNonces.has(nonce)) nonce++
     const result = await signTransaction(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })

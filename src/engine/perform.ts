@@ -8,10 +8,10 @@ import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { EndedCall } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
+import { createHost } from './component-host.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-import { createHost } from './host.ts'
 import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
@@ -71,15 +71,14 @@ export function problemCode(result: Exclude<CallResult, { kind: 'done' }>): Prob
   return result.kind === 'quota' ? QUOTA_PROBLEM_CODES[result.limit] : PROBLEM_CODES[result.kind]
 }
 
-const MOST_RUNS = 10
+const MAX_RUNS = 10
 /** The hooks that may run while a contract is not reconciled with the chain. */
 const HOOKS_WHILE_RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
 const NO_ROW_VERSION = -1
 
 /**
  * Performs a call and adds its result to the history of the contract, unless the call is one of the engine itself that
- * did not run. The function `findTarget` is called when the call
- * begins, since the call may wait in the queue before.
+ * did not run. The function `findTarget` is called when the call begins, since the call may wait in the queue before.
  */
 export async function performCall(
   context: EngineContext,
@@ -116,7 +115,7 @@ async function performInTurn(
   request: CallRequest,
 ): Promise<CallResult> {
   let mode = request.mode
-  for (let runs = 0; runs < MOST_RUNS; runs++) {
+  for (let runs = 0; runs < MAX_RUNS; runs++) {
     const result = await entry.queue.run(
       mode,
       (queueMs) => attemptCall(context, findTarget, { ...request, mode, queueMs }),

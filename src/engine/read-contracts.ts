@@ -7,7 +7,7 @@ export type ReadContract = { readonly contract: OffChainContract | undefined } |
 
 const READ_AT_ONCE = 16
 /** The time after which a look reads no more contracts, and leaves them to the next look. */
-const MOST_READING_MS = 5000
+const MAX_READING_MS = 5000
 
 /** Reads contracts at the block `head`, some at once, until time is up; contracts that were not read have no result. */
 export async function readContractsAt(
@@ -16,7 +16,7 @@ export async function readContractsAt(
   head: Block,
 ): Promise<ReadonlyMap<Address, ReadContract>> {
   const results = new Map<Address, ReadContract>()
-  const endTime = now().getTime() + MOST_READING_MS
+  const endTime = now().getTime() + MAX_READING_MS
   for (let at = 0; at < addresses.length && now().getTime() < endTime; at += READ_AT_ONCE) {
     const batch = addresses.slice(at, at + READ_AT_ONCE)
     const answers = await Promise.all(batch.map((address) => readContract(chain, address, head)))

@@ -2,7 +2,7 @@
 import { backOffMs } from '../async/back-off.ts'
 
 /** The number of failures after which a call is given up: a hook until its contract changes again, a timer for good. */
-export const MOST_CALL_ATTEMPTS = 8
+export const MAX_CALL_ATTEMPTS = 8
 
 /** The pause before another attempt when a queue or a quota is full, for the engine itself and for its clients. */
 export const FULL_SECONDS = 10

@@ -4,7 +4,7 @@ import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 
 export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, time: number): boolean {
   return (
@@ -60,7 +60,7 @@ function retryHook({ log, now }: EngineContext, { address, hook, fork }: Contrac
   hook.attempts++
   hook.pending = true
   hook.notBefore = now().getTime() + callBackOffMs(hook.attempts)
-  if (hook.attempts < MOST_CALL_ATTEMPTS) return
+  if (hook.attempts < MAX_CALL_ATTEMPTS) return
   const line = { contract: address, attempts: hook.attempts }
   if (fork.standing !== 'reconciling') {
     hook.dead = true
@@ -68,7 +68,7 @@ function retryHook({ log, now }: EngineContext, { address, hook, fork }: Contrac
       { event: 'state_change_dead', ...line },
       'the state change hook was given up until the contract changes again',
     )
-  } else if (hook.attempts === MOST_CALL_ATTEMPTS)
+  } else if (hook.attempts === MAX_CALL_ATTEMPTS)
     log.error({ event: 'reconciling_fails', ...line }, RECONCILING_FAILS_TEXT)
 }
 

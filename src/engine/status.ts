@@ -12,9 +12,9 @@ import { makeProblem, ProblemError } from './problem.ts'
  */
 const PAGE_BYTES = 49_152
 /** The most hooks of a contract in a page, by name: those of timers come last. */
-export const MOST_HOOKS = 20
+export const MAX_HOOKS = 20
 /** The most characters of a reason in a page: a reason may repeat the address of a component. */
-export const MOST_REASON_CHARACTERS = 500
+export const MAX_REASON_CHARACTERS = 500
 
 /**
  * Describes the engine, with the contracts whose addresses come after `after`, or with the first ones. Throws a
@@ -61,13 +61,13 @@ type PublicStatus = ReturnType<typeof describeContract>
 
 function shorten({ why, hooks, ...status }: PublicStatus): PublicStatus {
   const shortWhy = why === undefined ? {} : { why: shortenReason(why) }
-  return { ...status, hooks: hooks.slice(0, MOST_HOOKS), ...shortWhy }
+  return { ...status, hooks: hooks.slice(0, MAX_HOOKS), ...shortWhy }
 }
 
 /** Cuts a long reason at its end, and inside no character. */
 function shortenReason(why: string): string {
-  if (why.length <= MOST_REASON_CHARACTERS) return why
-  return `${why.slice(0, MOST_REASON_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`
+  if (why.length <= MAX_REASON_CHARACTERS) return why
+  return `${why.slice(0, MAX_REASON_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /** Formats the address as the tools of its chain do; commands and paths accept either form. */

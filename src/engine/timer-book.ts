@@ -7,9 +7,9 @@ import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
 /** The time for which the row of an ended timer is kept, so that its status can be asked for. */
 const KEEP_ENDED_MS = 24 * 3_600_000
 /** The most ended timers of a contract that are kept: those that ended last. */
-const MOST_ENDED = 64
+const MAX_ENDED = 64
 /** The most rows that are deleted in one transaction. */
-const MOST_PURGED = 1000
+const MAX_PURGED = 1000
 
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
@@ -96,7 +96,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
 
 function planPurge(cachedTimers: Map<string, CachedTimer>, now: Date): Change<EngineCollections>[] {
   const timers = [...cachedTimers].filter(([, { row }]) => row.status !== 'scheduled' && row.at <= now.getTime())
-  return timers.slice(0, MOST_PURGED).map(([id, { version }]) => ({ delete: 'timer', id, version }))
+  return timers.slice(0, MAX_PURGED).map(([id, { version }]) => ({ delete: 'timer', id, version }))
 }
 
 function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): TimerRow[] {
@@ -173,7 +173,7 @@ function excessEndedTimers(
   rowsAfterwards: readonly TimerRow[],
   untouchedTimers: readonly CachedTimer[],
 ): readonly CachedTimer[] {
-  const excess = rowsAfterwards.filter(({ status }) => status !== 'scheduled').length - MOST_ENDED
+  const excess = rowsAfterwards.filter(({ status }) => status !== 'scheduled').length - MAX_ENDED
   if (excess <= 0) return []
   const endedTimers = untouchedTimers.filter(({ row }) => row.status !== 'scheduled')
   return endedTimers.sort((one, other) => one.row.at - other.row.at).slice(0, excess)

@@ -5,7 +5,7 @@ import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { hasRun, performCall } from './perform.ts'
-import { callBackOffMs, MOST_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
 export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
@@ -56,6 +56,6 @@ async function runOrPlan(context: EngineContext, entry: ContractEntry, id: numbe
 
 function rowAfterFailure(row: TimerRow, now: Date): TimerRow {
   const attempts = row.attempts + 1
-  if (attempts >= MOST_CALL_ATTEMPTS) return endedTimerRow({ ...row, attempts }, 'failed', now)
+  if (attempts >= MAX_CALL_ATTEMPTS) return endedTimerRow({ ...row, attempts }, 'failed', now)
   return { ...row, attempts, at: now.getTime() + callBackOffMs(attempts) }
 }

@@ -70,16 +70,16 @@ interface WatchedContracts {
 /**
  * The longest pause before a contract is read again: an engine that cannot read a contract for long does not serve it.
  */
-const LONGEST_RETRY_PAUSE_MS = 15_000
-const MOST_HEADS = 256
+const MAX_RETRY_PAUSE_MS = 15_000
+const MAX_HEADS = 256
 
 export function createWatcher(context: WatcherContext): Watcher {
   const { config, now, log, metrics } = context
   const entries = new Map<Address, ContractEntry>()
-  const unreadContracts = createRetryList(LONGEST_RETRY_PAUSE_MS)
+  const unreadContracts = createRetryList(MAX_RETRY_PAUSE_MS)
   const headAge = createHeadAge(now)
   const logStandstill = createStandstillLog(context, headAge)
-  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads: createLru(MOST_HEADS) }
+  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads: createLru(MAX_HEADS) }
   let lastBlock: Block | undefined
   let lastLookAt = now().getTime()
   let isChainUnseen = false

@@ -20,7 +20,7 @@ export interface SealContext {
   readonly random: (bytes: number) => Uint8Array
 }
 
-const MOST_AT_ONCE = 200
+const MAX_AT_ONCE = 200
 
 /**
  * Moves all stored events; those that come meanwhile are left to the next round, which moves many at once. Throws when
@@ -29,7 +29,7 @@ const MOST_AT_ONCE = 200
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
   while (stop?.aborted !== true) {
     const count = await context.retryOnConflict(() => sealBatch(context))
-    if (count < MOST_AT_ONCE) return
+    if (count < MAX_AT_ONCE) return
   }
 }
 
@@ -37,7 +37,7 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
 async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   const { store } = context
   // All events are read, so that none waits for a clock that was set back.
-  const events = await store.listDue('event', END_OF_TIME, MOST_AT_ONCE)
+  const events = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
   if (events.length === 0) return { committed: 0 }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)

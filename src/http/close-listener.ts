@@ -3,7 +3,7 @@ import { Server as NetServer } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
 
 /** The time after which a server stops listening even though connections still arrive. */
-const LONGEST_SEARCH_MS = 500
+const MAX_SEARCH_MS = 500
 /** A pass of the event loop that has nothing to do takes less. */
 const IDLE_PASS_MS = 0.2
 
@@ -27,7 +27,7 @@ export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<
     arrived += 1
   }
   server.on('connection', count)
-  const endTime = performance.now() + LONGEST_SEARCH_MS
+  const endTime = performance.now() + MAX_SEARCH_MS
   for (let isQuiet = false; !isQuiet && performance.now() < endTime; ) {
     const arrivedBefore = arrived
     const { mayHaveMore } = await takeIn()

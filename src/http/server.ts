@@ -70,7 +70,7 @@ export function createServer(options: ServerOptions): App {
       options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   watchConnections(app)
-  // An expectation that is none of RFC 9110 is ignored, which its section 10.1.1 allows.
+  // An expectation that RFC 9110 does not define is ignored, which its section 10.1.1 allows.
   app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
   return app
 }

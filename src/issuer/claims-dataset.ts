@@ -41,7 +41,7 @@ export function mappingsOf(
 /** Returns the first names of all claims that the mappings need, with those that say whether they are verified. */
 export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly string[] {
   const names = [...datasets].flatMap(({ claims }) => namesIn(claims))
-  return [...new Set(names.flatMap((name) => [name, verifierOf(name) ?? name]))]
+  return [...new Set(names.flatMap((name) => [name, verificationClaimOf(name) ?? name]))]
 }
 
 /** Makes the dataset of all mappings together. */
@@ -59,7 +59,7 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
  */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
   return Object.entries(person).every(([name, value]) => {
-    const isVouchedFor = verifierOf(name) === undefined || isVerified(claims, name) === true
+    const isVouchedFor = verificationClaimOf(name) === undefined || readVerification(claims, name) === true
     return isVouchedFor && findClaim(claims, [name]) === value
   })
 }
@@ -92,7 +92,7 @@ function isPath(value: ClaimTemplate | readonly string[]): value is readonly str
  */
 function findClaim(claims: JsonObject, path: readonly string[]): Json | undefined {
   const [first = ''] = path
-  if (isVerified(claims, first) === false) return undefined
+  if (readVerification(claims, first) === false) return undefined
   const value = path.reduce<Json | undefined>((from, name) => memberOf(from, name), claims)
   return value === null || value === '' ? undefined : value
 }
@@ -101,13 +101,13 @@ function findClaim(claims: JsonObject, path: readonly string[]): Json | undefine
  * Returns whether the provider has verified the claim; undefined where it does not say, and where no claim would say
  * it. Some providers write `true` as a text.
  */
-function isVerified(claims: JsonObject, name: string): boolean | undefined {
-  const verifiedBy = verifierOf(name)
+function readVerification(claims: JsonObject, name: string): boolean | undefined {
+  const verifiedBy = verificationClaimOf(name)
   const statement = verifiedBy === undefined ? undefined : own(claims, verifiedBy)
   return statement === undefined ? undefined : statement === true || statement === 'true'
 }
 
-function verifierOf(name: string): string | undefined {
+function verificationClaimOf(name: string): string | undefined {
   return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
 }
 

@@ -211,16 +211,16 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const authentication = readClientAuthentication(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const secrets = readSecretsFile(settings, files)
-  const serverMistakes = tokenMistakes(settings)
+  const flowMistakes = findFlowMistakes(settings)
   if (
     'mistakes' in anchors ||
     'mistakes' in authentication ||
     'mistakes' in registration ||
     'mistakes' in secrets ||
-    serverMistakes.length > 0
+    flowMistakes.length > 0
   ) {
     const parts = [anchors, authentication, registration, secrets]
-    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...serverMistakes] }
+    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...flowMistakes] }
   }
   return {
     keyAttestationTrustAnchors: anchors.certificates,
@@ -250,7 +250,7 @@ function ownSettings(settings: Settings) {
   } as const
 }
 
-function tokenMistakes(settings: Partial<Settings>): string[] {
+function findFlowMistakes(settings: Partial<Settings>): string[] {
   return [
     ...findAuthorizationServerMistakes(settings.authorizationServer),
     ...findCodeFlowMistakes(settings),

@@ -19,8 +19,9 @@ type LocalizedEntries = readonly { readonly locale?: string }[]
 const MAX_DATA_URI = 64 * 1024
 
 /**
- * Refuses with `invalid_request`, naming the path: a locale that is none or repeated, an image from nowhere or of more
- * than 64 KiB in a data: URI, a colour that is none, a claim described twice, a name that is nearly another.
+ * Refuses with `invalid_request`, naming the path: a locale that is not valid or is repeated, an image that is not at
+ * an http(s) or data: URI or has more than 64 KiB in a data: URI, an invalid colour, a claim described twice, a member
+ * whose name resembles that of a known one.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
@@ -74,9 +75,9 @@ function refuseMisspeltDisclosures({
   credential_metadata: metadata,
 }: CredentialConfiguration): void {
   if (!Array.isArray(disclosure)) return
-  const declared = (metadata?.claims ?? []).map(({ path }) => path)
+  const declaredPaths = (metadata?.claims ?? []).map(({ path }) => path)
   for (const [index, path] of disclosure.entries()) {
-    const nearest = nearestPath(path, declared)
+    const nearest = nearestPath(path, declaredPaths)
     // Beside the correct path, a similar one is that of another claim.
     if (nearest === undefined || disclosure.some((other) => isBelow(other, nearest))) continue
     const misspelt = pathText(path.slice(0, nearest.length))
@@ -88,11 +89,11 @@ function refuseMisspeltDisclosures({
 }
 
 /** Returns the beginning of `path` with its first unknown name replaced by the one that was probably meant. */
-function nearestPath(path: ClaimPath, declared: readonly ClaimPath[]): ClaimPath | undefined {
+function nearestPath(path: ClaimPath, declaredPaths: readonly ClaimPath[]): ClaimPath | undefined {
   for (const [index, name] of path.entries()) {
     if (typeof name !== 'string') continue
     const before = path.slice(0, index)
-    const names = declared
+    const names = declaredPaths
       .filter((each) => isBelow(each, before))
       .map((each) => each[index])
       .filter((each) => typeof each === 'string')

@@ -46,10 +46,10 @@ export async function startIssuanceSession(
   const configurations = await Promise.all(
     configurationIds.map((id, index) => requireConfiguration(context, id, index)),
   )
-  const offeredGrants = requireGrants(context, request)
+  const offeredGrants = chooseGrants(context, request)
   refuseContraryGrants(context, request, offeredGrants)
   refuseUnfittingPerson(context, request, offeredGrants)
-  const dataset = requireDataset(request)
+  const dataset = readDataset(request)
   if (dataset !== undefined) refuseUnfittingDataset(dataset, configurations)
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, context.random(18))
@@ -138,7 +138,7 @@ export function decryptAnswer(
  * Returns the grants of the offer as a member of the session, which has none for the usual grants. HAIP 1.0,
  * Credential Offer.
  */
-function requireGrants({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
+function chooseGrants({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
   if (config.profile === undefined) return grants ? { grants } : {}
   if (grants?.includes(PRE_AUTHORIZED_GRANT)) {
     refuse('invalid_request', 'grants: the profile haip has the grant authorization_code alone; leave grants out')
@@ -239,7 +239,7 @@ async function requireConfiguration(context: IssuerContext, id: string, index: n
   return (await loadOffered(context, id)) ?? refuse('invalid_request', problem)
 }
 
-function requireDataset({ credential_dataset: dataset, deferred }: NewIssuanceSession): JsonObject | undefined {
+function readDataset({ credential_dataset: dataset, deferred }: NewIssuanceSession): JsonObject | undefined {
   if (deferred && dataset !== undefined) {
     refuse('invalid_request', 'credential_dataset: a deferred session gets it when it is completed; leave it out')
   }

@@ -121,8 +121,8 @@ describe('the progress of a session', () => {
   it('keeps the first fetch of the offer, and counts anew where the refusal is another', async () => {
     const { store, insert, recorder } = await started()
     const [id, one] = [await insert(), recorder()]
-    for (const news of [{ offerFetchedAt: 7 }, refusal(8), refusal(9), { offerFetchedAt: 10 }]) {
-      one.add(id, news)
+    for (const progress of [{ offerFetchedAt: 7 }, refusal(8), refusal(9), { offerFetchedAt: 10 }]) {
+      one.add(id, progress)
       await one.finish()
     }
     expect(await one.read(id)).toMatchObject({ offerFetchedAt: 7, problem: { at: 9, count: 2 } })

@@ -1,7 +1,7 @@
 /**
- * Writes what wallets have come to in a session, for whoever asks for its status: in a row of its own beside the
- * session, and a second later, so that no request waits for it and no request that changes the session is in its way.
- * However often wallets are refused, a session has one such row, which is written once a second.
+ * Records how far wallets have come in a session, which the status of the session reports. The progress has a row of
+ * its own beside the session's and is written up to a second later: no request waits for the write, and the write
+ * conflicts with no request that changes the session. A session has one such row, however often wallets are refused.
  */
 import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
@@ -11,18 +11,18 @@ import { endOfIssuance, type IssuanceSession } from './session.ts'
 import { joinProgress, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
-  /** Has the news of a session that exists written. */
-  add(sessionId: string, news: SessionProgress): void
+  /** Queues progress of a session that exists for the next write. */
+  add(sessionId: string, progress: SessionProgress): void
   /**
-   * Has the news written where the session exists. The ids that are not looked up yet are ten thousand at most; the
-   * news of others are dropped, and those under an id that cannot be ours.
+   * Queues progress for the next write, which drops it where the session does not exist. Progress is dropped at once
+   * where the id cannot be that of a session, or ten thousand ids wait to be looked up.
    */
-  addIfExists(sessionId: string, news: SessionProgress): void
+  addIfExists(sessionId: string, progress: SessionProgress): void
   /** Returns when the offer was fetched, where that is not written yet. */
   getUnwrittenFetchTime(sessionId: string): number | undefined
   /** Drops when the offer was fetched, since it was written with the session itself. */
   forgetUnwrittenFetchTime(sessionId: string): void
-  /** Reads the progress of a session with all news that this process has had. */
+  /** Reads the progress of a session, also what this process has queued. */
   read(sessionId: string): Promise<SessionProgress>
   /** Writes at once what is not written yet, and resolves when it is. */
   finish(): Promise<void>
@@ -30,7 +30,7 @@ export interface ProgressRecorder {
 
 const PAUSE_MS = 1000
 const MAX_UNCHECKED = 10_000
-/** The most characters of the id of a session; ours have 32, and what a stranger sends may name any. */
+/** The most characters of an id that is looked up: ids of sessions have 32, and a stranger may send any text. */
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
 
@@ -42,8 +42,8 @@ export function createProgressRecorder(
   { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
   retention: Retention,
 ): ProgressRecorder {
-  const collected = collectNews(store)
-  const reader = createReader(store, collected.getNews)
+  const queue = createQueue(store)
+  const reader = createReader(store, queue.getQueued)
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve()
   const write = (): Promise<void> => {
@@ -51,11 +51,13 @@ export function createProgressRecorder(
     timer = undefined
     writing = writing
       .then(async () => {
-        // The news are taken when the write before has ended, so that no more than one write waits beside what is
-        // collected. The news are written together: commits at the same time share one fsync.
+        // The progress are taken when the write before has ended, so that no more than one write waits beside what is
+        // queue. The progress are written together: commits at the same time share one fsync.
         await reader.finishReads()
-        const newsById = [...collected.take()]
-        await Promise.all(newsById.map(([id, news]) => writeProgress({ store, retryOnConflict }, id, news, retention)))
+        const progressById = [...queue.take()]
+        await Promise.all(
+          progressById.map(([id, progress]) => writeProgress({ store, retryOnConflict }, id, progress, retention)),
+        )
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'progress was not written'))
     return writing
@@ -64,26 +66,26 @@ export function createProgressRecorder(
     timer ??= setTimeout(() => void write(), PAUSE_MS).unref()
   }
   return {
-    add: (sessionId, news) => {
-      collected.add(sessionId, news)
+    add: (sessionId, progress) => {
+      queue.add(sessionId, progress)
       writeSoon()
     },
-    addIfExists: (sessionId, news) => {
-      collected.addIfExists(sessionId, news)
+    addIfExists: (sessionId, progress) => {
+      queue.addIfExists(sessionId, progress)
       writeSoon()
     },
-    getUnwrittenFetchTime: (sessionId) => collected.getNews(sessionId).offerFetchedAt,
-    forgetUnwrittenFetchTime: (sessionId) => collected.forgetUnwrittenFetchTime(sessionId),
+    getUnwrittenFetchTime: (sessionId) => queue.getQueued(sessionId).offerFetchedAt,
+    forgetUnwrittenFetchTime: (sessionId) => queue.forgetUnwrittenFetchTime(sessionId),
     read: (sessionId) => writing.then(() => reader.read(sessionId)),
     finish: write,
   }
 }
 
 /**
- * Makes a reader of the rows, which joins what `getNews` returns. While a read runs no news may be taken, so that each
- * is either in the row or joined to it, and never both or neither.
+ * Makes a reader of the rows, which joins what `getQueued` returns. The queue is not emptied while a read runs, so that
+ * each piece of progress is either in the row or joined to it, and never both or neither.
  */
-function createReader(store: UpdateEffects<IssuerCollections>['store'], getNews: (id: string) => SessionProgress) {
+function createReader(store: UpdateEffects<IssuerCollections>['store'], getQueued: (id: string) => SessionProgress) {
   const reads = new Set<Promise<unknown>>()
   return {
     read: async (id: string): Promise<SessionProgress> => {
@@ -91,7 +93,7 @@ function createReader(store: UpdateEffects<IssuerCollections>['store'], getNews:
       reads.add(read)
       try {
         const row = await read
-        return joinProgress(row?.value ?? {}, getNews(id))
+        return joinProgress(row?.value ?? {}, getQueued(id))
       } finally {
         reads.delete(read)
       }
@@ -101,68 +103,68 @@ function createReader(store: UpdateEffects<IssuerCollections>['store'], getNews:
   }
 }
 
-/** Collects news by the ids of their sessions, until they are taken. */
-function collectNews(store: UpdateEffects<IssuerCollections>['store']) {
+/** Creates a queue of progress by the ids of sessions. */
+function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
   let unwritten = new Map<string, SessionProgress>()
   /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
   let unchecked = new Set<string>()
-  const getNews = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
-  const add = (sessionId: string, news: SessionProgress): void => {
-    unwritten.set(sessionId, joinProgress(getNews(sessionId), news))
+  const getQueued = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
+  const add = (sessionId: string, progress: SessionProgress): void => {
+    unwritten.set(sessionId, joinProgress(getQueued(sessionId), progress))
   }
   /**
-   * Drops the news of a session that does not exist. Where the session cannot be looked up, the write of the news fails
-   * too, and says why.
+   * Drops the progress of a session that does not exist. Where the session cannot be looked up, the write of the
+   * progress fails too, and says why.
    */
   const check = async (sessionId: string): Promise<void> => {
-    const [news, ids] = [unwritten, unchecked]
+    const [progressById, ids] = [unwritten, unchecked]
     const session = await store.get('issuance_session', sessionId)
-    if (session === undefined) news.delete(sessionId)
+    if (session === undefined) progressById.delete(sessionId)
     ids.delete(sessionId)
   }
   return {
-    getNews,
+    getQueued,
     add,
-    addIfExists: (sessionId: string, news: SessionProgress): void => {
+    addIfExists: (sessionId: string, progress: SessionProgress): void => {
       const isNew = !unwritten.has(sessionId)
       if (sessionId.length > MAX_ID || (isNew && unchecked.size >= MAX_UNCHECKED)) return
-      add(sessionId, news)
+      add(sessionId, progress)
       if (!isNew) return
       unchecked.add(sessionId)
       check(sessionId).catch(() => undefined)
     },
     forgetUnwrittenFetchTime: (sessionId: string): void => {
-      const { problem, earlier } = getNews(sessionId)
+      const { problem, earlier } = getQueued(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
       else unwritten.set(sessionId, { problem, ...(earlier && { earlier }) })
     },
     take: (): ReadonlyMap<string, SessionProgress> => {
-      const newsById = unwritten
+      const progressById = unwritten
       unwritten = new Map()
       unchecked = new Set()
-      return newsById
+      return progressById
     },
   }
 }
 
-/** Writes the news of a session, unless the session is missing or all news are stored already. */
+/** Writes progress of a session, unless the session is missing or all of the progress is stored already. */
 function writeProgress(
   { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
   id: string,
-  news: SessionProgress,
+  progress: SessionProgress,
   retention: Retention,
 ): Promise<void> {
   return retryOnConflict<undefined>(async () => {
     const [session, row] = await Promise.all([store.get('issuance_session', id), store.get('issuance_progress', id)])
     if (session === undefined) return NOTHING
-    if (row?.value.offerFetchedAt !== undefined && news.problem === undefined) return NOTHING
-    const value = joinProgress(row?.value ?? {}, news)
-    const dueAt = purgedAt(session.value, retention)
+    if (row?.value.offerFetchedAt !== undefined && progress.problem === undefined) return NOTHING
+    const value = joinProgress(row?.value ?? {}, progress)
+    const dueAt = purgeTimeOf(session.value, retention)
     const change: Change<IssuerCollections> =
       row === undefined
         ? { insert: 'issuance_progress', id, value, dueAt }
         : { update: 'issuance_progress', id, version: row.version, value, dueAt }
-    // Where another process was first, its news count too.
+    // Where another process was first, its progress counts too.
     const conflict = await store.commit([change])
     return conflict === undefined ? NOTHING : { conflict }
   })
@@ -172,6 +174,6 @@ function writeProgress(
  * Returns when the row can be purged. The session itself may stay longer where it is refreshed; every write computes
  * the time anew.
  */
-function purgedAt(session: IssuanceSession, { sessionSeconds }: Retention): Date {
+function purgeTimeOf(session: IssuanceSession, { sessionSeconds }: Retention): Date {
   return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
 }

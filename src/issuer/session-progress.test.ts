@@ -10,7 +10,7 @@ const refusal = fc.record({
   at: fc.constant(0),
 })
 
-it('counts no refusals together that others lay between, in whatever parts their news comes', () => {
+it('counts no refusals together that others lay between, in whatever parts their progress comes', () => {
   const join = (parts: readonly SessionProgress[]) => parts.reduce<SessionProgress>(joinProgress, {})
   fc.assert(
     fc.property(fc.array(fc.array(refusal, { maxLength: 24, size: 'max' }), { maxLength: 4 }), (parts) => {

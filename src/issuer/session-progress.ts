@@ -24,15 +24,15 @@ export interface SessionProgress {
 }
 
 /** The most refusals that are kept beside the last one. */
-const MOST_EARLIER = 9
+const MAX_EARLIER = 9
 
-/** Adds news of a session to its progress. */
-export function joinProgress(before: SessionProgress, news: SessionProgress): SessionProgress {
-  // News with the most refusals may lack some that lay between its first one and the last one before.
-  const mayLackSome = (news.earlier?.length ?? 0) >= MOST_EARLIER
-  const refusals = refusalsOf(news).reduce(countRefusal, mayLackSome ? [] : refusalsOf(before))
-  const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MOST_EARLIER)]
-  return { ...news, ...before, ...(problem && { problem }), ...(earlier.length > 0 && { earlier }) }
+/** Joins `added` to the progress of a session before it. */
+export function joinProgress(before: SessionProgress, added: SessionProgress): SessionProgress {
+  // `added` with the most refusals may lack some that lay between its first one and the last one before.
+  const mayLackSome = (added.earlier?.length ?? 0) >= MAX_EARLIER
+  const refusals = refusalsOf(added).reduce(countRefusal, mayLackSome ? [] : refusalsOf(before))
+  const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MAX_EARLIER)]
+  return { ...added, ...before, ...(problem && { problem }), ...(earlier.length > 0 && { earlier }) }
 }
 
 function refusalsOf({ earlier = [], problem }: SessionProgress): readonly WalletRefusal[] {

@@ -56,7 +56,7 @@ interface SessionFacts {
   /** The seconds after the redemption of the code for which the wallet may renew its credentials. */
   readonly refreshSeconds?: number
   /** Copies given out, oldest first; the index is part of a notification_id and never changes. */
-  readonly issued: readonly IssuedCopy[]
+  readonly issued: readonly IssuedBatch[]
   /** The time at which the end of the session without a credential was recorded; nothing revives the session. */
   readonly expiredAt?: number
   /** The time at which the dataset of the session was erased. */
@@ -82,7 +82,7 @@ export interface DeferralDecision {
 }
 
 /** The credentials that one request got. */
-export interface IssuedCopy {
+export interface IssuedBatch {
   readonly configurationId: string
   readonly issuedAt: number
   /** How many credentials a batch has, each for another key; 1 when absent. */
@@ -117,7 +117,7 @@ export interface TxCode {
 export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /** The most copies of a credential for an access token: for a wallet that lost the answer. A batch is one copy. */
-const MAX_COPIES = 10
+const MAX_BATCHES = 10
 /** The most credentials of a session: each takes an entry of a status list and room in the session. */
 const MAX_ISSUED = 1000
 
@@ -280,8 +280,8 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 function limitCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string, count: number): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
-  if (ids.filter((id) => id === configurationId).length >= MAX_COPIES) {
-    refuse('credential_request_denied', `this credential has been issued ${MAX_COPIES} times for this access token`)
+  if (ids.filter((id) => id === configurationId).length >= MAX_BATCHES) {
+    refuse('credential_request_denied', `this credential has been issued ${MAX_BATCHES} times for this access token`)
   }
   if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), count) > MAX_ISSUED) {
     refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; start a new one`)

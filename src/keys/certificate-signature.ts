@@ -52,7 +52,10 @@ const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 8192
 const MAX_RSA_EXPONENT = 2n ** 32n
 
-/** Returns the algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when it is none we take. */
+/**
+ * Returns the algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when Vouchsafe does not support
+ * it.
+ */
 export function readSignatureAlgorithm(identifier: DerValue): {
   readonly oid: string
   readonly algorithm: SignatureAlgorithm | undefined

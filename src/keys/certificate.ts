@@ -54,7 +54,7 @@ export interface CertificateSignature {
   readonly signedBytes: Buffer
   readonly value: Buffer
   readonly oid: string
-  /** Undefined: the algorithm is none we take. */
+  /** Undefined where Vouchsafe does not support the algorithm. */
   readonly algorithm: SignatureAlgorithm | undefined
 }
 

@@ -13,7 +13,7 @@ import type { Signer } from './signer.ts'
 import { createStatusListSigners, type StatusListSigners } from './status-list-signers.ts'
 
 /** The most keys that a configuration has for one purpose: the one that signs, and those before it. */
-export const MOST_KEYS = 11
+export const MAX_KEYS = 11
 
 /** A private key, in this process or in a PKCS #11 token, and its certificates, the key's own first. */
 export type SigningKey = { readonly chain: readonly [Certificate, ...Certificate[]] } & (

@@ -375,7 +375,7 @@ test('a search that refuses every path ends when the signature checks are spent'
   const refused: string[] = []
   const accepts = (path: readonly Certificate[]) => refused.push(path.at(-1)?.fingerprint ?? '') === 0
   const anchors = roots.map(({ certificate }) => certificate)
-  const terms = { now: NOW, clockSkewSeconds: 0, checks, accepts }
-  expect(findTrustPath([leaf.certificate], anchors, terms)).toHaveProperty('problem')
+  const options = { now: NOW, clockSkewSeconds: 0, checks, accepts }
+  expect(findTrustPath([leaf.certificate], anchors, options)).toHaveProperty('problem')
   expect([new Set(refused).size, refused.length, checks.remaining]).toEqual([5, 5, 0])
 })

@@ -23,7 +23,7 @@ export interface SignatureChecks {
 }
 
 /** The time at which a path must be valid, and what a search for it may cost. */
-interface SearchTerms {
+interface SearchOptions {
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly checks?: SignatureChecks
@@ -31,7 +31,7 @@ interface SearchTerms {
   readonly accepts?: (path: readonly Certificate[]) => boolean
 }
 
-interface Search extends Required<SearchTerms> {
+interface Search extends Required<SearchOptions> {
   readonly anchors: readonly Certificate[]
   /** The certificates that may stand between the leaf and an anchor. */
   readonly intermediates: readonly Certificate[]
@@ -53,7 +53,7 @@ export function createSignatureChecks(): SignatureChecks {
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
-  { now, clockSkewSeconds, checks = createSignatureChecks(), accepts = () => true }: SearchTerms,
+  { now, clockSkewSeconds, checks = createSignatureChecks(), accepts = () => true }: SearchOptions,
 ): TrustPath {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'no certificate was sent' }

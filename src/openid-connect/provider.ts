@@ -57,7 +57,7 @@ const MINUTE = 60_000
  */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 1000 }
 /** The most answers that are verified at once: each may cost a request to the provider. */
-const MOST_AT_ONCE = 50
+const MAX_AT_ONCE = 50
 const MAX_CLAIMS = 5000
 
 /** Makes the client of a provider; nothing is asked before the first person signs in. */
@@ -75,7 +75,7 @@ export function createOpenidProvider(
     makeAuthorizationUrl: (attempt) =>
       refuseUnlessReached(async () => makeAuthorizationUrl(client, await configuration.get(), attempt)),
     readAuthorizationResponse: async (parameters, attempt) => {
-      if (running >= MOST_AT_ONCE) refuseUnavailableProvider('too many people sign in at once')
+      if (running >= MAX_AT_ONCE) refuseUnavailableProvider('too many people sign in at once')
       running++
       try {
         const providerConfiguration = await refuseUnlessReached(() => configuration.get())

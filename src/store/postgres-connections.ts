@@ -63,7 +63,7 @@ export interface Connections {
 const TRUST_ADVICE = 'name the certificate of its CA as sslrootcert in database.url, and the host that it was made for'
 
 /** The most characters of an application name; the server cuts off what is longer. */
-const LONGEST_NAME = 63
+const MAX_NAME = 63
 
 /** Additional time for an answer after the server's own time limit, in case the server is gone. */
 const LAST_WAIT_MS = 2000
@@ -212,7 +212,7 @@ function clientConfig({ host, port, database, user, password, schema, tls }: Pos
     ssl: tlsOptions(tls),
     keepAlive: true,
     // The schema is in the name, as the services of one database may have a schema each.
-    application_name: schema === undefined ? 'vouchsafe' : `vouchsafe ${schema}`.slice(0, LONGEST_NAME),
+    application_name: schema === undefined ? 'vouchsafe' : `vouchsafe ${schema}`.slice(0, MAX_NAME),
     ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
   }
 }

@@ -23,9 +23,9 @@ const RETRYABLE_CODES: readonly unknown[] = ['40P01', '40001']
 const ATTEMPTS = 10
 /** The most statements that each connection plans once; the batches of a service have some dozens of forms. */
 const MAX_NAMES = 200
-const LONGEST_NAMED_BATCH = 8
+const MAX_NAMED_BATCH = 8
 /** The most changes of one statement: the server takes long to plan a longer one. */
-const LONGEST_STATEMENT = 50
+const MAX_STATEMENT = 50
 /** The number of rows that are read at once. */
 const READ_AT_ONCE = 100
 /** The number of rows that one statement purges: statements stay short, and processes share the work. */
@@ -133,14 +133,14 @@ async function commitBatch<C>(
       (await connections.run({ ...statement, ...nameOf(statement.text) })).rowCount === 1 ? undefined : first,
     )
   }
-  const orderedChanges = changes.length > LONGEST_STATEMENT ? undefined : sortByRow(changes)
+  const orderedChanges = changes.length > MAX_STATEMENT ? undefined : sortByRow(changes)
   if (orderedChanges === undefined) {
     return retryTransaction(() =>
       connections.runOnOneConnection((run) => applyInSteps((each) => run({ ...each, ...nameOf(each.text) }), changes)),
     )
   }
   const batch = batchStatement(orderedChanges)
-  const statementName = changes.length <= LONGEST_NAMED_BATCH ? nameOf(batch.text) : {}
+  const statementName = changes.length <= MAX_NAMED_BATCH ? nameOf(batch.text) : {}
   return retryTransaction(async () => {
     try {
       await connections.run({ ...batch, ...statementName })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Attempt, ConflictError, createRetryOnConflict, MOST_ATTEMPTS } from './retry.ts'
+import { type Attempt, ConflictError, createRetryOnConflict, MAX_ATTEMPTS } from './retry.ts'
 
 /** Makes a retry whose pauses are written down, each drawn as `share` of the longest. */
 function recordedRetry(share: number) {
@@ -37,9 +37,9 @@ describe('retry on conflict', () => {
 
   it('commits in the last attempt, and gives up after it', async () => {
     const { counts, retryOnConflict } = recordedRetry(0)
-    expect(await retryOnConflict(committedAfter(MOST_ATTEMPTS - 1))).toBe('done')
-    await expect(retryOnConflict(committedAfter(MOST_ATTEMPTS))).rejects.toThrow(ConflictError)
-    expect(counts).toEqual({ retried: 2 * (MOST_ATTEMPTS - 1), givenUp: 1 })
+    expect(await retryOnConflict(committedAfter(MAX_ATTEMPTS - 1))).toBe('done')
+    await expect(retryOnConflict(committedAfter(MAX_ATTEMPTS))).rejects.toThrow(ConflictError)
+    expect(counts).toEqual({ retried: 2 * (MAX_ATTEMPTS - 1), givenUp: 1 })
   })
 
   it('does not do anew what was refused', async () => {

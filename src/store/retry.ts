@@ -8,7 +8,7 @@ import { type BackOff, backOffMs, drawFraction } from '../async/back-off.ts'
 /** The end of one attempt: its result, which is committed, or the change whose condition did not hold. */
 export type Attempt<T> = { readonly committed: T } | { readonly conflict: object }
 
-/** Does the attempt until it commits. Throws a {@link ConflictError} after {@link MOST_ATTEMPTS} conflicts. */
+/** Does the attempt until it commits. Throws a {@link ConflictError} after {@link MAX_ATTEMPTS} conflicts. */
 export type RetryOnConflict = <T>(attempt: () => Promise<Attempt<T>>) => Promise<T>
 
 export interface RetryEffects {
@@ -26,16 +26,16 @@ export interface ConflictCounts {
   givenUp: number
 }
 
-export const MOST_ATTEMPTS = 20
+export const MAX_ATTEMPTS = 20
 /** The longest pause before each attempt; each pause is drawn anew, so that those who met once do not meet again. */
-const LONGEST_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
+const MAX_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
 
 /** The error for rows that others changed during every attempt; nothing of the work is stored. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'
 
   constructor() {
-    super(`the rows were changed by others ${MOST_ATTEMPTS} times in a row`)
+    super(`the rows were changed by others ${MAX_ATTEMPTS} times in a row`)
   }
 }
 
@@ -44,12 +44,12 @@ export function createRetryOnConflict({ random, wait, counts }: RetryEffects): R
     for (let attempts = 1; ; attempts += 1) {
       const result = await attempt()
       if ('committed' in result) return result.committed
-      if (attempts === MOST_ATTEMPTS) {
+      if (attempts === MAX_ATTEMPTS) {
         counts.givenUp += 1
         throw new ConflictError()
       }
       counts.retried += 1
-      await wait(backOffMs(LONGEST_PAUSE, attempts) * drawFraction(random))
+      await wait(backOffMs(MAX_PAUSE, attempts) * drawFraction(random))
     }
   }
 }

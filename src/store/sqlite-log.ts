@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite'
  */
 const CHANGES_IN_LOG = 400
 /** The most logs that are counted: `user_version` has 32 bits, with a sign. */
-const MOST_LOGS = 2 ** 31
+const MAX_LOGS = 2 ** 31
 
 /** The keeper of the log that SQLite writes before it writes the file. */
 export interface LogKeeper {
@@ -42,7 +42,7 @@ export function createLogKeeper(database: DatabaseSync): LogKeeper {
     countLog: () => {
       if (!isFirst) return
       const logs = Number(database.prepare('pragma user_version').get()?.user_version)
-      database.exec(`pragma user_version = ${(logs + 1) % MOST_LOGS}`)
+      database.exec(`pragma user_version = ${(logs + 1) % MAX_LOGS}`)
     },
     markCounted: () => {
       isFirst = false

@@ -38,7 +38,7 @@ interface ExporterOptions {
   readonly reportFailure: ReportFailure
 }
 
-const MOST_AT_ONCE = 512
+const MAX_AT_ONCE = 512
 const SEND_EVERY_MS = 1000
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024
@@ -86,7 +86,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         return
       }
       // A full request is sent at once, unless the collector fails.
-      if (queue.size() === MOST_AT_ONCE && state.failures === 0) cancel()
+      if (queue.size() === MAX_AT_ONCE && state.failures === 0) cancel()
       schedule()
     },
     close: async (withinMs) => {
@@ -110,13 +110,13 @@ async function sendRest(options: ExporterOptions, state: State, leftMs: () => nu
 /** Returns the pause before the next request: none when a full request waits, and longer after each failure. */
 function pauseMs({ failures, queue }: State): number {
   if (failures > 0) return backOffMs(PAUSE, failures)
-  return queue.size() >= MOST_AT_ONCE ? 0 : SEND_EVERY_MS
+  return queue.size() >= MAX_AT_ONCE ? 0 : SEND_EVERY_MS
 }
 
 /** Sends the items of one request, and counts them, or puts them back. Never rejects. */
 async function send(options: ExporterOptions, state: State, timeoutMs: number): Promise<void> {
   const { counts, queue } = state
-  const items = queue.take(MOST_AT_ONCE)
+  const items = queue.take(MAX_AT_ONCE)
   const result = await post(options, items, timeoutMs)
   if ('rejected' in result) {
     state.failures = 0

@@ -1,8 +1,8 @@
 /** A queue of texts that wait for a collector, bounded in number and size. */
 
 /** The most queued items while the collector cannot be reached for a while. */
-const MOST_WAITING = 16_384
-const MOST_WAITING_CHARACTERS = 8 * 1024 * 1024
+const MAX_WAITING = 16_384
+const MAX_WAITING_CHARACTERS = 8 * 1024 * 1024
 
 export interface Queue {
   readonly size: () => number
@@ -20,7 +20,7 @@ export function createQueue(): Queue {
   let waiting: string[] = []
   let characters = 0
   const hasRoom = (count: number, item: string): boolean =>
-    count < MOST_WAITING && characters + item.length <= MOST_WAITING_CHARACTERS
+    count < MAX_WAITING && characters + item.length <= MAX_WAITING_CHARACTERS
   return {
     size: () => waiting.length,
     add: (item) => {

@@ -8,7 +8,7 @@ import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Row } from '../store/store.ts'
 import { findVerificationSession } from './collections.ts'
-import { getOperatorTerms, type VerifierContext } from './context.ts'
+import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
@@ -171,7 +171,7 @@ async function verifyVpToken(
   response: VpResponse,
 ): Promise<VerificationOutcome> {
   const { encryptionKey } = session
-  const terms = {
+  const checkContext = {
     query,
     state: session.state,
     binding: {
@@ -182,10 +182,10 @@ async function verifyVpToken(
       transactionData: session.transactionData ?? [],
     },
     sessionStart: new Date(session.createdAt),
-    ...getOperatorTerms(context),
+    ...getOperatorPolicy(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
-    verifyVpResponse(response, terms, { log: context.log, requestId: httpRequestId })
+    verifyVpResponse(response, checkContext, { log: context.log, requestId: httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report }
 }

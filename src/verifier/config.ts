@@ -144,7 +144,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       acceptTlsServerCertificates: settings.acceptTlsServerCertificates ?? false,
       requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
       profile: settings.profile,
-      status: statusOf(settings.status, common.config.baseUrl),
+      status: resolveStatusPolicy(settings.status, common.config.baseUrl),
     },
     warnings: [
       ...common.warnings,
@@ -154,7 +154,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   }
 }
 
-function statusOf(
+function resolveStatusPolicy(
   { onUnreachable = 'reject', allowPrivateAddresses }: NonNullable<Static<typeof VerifierSettings>['status']> = {},
   baseUrl: string,
 ): VerifierConfig['status'] {

@@ -1,11 +1,11 @@
-/** The context of the verification service: its configuration, keys, store and effects, and the terms that follow. */
+/** The context of the verification service: its configuration, keys, store and effects, and the policy that follows. */
 
 import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import type { OperatorTerms } from './checks/context.ts'
+import type { OperatorPolicy } from './checks/context.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 
@@ -22,8 +22,8 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   readonly status: StatusPolicy
 }
 
-/** Returns the terms of the operator at this time, for a presentation in a session or without one. */
-export function getOperatorTerms({ config, now, parseCertificate, status }: VerifierContext): OperatorTerms {
+/** Returns the policy of the operator at this time, for a presentation in a session or without one. */
+export function getOperatorPolicy({ config, now, parseCertificate, status }: VerifierContext): OperatorPolicy {
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {
     now: now(),

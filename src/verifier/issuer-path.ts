@@ -19,13 +19,13 @@ export function createIssuerPathFinder(context: {
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
   const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
-  const terms = { now, clockSkewSeconds, checks: createSignatureChecks() }
+  const options = { now, clockSkewSeconds, checks: createSignatureChecks() }
   const paths = new WeakMap<Evidence['issuer'], TrustPath>()
   const search = ({ chain }: Evidence['issuer'], accepts: AcceptPath = () => true): TrustPath => {
     const sentChain = parseSentChain(chain, parseCertificate)
     return 'problem' in sentChain
       ? sentChain
-      : findTrustPath(sentChain.certificates, trustAnchors, { ...terms, accepts })
+      : findTrustPath(sentChain.certificates, trustAnchors, { ...options, accepts })
   }
   return (issuer, accepts) => {
     const firstPath = paths.get(issuer) ?? search(issuer)

@@ -10,7 +10,7 @@ import { registeredError, type VerificationSession, verificationStatus } from '.
 import { failedChecks } from './verification.ts'
 
 /** The anchors that end first, as many as an overview has. */
-const MOST_ANCHORS = 20
+const MAX_ANCHORS = 20
 
 const VerifierOverview = Type.Object(
   {
@@ -26,7 +26,7 @@ const VerifierOverview = Type.Object(
         {
           count: Type.Integer(),
           ending_first: Type.Array(Type.Object({ subject: Type.String(), not_after: Seconds }), {
-            description: `Up to ${MOST_ANCHORS} of them`,
+            description: `Up to ${MAX_ANCHORS} of them`,
           }),
         },
         { description: 'Absent where none are configured: then anybody may have issued what is presented' },
@@ -65,7 +65,7 @@ export async function readVerifierOverview(context: VerifierContext, isReady: bo
 function anchorsOf({ trustAnchors }: VerifierContext['config']): Pick<VerifierOverview, 'trust_anchors'> {
   if (trustAnchors === undefined) return {}
   const ends = trustAnchors.map(certificateEnd).sort((one, other) => one.not_after - other.not_after)
-  return { trust_anchors: { count: ends.length, ending_first: ends.slice(0, MOST_ANCHORS) } }
+  return { trust_anchors: { count: ends.length, ending_first: ends.slice(0, MAX_ANCHORS) } }
 }
 
 function outcomeOf(session: VerificationSession, now: Date): SessionOutcome {

@@ -26,7 +26,7 @@ const CALLBACK_WAIT_MS = 60_000
 /** Tests whether the application is still to be told of a session. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
-interface SweepTerms extends Pick<VerifierEffects, 'random'> {
+interface SweepOptions extends Pick<VerifierEffects, 'random'> {
   readonly retention: Retention
   readonly now: Date
   readonly hasPendingCallback: HasPendingCallback
@@ -50,8 +50,8 @@ export function sweepVerificationSessions(
   { store, now, random }: VerifierEffects,
   hasPendingCallback: HasPendingCallback,
 ): Promise<void> {
-  const terms = { retention, now: now(), random, hasPendingCallback }
-  return sweep(store, 'verification_session', terms.now, (row) => planChanges(row, terms))
+  const options = { retention, now: now(), random, hasPendingCallback }
+  return sweep(store, 'verification_session', options.now, (row) => planChanges(row, options))
 }
 
 /** Returns the session as it is after `now`, or undefined when the session is to be deleted. Pure. */
@@ -71,7 +71,7 @@ function nextStepOf(session: VerificationSession, retention: Retention, now: Dat
 
 async function planChanges(
   { id, value, version }: DueRow<VerificationSession>,
-  { retention, now, random, hasPendingCallback }: SweepTerms,
+  { retention, now, random, hasPendingCallback }: SweepOptions,
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = nextStepOf(value, retention, now)
   if ((step === undefined || step.erases) && (await hasPendingCallback(id))) {

@@ -57,7 +57,7 @@ export function registeredError(error: string): string {
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
 /** The event that is recorded when a session comes into a state. */
-const eventTypeOf: Readonly<Record<VerificationStatus, EventType>> = {
+const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
   VERIFICATION_FAILED: 'verification.failed',
@@ -143,7 +143,7 @@ export function makeEndEvent(
   { random }: { readonly random: (bytes: number) => Uint8Array },
   { sessionId, session, now }: EndedSession,
 ): Change<EventCollections> {
-  const type = eventTypeOf[verificationStatus(session, now)]
+  const type = EVENT_TYPES[verificationStatus(session, now)]
   const order = nextEventOrder(now, session.createdAt)
   return recordEvent({ type, at: now.getTime(), order, sessionId }, random)
 }

@@ -9,7 +9,7 @@ import { formatOf } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
-import { getOperatorTerms, type VerifierContext } from './context.ts'
+import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
@@ -28,7 +28,7 @@ export async function verifyStaticPresentation(
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
   refuseMissingParameters(query, { nonce, audience, response_uri: responseUri })
-  const terms = {
+  const checkContext = {
     query,
     state: undefined,
     binding: {
@@ -39,11 +39,16 @@ export async function verifyStaticPresentation(
       transactionData: [],
     },
     sessionStart: undefined,
-    ...getOperatorTerms(context),
+    ...getOperatorPolicy(context),
   }
-  const report = await verifyVpResponse({ vpToken, state: undefined }, terms, { log: context.log, requestId })
+  const report = await verifyVpResponse({ vpToken, state: undefined }, checkContext, { log: context.log, requestId })
   const subject = request.verification_query_id
-  const event = { type: 'presentation.verified', at: terms.now.getTime(), caller, ...(subject && { subject }) } as const
+  const event = {
+    type: 'presentation.verified',
+    at: checkContext.now.getTime(),
+    caller,
+    ...(subject && { subject }),
+  } as const
   await context.store.commit([recordEvent(event, context.random)])
   const { verified } = report
   const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }

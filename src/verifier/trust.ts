@@ -7,7 +7,7 @@ import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
-import { getOperatorTerms, type VerifierContext } from './context.ts'
+import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { createIssuerPathFinder } from './issuer-path.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
@@ -31,10 +31,10 @@ export async function testChain(
   log: CheckLog,
 ): Promise<TestResult> {
   const certificates = readChain(pem)
-  const terms = getOperatorTerms(context)
-  const findIssuerPath = createIssuerPathFinder(terms)
+  const policy = getOperatorPolicy(context)
+  const findIssuerPath = createIssuerPathFinder(policy)
   const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), isSignedBy: () => true }
-  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...terms, findIssuerPath }, log)
+  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...policy, findIssuerPath }, log)
   const { trustAnchors } = context.config
   const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(evidence))
   const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)

@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
-import { limitToOneResponse } from '../check/status/lists.ts'
+import { createPolicyForResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { orProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
@@ -13,7 +13,7 @@ import { formatOf } from '../credential/formats.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
-import type { PresentationContext } from './checks/context.ts'
+import type { PresentationCheckContext } from './checks/context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { Reading } from './checks/response.ts'
 import { createIssuerPathFinder } from './issuer-path.ts'
@@ -68,7 +68,7 @@ export interface VpResponse {
   readonly state: string | undefined
 }
 
-export type VerificationContext = Omit<PresentationContext, 'query' | 'format' | 'findIssuerPath'> & {
+export type VerificationContext = Omit<PresentationCheckContext, 'query' | 'format' | 'findIssuerPath'> & {
   readonly query: DcqlQuery
   /** Undefined when there was no session. */
   readonly state: string | undefined
@@ -90,9 +90,9 @@ export async function verifyVpResponse(
   log: CheckLog,
 ): Promise<VerificationReport> {
   const cachedContext = { ...context, parseCertificate: cacheParsing(context.parseCertificate) }
-  const terms = {
+  const checkContext = {
     ...cachedContext,
-    status: limitToOneResponse(context.status),
+    status: createPolicyForResponse(context.status),
     findIssuerPath: createIssuerPathFinder(cachedContext),
   }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
@@ -107,7 +107,7 @@ export async function verifyVpResponse(
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failures < MAX_FAILURES ? readPresentation(query, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, query, terms, log)
+      const report = await verifyPresentation(reading, query, checkContext, log)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
@@ -122,7 +122,9 @@ export async function verifyVpResponse(
  * Returns a `parse` that caches its results and its errors, since many checks read the same certificate, which may be
  * large.
  */
-function cacheParsing(parse: PresentationContext['parseCertificate']): PresentationContext['parseCertificate'] {
+function cacheParsing(
+  parse: PresentationCheckContext['parseCertificate'],
+): PresentationCheckContext['parseCertificate'] {
   const results = new WeakMap<Uint8Array, () => Certificate>()
   return (der) => {
     const result = results.get(der) ?? captureResult(() => parse(der))
@@ -161,16 +163,21 @@ export function checksOf({
 async function verifyPresentation(
   reading: Reading,
   query: CredentialQuery,
-  context: VerificationContext & Pick<PresentationContext, 'findIssuerPath'>,
+  context: VerificationContext & Pick<PresentationCheckContext, 'findIssuerPath'>,
   log: CheckLog,
 ): Promise<CredentialReport> {
   const format = getReadableFormat(query)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const transactionData = transactionsFor(context.binding.transactionData, query.id)
-  const terms: PresentationContext = { ...context, query, format, binding: { ...context.binding, transactionData } }
+  const checkContext: PresentationCheckContext = {
+    ...context,
+    query,
+    format,
+    binding: { ...context.binding, transactionData },
+  }
   const checks = [
-    ...(await runChecks(readingChecks, reading, terms, log)),
-    ...(await runChecks(evidenceChecks, evidence, terms, log)),
+    ...(await runChecks(readingChecks, reading, checkContext, log)),
+    ...(await runChecks(evidenceChecks, evidence, checkContext, log)),
   ]
   const description = evidence && allHold(checks) ? describeCredential(evidence, checks, context) : {}
   return { format: query.format, ...description, checks }
@@ -190,7 +197,7 @@ function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
 function describeCredential(
   evidence: Evidence,
   checks: readonly CheckResult[],
-  { findIssuerPath, parseCertificate }: Pick<PresentationContext, 'findIssuerPath' | 'parseCertificate'>,
+  { findIssuerPath, parseCertificate }: Pick<PresentationCheckContext, 'findIssuerPath' | 'parseCertificate'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
   const [leaf] = evidence.issuer.chain

@@ -7,7 +7,7 @@ import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
 import { cacheCertificates } from '../keys/certificate.ts'
-import { createKeyRing, type KeyRing, MOST_KEYS, type ServiceKeys } from '../keys/key-ring.ts'
+import { createKeyRing, type KeyRing, MAX_KEYS, type ServiceKeys } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -29,7 +29,7 @@ const MAX_CACHED_QUERIES = 1000
  * The number of cached identities: one for every key in the configuration, and for as many certificates before a
  * renewal.
  */
-const MAX_CACHED_IDENTITIES = 2 * MOST_KEYS
+const MAX_CACHED_IDENTITIES = 2 * MAX_KEYS
 
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const context = createContext(config, effects)

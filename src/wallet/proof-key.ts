@@ -52,7 +52,7 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
         'unsupported',
         `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`,
       )
-    : { algorithm: algorithmOf(alg), alg, method, ...attestationMember }
+    : { algorithm: algorithmNamed(alg), alg, method, ...attestationMember }
 }
 
 /** Creates the header members of a proof that name the key. OpenID4VCI 1.0, jwt Proof Type. */
@@ -61,7 +61,7 @@ export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObje
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }
 }
 
-function algorithmOf(alg: string): Algorithm {
+function algorithmNamed(alg: string): Algorithm {
   const entries = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
   return entries.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
 }

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
-import { MOST_ATTEMPTS } from '../../src/store/retry.ts'
+import { MAX_ATTEMPTS } from '../../src/store/retry.ts'
 import type { Change, Store } from '../../src/store/store.ts'
 import { startedSession, TOKEN_ENDPOINT, tokenOf } from '../support/issuance.ts'
 import { startServices } from '../support/services.ts'
@@ -40,8 +40,8 @@ describe('a request that others overtake again and again', () => {
       error: 'temporarily_unavailable',
       error_description: 'too many requests change the same at once; try again in a moment',
     })
-    expect(contended.times).toBe(MOST_ATTEMPTS)
-    expect(services.logLines.join('')).toContain(`changed by others ${MOST_ATTEMPTS} times in a row`)
+    expect(contended.times).toBe(MAX_ATTEMPTS)
+    expect(services.logLines.join('')).toContain(`changed by others ${MAX_ATTEMPTS} times in a row`)
     contended.is = false
     expect(await tokenOf(session)).toMatch(/\./)
   })

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { indexCheckpointKeys, readCheckpoint } from '../../src/audit/checkpoint.ts'
 import { readIssuerConfig } from '../../src/issuer/config.ts'
 import { readPemCertificates } from '../../src/keys/certificate.ts'
-import { MOST_KEYS } from '../../src/keys/key-ring.ts'
+import { MAX_KEYS } from '../../src/keys/key-ring.ts'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { readVerifierConfig } from '../../src/verifier/config.ts'
 import { createVerifier } from '../../src/verifier/verifier.ts'
@@ -32,7 +32,7 @@ import { redeem, startIssuance, startVerification } from '../support/wire.ts'
 const DAY = 86_400_000
 const named = (name: string) => ({ keyFile: `${name}.key`, certificateFiles: [`${name}.pem`] })
 /** The keys of a verifier between its first and its latest, the newest first: as many as the settings take. */
-const BETWEEN = Array.from({ length: MOST_KEYS - 2 }, (_, index) => `between-${index}`)
+const BETWEEN = Array.from({ length: MAX_KEYS - 2 }, (_, index) => `between-${index}`)
 const KEYS = {
   statusLists: named('lists'),
   accessTokens: named('tokens'),

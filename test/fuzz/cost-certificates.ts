@@ -16,7 +16,7 @@ import { type Growth, grownHeader } from './growth.ts'
 const CURVES = ['prime256v1', 'secp521r1', 'brainpoolP512r1', 'brainpoolP384r1', 'secp384r1'] as const
 const OTHER_OID = '1.3.6.1.4.1.99999.1'
 /** The largest certificate that is read is 16 KiB. */
-const MOST_BYTES = 14_000
+const MAX_BYTES = 14_000
 
 /**
  * The public keys on the curves, made once, since nobody signs with those of most certificates. The synchronous
@@ -40,12 +40,12 @@ export function grownCertificates({ ca, issuerKey }: World, growth: Growth): Buf
   if (shape === 'known') return Array.from({ length: few }, () => leaf())
   if (shape === 'list') return [leaf({ dnsNames: Array.from({ length: Math.min(size, 2000) }, (_, at) => `*.a${at}`) })]
   if (shape === 'members') return [leaf({ uris: Array.from({ length: Math.min(size, 500) }, () => text(100) || 'a') })]
-  if (shape === 'text') return [leaf({ uris: [text(MOST_BYTES) || 'a'] })]
+  if (shape === 'text') return [leaf({ uris: [text(MAX_BYTES) || 'a'] })]
   if (shape === 'objects')
     return [leaf(), ...Array.from({ length: few }, (_, at) => issuerNamed(ca, curveAt(growth, at)))]
   if (shape === 'grid') return ofStrangers(issuerKey, few)
   if (shape === 'digits')
-    return [withExtension(ca.name, issuerKey, writeInteger(Buffer.alloc(Math.min(size, MOST_BYTES), 1)))]
+    return [withExtension(ca.name, issuerKey, writeInteger(Buffer.alloc(Math.min(size, MAX_BYTES), 1)))]
   if (shape === 'deep' || shape === 'tree') return [withExtension(ca.name, issuerKey, deepDer(Math.min(size, 3000)))]
   if (shape === 'empty') return [withExtension(ca.name, issuerKey, writeSequence(...manyDer(Math.min(size, 6000))))]
   if (shape === 'escapes') return [leaf({ name: writeName([['CN', '\u200b'.repeat(Math.min(size, 4000))]]) })]
@@ -99,7 +99,7 @@ function common() {
 
 function deepDer(depth: number): Buffer {
   let value = writeSequence()
-  for (let at = 0; at < depth && value.length < MOST_BYTES; at++) value = writeSequence(value)
+  for (let at = 0; at < depth && value.length < MAX_BYTES; at++) value = writeSequence(value)
   return value
 }
 

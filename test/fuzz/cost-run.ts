@@ -4,7 +4,7 @@
  */
 import { type CostResult, searchCost } from './cost.ts'
 
-const MOST_SHOWN = 12
+const MAX_SHOWN = 12
 
 /** Runs the search for some minutes; the process fails where it finds anything. */
 export async function runCostSearch([minutes = 60, seed = Date.now() % 1_000_000]: readonly number[]): Promise<void> {
@@ -18,7 +18,7 @@ export async function runCostSearch([minutes = 60, seed = Date.now() % 1_000_000
 }
 
 function linesOf({ requests, highest, findings }: CostResult): string[] {
-  const costliest = highest.slice(0, MOST_SHOWN)
+  const costliest = highest.slice(0, MAX_SHOWN)
   return [
     `\n${requests} requests; of what their size allows, the most was:`,
     ...costliest.map(({ ratio, name, growths }) => `${ratio.toFixed(2)} ${name}: ${growths.join('; ')}`),

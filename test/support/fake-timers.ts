@@ -1,4 +1,6 @@
-/** Fake timers for tests that count them: files of tests share a process, in which code of others sets timers as well. */
+/**
+ * Fake timers for tests that count them: files of tests share a process, in which code of others sets timers as well.
+ */
 import { onTestFinished, vi } from 'vitest'
 
 /**

@@ -15,7 +15,7 @@ import { withStore } from '../operator-store.ts'
 import { removeControlCharacters } from '../terminal.ts'
 
 /** The most characters of a line of a copy; a record has some hundred. */
-const LONGEST_LINE = 1024 * 1024
+const MAX_LINE = 1024 * 1024
 
 export async function runAudit(args: string[]): Promise<void> {
   const { values, positionals } = readWords('audit', args)
@@ -56,7 +56,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
     for await (const part of createReadStream(file, 'utf8') as AsyncIterable<string>) {
       const lines = (unfinishedLine + part).split('\n')
       unfinishedLine = lines.pop() ?? ''
-      if (unfinishedLine.length > LONGEST_LINE) {
+      if (unfinishedLine.length > MAX_LINE) {
         lines.push(unfinishedLine)
         unfinishedLine = ''
       }

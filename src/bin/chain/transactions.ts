@@ -6,7 +6,7 @@ import type { Receipt } from '../../chain/evm/node.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import type { Connection } from './connection.ts'
 
-const LONGEST_MS = 120_000
+const MAX_MS = 120_000
 const POLL_MS = 500
 
 export interface SentTransaction {
@@ -55,7 +55,7 @@ async function signTransaction(
 }
 
 async function waitForReceipt(node: Connection['node'], hash: string): Promise<Receipt> {
-  for (let waitedMs = 0; waitedMs < LONGEST_MS; waitedMs += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < MAX_MS; waitedMs += POLL_MS) {
     const receipt = await node.fetchReceipt(hash)
     if (receipt !== undefined) return receipt
     await sleep(POLL_MS)

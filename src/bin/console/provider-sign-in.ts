@@ -49,7 +49,7 @@ export const ANSWER_PATH = '/sign-in/answer'
 const COOKIE = 'vouchsafe_console_sign_in'
 const PENDING_SECONDS = 600
 /** The most attempts that wait at once, each a few hundred bytes; a new one takes the place of the oldest. */
-const MOST_PENDING = 1000
+const MAX_PENDING = 1000
 const UNKNOWN_ATTEMPT = {
   status: 400,
   title: 'Please begin again',
@@ -145,7 +145,7 @@ function hasCookieOf({ cookieDigest }: PendingSignIn, cookies: string | undefine
 
 function dropOldest(pending: Map<string, PendingSignIn>): void {
   const [oldest] = pending.keys()
-  if (pending.size >= MOST_PENDING && oldest !== undefined) pending.delete(oldest)
+  if (pending.size >= MAX_PENDING && oldest !== undefined) pending.delete(oldest)
 }
 
 function originOf(port: number): string {

@@ -29,7 +29,7 @@ export interface SignIn {
 }
 
 /** The most sessions at once; a new one takes the place of the oldest. */
-const MOST_SESSIONS = 100
+const MAX_SESSIONS = 100
 
 /** Makes the sign-in of one console. */
 export function createSignIn(random: (bytes: number) => Uint8Array, now: () => Date): SignIn {
@@ -42,7 +42,7 @@ export function createSignIn(random: (bytes: number) => Uint8Array, now: () => D
   const openSession = (): string => {
     const id = toBase64url(random(24))
     const [oldest] = sessions.keys()
-    if (sessions.size >= MOST_SESSIONS && oldest !== undefined) sessions.delete(oldest)
+    if (sessions.size >= MAX_SESSIONS && oldest !== undefined) sessions.delete(oldest)
     sessions.set(digestOf(id), now().getTime() + SESSION_MS)
     return `${COOKIE}=${id}; Path=${path}; Max-Age=${SESSION_MS / 1000}; HttpOnly; SameSite=Strict`
   }

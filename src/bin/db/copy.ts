@@ -10,7 +10,7 @@ import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableRead
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { makeDirectory } from '../directory.ts'
 import { files } from '../effects.ts'
-import { isKindName, kindLoaders } from '../kind-loaders.ts'
+import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, throwAt, withTables } from './subject.ts'
 

@@ -5,9 +5,9 @@ import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
 import { withMissingLogKept } from '../generation-file.ts'
-import { isKindName, kindLoaders, kindNames } from '../kind-loaders.ts'
-import type { KindName, ListeningConfig, ServiceKind } from '../service-kind.ts'
-import { serviceOf, unknownServiceMistake } from '../which-service.ts'
+import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
+import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
+import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
 
 /** The SQLite result code of a file that is not a database. */
 const NOT_A_DATABASE = 26

@@ -5,19 +5,19 @@ import type { CommonConfig } from '../../config/common.ts'
 import type { Files } from '../../config/files.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { readConfigFile } from '../config-file.ts'
-import { credentialServiceKind } from '../credential-service-kind.ts'
+import { files, now, openDatabase } from '../effects.ts'
+import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
+import { createLog } from '../log.ts'
+import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
+import { credentialServiceKind } from '../service/credential-service-kind.ts'
 import {
   type ConfigOf,
   type CredentialServiceName,
   credentialServiceNames,
   credentialServices,
   type StoreOf,
-} from '../credential-services.ts'
-import { files, now, openDatabase } from '../effects.ts'
-import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
-import { createLog } from '../log.ts'
-import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
-import { buildService, type Service } from '../run-service.ts'
+} from '../service/credential-services.ts'
+import { buildService, type Service } from '../service/run-service.ts'
 
 /** A listening service. */
 export interface DemoService {

@@ -1,9 +1,9 @@
 /** The end of the demo: links for wallets, calls by hand, and last the console, with its wallet in the page. */
 import { CONSOLE_PORT, openConsole } from '../console/console.ts'
 import type { ConsoleEngine, ConsoleServices } from '../console/endpoints.ts'
-import { credentialServices } from '../credential-services.ts'
 import { findFreePort } from '../network.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
+import { credentialServices } from '../service/credential-services.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { curlText, linksText, startLinks } from './links.ts'
 import type { Cast, DeclaredIds } from './walk.ts'

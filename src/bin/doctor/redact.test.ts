@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { credentialServices } from '../credential-services.ts'
+import { credentialServices } from '../service/credential-services.ts'
 import { redactSettings } from './redact.ts'
 
 const schema = credentialServices.issuer.settings

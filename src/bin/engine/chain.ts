@@ -18,14 +18,14 @@ type ChainSettings = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components
 /** The gas of a transaction on Partisia whose component names none: a reader node cannot estimate it. */
 const PARTISIA_GAS = 100_000n
 
-const MOST_TOLD = 1000
+const MAX_TOLD = 1000
 
 /** Makes a function that calls `tell` once for each text, and forgets all texts when there are very many. */
 export function createOncePerText(tell: (text: string) => void): (text: string) => void {
   const texts = new Set<string>()
   return (text) => {
     if (texts.has(text)) return
-    if (texts.size >= MOST_TOLD) texts.clear()
+    if (texts.size >= MAX_TOLD) texts.clear()
     texts.add(text)
     tell(text)
   }

@@ -3,7 +3,7 @@
  */
 import type { DemoEngine } from '../demo/engines.ts'
 import type { SecretPlay } from '../demo/secret.ts'
-import type { ServiceKind } from '../service-kind.ts'
+import type { ServiceKind } from '../service/service-kind.ts'
 import type { InitWords } from './init.ts'
 
 /** The function of each word, which takes the words after it. */

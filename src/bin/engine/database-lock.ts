@@ -8,7 +8,7 @@ import type { ProcessLock } from '../../store/process-lock.ts'
 import { lockSqlite } from '../../store/sqlite-lock.ts'
 import { openingMistakeOf } from '../checked-database.ts'
 import { makeDirectory } from '../directory.ts'
-import type { OpeningMistake } from '../service-kind.ts'
+import type { OpeningMistake } from '../service/service-kind.ts'
 
 /** Takes the lock, or returns a mistake that begins with the setting when another process has it. */
 export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLock | OpeningMistake> {

@@ -23,7 +23,7 @@ import { files, now } from '../effects.ts'
 import { chainComponents, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 
-const MOST_CONTRACTS = 50
+const MAX_CONTRACTS = 50
 
 /** A chain that answers, its newest block, and the address of this engine on it. */
 interface ReachedChain {
@@ -114,7 +114,7 @@ async function contractFindings(config: EngineConfig, { chain, head, engine }: R
   const isList = filter !== 'all' && 'addresses' in filter
   const addresses = isList ? filter.addresses : ((await chain.listContracts?.(head)) ?? [])
   const findings: Finding[] = []
-  for (const address of addresses.slice(0, MOST_CONTRACTS)) {
+  for (const address of addresses.slice(0, MAX_CONTRACTS)) {
     const contract = await chain.fetchContract(address, head)
     const name = formatAddress(chain, address)
     const component = contract?.component?.sha256 ?? config.components.get(address)

@@ -10,14 +10,14 @@ import type { ProcessLock } from '../../store/process-lock.ts'
 import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
-import type { BuiltService, OpeningMistake, Outputs, ServiceKind } from '../service-kind.ts'
+import type { BuiltService, OpeningMistake, Outputs, ServiceKind } from '../service/service-kind.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
 import { lockDatabase } from './database-lock.ts'
 import { openStore } from './store.ts'
 
-const MOST_WORKERS = 8
+const MAX_WORKERS = 8
 /** The pause between two looks at the lock on the database, which a server that restarts has forgotten. */
 const KEEP_LOCK_MS = 1000
 
@@ -34,8 +34,8 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   settings: EngineSettings,
   readConfig: readEngineConfig,
   migrations: engineMigrations,
-  openStore: async (config, terms) => {
-    const store = await openStore(config, terms)
+  openStore: async (config, options) => {
+    const store = await openStore(config, options)
     return 'mistake' in store ? store : { store, voidedSessions: undefined }
   },
   openParts,
@@ -76,7 +76,7 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
     await lock.release()
     return store
   }
-  const workers = Math.max(2, Math.min(MOST_WORKERS, availableParallelism()))
+  const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
   return { parts: { chain, lock, store, runtime: await startRuntime(workers, config.limits) } }
 }
 
@@ -93,8 +93,8 @@ async function buildServer(
     telemetryCounts: telemetry?.counts,
   })
   if (config.management !== undefined) {
-    const { addEngineState } = await import('./engine-state.ts')
-    addEngineState(metrics.registry, { config, checkReady, now })
+    const { registerProcessMetrics } = await import('./process-metrics.ts')
+    registerProcessMetrics(metrics.registry, { config, checkReady, now })
   }
   return {
     app,

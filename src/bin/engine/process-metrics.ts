@@ -18,7 +18,7 @@ interface MeasuredEngine {
   readonly now: () => Date
 }
 
-export function addEngineState(registry: Registry, { config, checkReady, now }: MeasuredEngine): void {
+export function registerProcessMetrics(registry: Registry, { config, checkReady, now }: MeasuredEngine): void {
   collectDefaultMetrics({ register: registry })
   registerCertificateMetrics(PREFIX, registry, () => listCertificates({ tls: config.tls }), now)
   registerReadinessMetrics(PREFIX, registry, checkReady)

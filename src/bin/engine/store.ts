@@ -6,22 +6,22 @@ import { storageEncryptionKey } from '../../engine/identity.ts'
 import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
-import type { OpeningMistake, OpeningTerms } from '../service-kind.ts'
+import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 
 /**
- * Opens the database of an engine, or returns a mistake that begins with the setting it is about. With `terms`, the
+ * Opens the database of an engine, or returns a mistake that begins with the setting it is about. With `options`, the
  * engine is to run on the database.
  */
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
-  terms?: OpeningTerms,
+  options?: OpeningOptions,
 ): Promise<EngineStore | OpeningMistake> {
   let store: EngineStore
   try {
     store =
-      terms === undefined
+      options === undefined
         ? await openDatabase(database, engineMigrations)
-        : await openServiceDatabase(database, engineMigrations, terms)
+        : await openServiceDatabase(database, engineMigrations, options)
   } catch (error) {
     return openingMistakeOf(database, error)
   }

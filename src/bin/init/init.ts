@@ -7,8 +7,12 @@ import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { type CredentialServiceName, credentialServices, isCredentialServiceName } from '../credential-services.ts'
 import { findLanAddress } from '../network.ts'
+import {
+  type CredentialServiceName,
+  credentialServices,
+  isCredentialServiceName,
+} from '../service/credential-services.ts'
 import {
   certificateFile,
   existingFiles,

@@ -1,21 +1,21 @@
 /** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
 import type { Logger } from 'pino'
-import type { CallbackCollections } from '../callback/queue.ts'
-import { type EventCollections, recordEvent } from '../event/event.ts'
-import { createReadinessCheck } from '../http/readiness.ts'
-import { findPkcs11Mistakes } from '../keys/pkcs11/check.ts'
-import { MissingKeyError } from '../store/encrypted.ts'
-import { finishRestore, type GenerationCollections } from '../store/generation.ts'
-import type { Store } from '../store/store.ts'
-import { openingMistakeOf, openServiceDatabase } from './checked-database.ts'
-import { createConflictTask } from './conflict-log.ts'
+import type { CallbackCollections } from '../../callback/queue.ts'
+import { type EventCollections, recordEvent } from '../../event/event.ts'
+import { createReadinessCheck } from '../../http/readiness.ts'
+import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
+import { MissingKeyError } from '../../store/encrypted.ts'
+import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
+import type { Store } from '../../store/store.ts'
+import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
+import { createConflictTask } from '../conflict-log.ts'
+import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
+import type { ServiceMetrics } from '../metrics.ts'
+import { signingKeyMistakes } from '../renewal.ts'
+import { createTracedEffects } from '../telemetry.ts'
+import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
-import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from './effects.ts'
-import type { ServiceMetrics } from './metrics.ts'
-import { signingKeyMistakes } from './renewal.ts'
-import type { BuiltService, OpeningMistake, OpeningTerms, Outputs, ServiceKind } from './service-kind.ts'
-import { createTracedEffects } from './telemetry.ts'
-import { keepYoungGeneration } from './young-generation.ts'
+import type { BuiltService, OpeningMistake, OpeningOptions, Outputs, ServiceKind } from './service-kind.ts'
 
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
@@ -26,12 +26,12 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
     settings,
     readConfig,
     migrations,
-    openStore: (config, terms) => openStore(name, config, terms),
+    openStore: (config, options) => openStore(name, config, options),
     openParts: (config, log) => openParts(name, config, log),
     buildServer: (config, store, outputs) => build(name, config, store, outputs),
     closeParts: (store) => store.close(),
     findRestartMistakes: signingKeyMistakes,
-    onListening: keepYoungGeneration,
+    onListening: keepNewSpaceSize,
   }
 }
 
@@ -42,9 +42,9 @@ async function openParts<Name extends CredentialServiceName>(
 ): Promise<{ readonly parts: StoreOf<Name> } | OpeningMistake> {
   const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
   if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
-  const opened = await openStore(name, config, { log })
-  if ('mistake' in opened) return opened
-  const { store, voidedSessions } = opened
+  const result = await openStore(name, config, { log })
+  if ('mistake' in result) return result
+  const { store, voidedSessions } = result
   if (voidedSessions !== undefined) {
     const line = { event: 'open_sessions_voided', sessions: voidedSessions }
     log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
@@ -56,21 +56,21 @@ async function openParts<Name extends CredentialServiceName>(
 async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
-  terms: OpeningTerms,
+  options: OpeningOptions,
 ): Promise<{ readonly store: StoreOf<Name>; readonly voidedSessions: number | undefined } | OpeningMistake> {
   const { migrations, encryptedCollections } = credentialServices[name]
   const { database } = config
-  let opened: StoreOf<Name>
+  let plainStore: StoreOf<Name>
   try {
-    opened = await openServiceDatabase(database, migrations, terms)
+    plainStore = await openServiceDatabase(database, migrations, options)
   } catch (error) {
     return openingMistakeOf(database, error)
   }
   let store: StoreOf<Name>
   try {
-    store = await encryptDatabase(opened as never, encryptedCollections as never, config)
+    store = await encryptDatabase(plainStore as never, encryptedCollections as never, config)
   } catch (error) {
-    await opened.close()
+    await plainStore.close()
     if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
     return { mistake: `database.encryptionKeyFile: ${error.message}` }
   }
@@ -101,18 +101,18 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 async function build<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
-  opened: StoreOf<Name>,
+  store: StoreOf<Name>,
   { log, telemetry }: Outputs,
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { createServer, createTasks } = credentialServices[name]
   let current = config
-  const metrics = config.management && (await measure(name, () => current, { opened, telemetry }))
-  const counted = metrics
-    ? metrics.steps.timeStore((await import('./outcome-metrics.ts')).observeCommits(opened, metrics.observeCommit))
-    : opened
+  const metrics = config.management && (await measure(name, () => current, { store, telemetry }))
+  const countingStore = metrics
+    ? metrics.steps.timeStore((await import('../outcome-metrics.ts')).observeCommits(store, metrics.observeCommit))
+    : store
   const effects = {
-    ...{ store: counted, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
-    ...(telemetry && createTracedEffects(telemetry, counted, config.database)),
+    ...{ store: countingStore, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
+    ...(telemetry && createTracedEffects(telemetry, countingStore, config.database)),
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
@@ -133,22 +133,22 @@ async function build<Name extends CredentialServiceName>(
 async function measure<Name extends CredentialServiceName>(
   name: Name,
   config: () => ConfigOf<Name>,
-  { opened, telemetry }: { readonly opened: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
+  { store: serviceStore, telemetry }: { readonly store: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
 ): Promise<ServiceMetrics> {
-  const { createServiceMetrics } = await import('./metrics.ts')
+  const { createServiceMetrics } = await import('../metrics.ts')
   const { listNewestStates } = credentialServices[name]
-  const store = opened as unknown as Store<CallbackCollections>
+  const store = serviceStore as unknown as Store<CallbackCollections>
   return createServiceMetrics(name, {
     config,
     conflicts: conflictCounts,
     now,
     checkReady: createReadinessCheck({
-      store: opened as unknown as Store<GenerationCollections>,
+      store: serviceStore as unknown as Store<GenerationCollections>,
       now,
       random,
       retryOnConflict,
     }),
-    listNewestStates: (limit) => listNewestStates(opened, now, limit),
+    listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,
   })

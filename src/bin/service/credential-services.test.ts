@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 import { Ajv } from 'ajv'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { commonSettings, type ReadResult } from '../config/common.ts'
-import type { Files } from '../config/files.ts'
-import { loadDriver } from '../store/sqlite.ts'
-import type { VerifierCollections } from '../verifier/collections.ts'
+import { commonSettings, type ReadResult } from '../../config/common.ts'
+import type { Files } from '../../config/files.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import type { VerifierCollections } from '../../verifier/collections.ts'
+import { openDatabase } from '../effects.ts'
+import { makeFiles } from '../init/files.ts'
 import { credentialServiceKind } from './credential-service-kind.ts'
 import {
   type ConfigOf,
@@ -17,8 +19,6 @@ import {
   credentialServiceNames,
   credentialServices,
 } from './credential-services.ts'
-import { openDatabase } from './effects.ts'
-import { makeFiles } from './init/files.ts'
 import { buildService } from './run-service.ts'
 import type { ServiceKind } from './service-kind.ts'
 

@@ -2,30 +2,40 @@
  * The credential services (issuer and verifier) in one table: what differs between them, for the code that runs, makes
  * or examines one. `kind-loaders.ts` has the kinds of all services, the engine among them.
  */
-import type { Task } from '../async/task.ts'
-import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../config/common.ts'
-import type { Files } from '../config/files.ts'
-import type { App } from '../http/app-type.ts'
-import type { Effects } from '../http/effects.ts'
-import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../issuer/collections.ts'
-import { type IssuerConfig, IssuerSettings, issuerDefaults, issuerTitle, readIssuerConfig } from '../issuer/config.ts'
-import type { RecordSignedList } from '../issuer/context.ts'
-import { issuanceStatus } from '../issuer/session.ts'
-import { createIssuerTasks } from '../issuer/tasks.ts'
-import { voidIssuanceSessions } from '../issuer/voiding.ts'
-import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
-import type { Migration, Store } from '../store/store.ts'
-import { type VerifierCollections, verifierEncryptedCollections, verifierMigrations } from '../verifier/collections.ts'
+import type { Task } from '../../async/task.ts'
+import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../../config/common.ts'
+import type { Files } from '../../config/files.ts'
+import type { App } from '../../http/app-type.ts'
+import type { Effects } from '../../http/effects.ts'
+import { type IssuerCollections, issuerEncryptedCollections, issuerMigrations } from '../../issuer/collections.ts'
+import {
+  type IssuerConfig,
+  IssuerSettings,
+  issuerDefaults,
+  issuerTitle,
+  readIssuerConfig,
+} from '../../issuer/config.ts'
+import type { RecordSignedList } from '../../issuer/context.ts'
+import { issuanceStatus } from '../../issuer/session.ts'
+import { createIssuerTasks } from '../../issuer/tasks.ts'
+import { voidIssuanceSessions } from '../../issuer/voiding.ts'
+import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
+import type { Migration, Store } from '../../store/store.ts'
+import {
+  type VerifierCollections,
+  verifierEncryptedCollections,
+  verifierMigrations,
+} from '../../verifier/collections.ts'
 import {
   readVerifierConfig,
   type VerifierConfig,
   VerifierSettings,
   verifierDefaults,
   verifierTitle,
-} from '../verifier/config.ts'
-import { verificationStatus } from '../verifier/session.ts'
-import { createVerifierTasks } from '../verifier/tasks.ts'
-import { voidVerificationSessions } from '../verifier/voiding.ts'
+} from '../../verifier/config.ts'
+import { verificationStatus } from '../../verifier/session.ts'
+import { createVerifierTasks } from '../../verifier/tasks.ts'
+import { voidVerificationSessions } from '../../verifier/voiding.ts'
 
 interface Configs {
   readonly issuer: IssuerConfig
@@ -87,7 +97,7 @@ export const credentialServices: {
     listNewestStates: async (store, now, limit) =>
       (await store.listNewest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
     voidOpen: voidIssuanceSessions,
-    createServer: async (config, effects) => (await import('../issuer/issuer.ts')).createIssuer(config, effects),
+    createServer: async (config, effects) => (await import('../../issuer/issuer.ts')).createIssuer(config, effects),
   },
   verifier: {
     settings: VerifierSettings,
@@ -100,7 +110,8 @@ export const credentialServices: {
     listNewestStates: async (store, now, limit) =>
       (await store.listNewest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
     voidOpen: voidVerificationSessions,
-    createServer: async (config, effects) => (await import('../verifier/verifier.ts')).createVerifier(config, effects),
+    createServer: async (config, effects) =>
+      (await import('../../verifier/verifier.ts')).createVerifier(config, effects),
   },
 }
 

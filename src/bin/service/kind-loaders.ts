@@ -5,7 +5,7 @@ import type { KindName, ServiceKind } from './service-kind.ts'
 export const kindLoaders: Readonly<Record<KindName, () => Promise<ServiceKind>>> = {
   issuer: () => Promise.resolve<ServiceKind>(credentialServiceKind('issuer')),
   verifier: () => Promise.resolve<ServiceKind>(credentialServiceKind('verifier')),
-  engine: async () => (await import('./engine/commands.ts')).loadEngineKind(),
+  engine: async () => (await import('../engine/commands.ts')).loadEngineKind(),
 }
 
 export const kindNames = Object.keys(kindLoaders) as readonly KindName[]

@@ -2,18 +2,16 @@
 import cluster from 'node:cluster'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
-import { endOrLate } from '../async/end-or-late.ts'
-import { isObject } from '../codec/json.ts'
-import type { App } from '../http/app-type.ts'
-import { takeInByPass } from '../http/close-listener.ts'
-import { createMetricsServer } from '../http/metrics-server.ts'
-import { addEnvironment, type ConfigFileResult, readConfigFile } from './config-file.ts'
-import { files, now } from './effects.ts'
-import { kindLoaders } from './kind-loaders.ts'
-import { createLog } from './log.ts'
-import { chooseDefaultHost, findListenAddress } from './network.ts'
-import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from './renewal.ts'
-import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
+import { endOrLate } from '../../async/end-or-late.ts'
+import { isObject } from '../../codec/json.ts'
+import type { App } from '../../http/app-type.ts'
+import { takeInByPass } from '../../http/close-listener.ts'
+import { createMetricsServer } from '../../http/metrics-server.ts'
+import { addEnvironment, type ConfigFileResult, readConfigFile } from '../config-file.ts'
+import { files, now } from '../effects.ts'
+import { createLog } from '../log.ts'
+import { chooseDefaultHost, findListenAddress } from '../network.ts'
+import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from '../renewal.ts'
 import {
   describeListenProblem,
   mistakesOf,
@@ -21,13 +19,15 @@ import {
   reportTemporaryFailure,
   TemporaryFailure,
   TRY_LATER,
-} from './start-refusal.ts'
-import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from './stopping.ts'
-import { runTasks } from './tasks.ts'
-import { openOutputs } from './telemetry.ts'
+} from '../start-refusal.ts'
+import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from '../stopping.ts'
+import { runTasks } from '../tasks.ts'
+import { openOutputs } from '../telemetry.ts'
+import { connectToPrimary, type PrimaryConnection } from '../worker.ts'
+import { createWorkers, findWorkersMistake } from '../workers.ts'
+import { kindLoaders } from './kind-loaders.ts'
+import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
 import { otherServiceMistake } from './which-service.ts'
-import { connectToPrimary, type PrimaryConnection } from './worker.ts'
-import { createWorkers, findWorkersMistake } from './workers.ts'
 
 /** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
 const STOP_WAIT_MS = 6000

@@ -1,17 +1,17 @@
 /** The kind of a service, as the command needs it: an object for each of issuer, verifier and engine. */
 import type { Logger } from 'pino'
-import type { Task } from '../async/task.ts'
-import type { checkSettings, ReadResult } from '../config/common.ts'
-import type { DatabaseConfig } from '../config/database.ts'
-import type { Files } from '../config/files.ts'
-import type { Management } from '../config/management.ts'
-import type { ServerTls } from '../config/server-tls.ts'
-import type { Stopping } from '../config/stopping.ts'
-import type { TelemetryConfig } from '../config/telemetry.ts'
-import type { App } from '../http/app-type.ts'
-import type { ProcessMetrics } from '../http/metrics-server.ts'
-import type { Migration } from '../store/store.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Task } from '../../async/task.ts'
+import type { checkSettings, ReadResult } from '../../config/common.ts'
+import type { DatabaseConfig } from '../../config/database.ts'
+import type { Files } from '../../config/files.ts'
+import type { Management } from '../../config/management.ts'
+import type { ServerTls } from '../../config/server-tls.ts'
+import type { Stopping } from '../../config/stopping.ts'
+import type { TelemetryConfig } from '../../config/telemetry.ts'
+import type { App } from '../../http/app-type.ts'
+import type { ProcessMetrics } from '../../http/metrics-server.ts'
+import type { Migration } from '../../store/store.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
 
 export type KindName = 'issuer' | 'verifier' | 'engine'
 
@@ -30,8 +30,8 @@ export interface ListeningConfig {
   readonly database: DatabaseConfig
 }
 
-/** The terms on which a database is opened for a service that is about to run on it. */
-export interface OpeningTerms {
+/** The options with which a database is opened for a service that is about to run on it. */
+export interface OpeningOptions {
   readonly log: Logger
   /** Whether it is certain that the database is a backup that was put back. */
   readonly isRestored?: boolean | undefined
@@ -67,7 +67,7 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** The schema of its database. */
   readonly migrations: readonly Migration[]
   /** Opens the database alone, or says why it cannot be opened, in words that begin with the setting. */
-  openStore(config: Config, terms: OpeningTerms): Promise<OpenedStore | OpeningMistake>
+  openStore(config: Config, options: OpeningOptions): Promise<OpenedStore | OpeningMistake>
   /** Opens the parts, or says why they cannot be opened, in words that begin with the setting. */
   openParts(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
   /** Makes a server that does not listen yet. */

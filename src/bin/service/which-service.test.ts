@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { CONFIG_FILE } from './command-table/command.ts'
-import { makeEngineFiles } from './engine/init.ts'
-import { makeFiles } from './init/files.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
+import { makeEngineFiles } from '../engine/init.ts'
+import { makeFiles } from '../init/files.ts'
 import type { KindName } from './service-kind.ts'
 import { otherServiceMistake, serviceOf, unknownServiceMistake } from './which-service.ts'
 

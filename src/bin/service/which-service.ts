@@ -1,11 +1,14 @@
 /** Tells which service a configuration belongs to, by the settings that no other service has. */
-import { isObject } from '../codec/json.ts'
-import { commandName, shellWord } from './command-line.ts'
-import { CONFIG_FILE } from './command-table/command.ts'
+import { isObject } from '../../codec/json.ts'
+import { commandName, shellWord } from '../command-line.ts'
+import { CONFIG_FILE } from '../command-table/command.ts'
 import { kindLoaders, kindNames } from './kind-loaders.ts'
 import type { KindName } from './service-kind.ts'
 
-/** Returns the service that alone has some settings of the configuration; undefined where that is none, or several. */
+/**
+ * Returns the service that alone has some settings of the configuration; undefined where no service has, or several
+ * have.
+ */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
   const kinds = await Promise.all(kindNames.map((name) => kindLoaders[name]()))

@@ -10,7 +10,7 @@ import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
 import { closeServer } from '../network.ts'
 
-export interface VisitTerms {
+export interface VisitOptions {
   /** Shows the address to the person, in a browser or as a text. */
   readonly show: (address: string) => Promise<void>
   /** The time for the person. */
@@ -33,7 +33,7 @@ const HEADERS = {
 }
 
 /** Listens at a free port until the visit ends. */
-export async function startBrowserVisit({ show, seconds }: VisitTerms): Promise<BrowserVisit> {
+export async function startBrowserVisit({ show, seconds }: VisitOptions): Promise<BrowserVisit> {
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: REQUEST_MS })
   server.listen(0, HOST)
   await once(server, 'listening')

@@ -8,7 +8,9 @@ export interface AbiParameter {
   readonly components?: readonly AbiParameter[]
 }
 
-/** Converts `json` to an argument of the parameter's type. Throws, in words, when `json` is none of that type. */
+/**
+ * Converts `json` to an argument of the parameter's type. Throws a message for people when `json` is not of that type.
+ */
 export function toArgument(parameter: AbiParameter, json: Json): unknown {
   const { type, name = '' } = parameter
   const [, inner, length] = /^(.*)\[(\d*)\]$/.exec(type) ?? []

@@ -30,9 +30,9 @@ export interface EvmAccount extends Account {
 
 const DEFAULT_PRIORITY_FEE = 1_000_000_000n
 /** The most gas of a transaction (EIP-7825): what is named beyond it no node takes. */
-const MOST_GAS = 2n ** 24n
+const MAX_GAS = 2n ** 24n
 /** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
-const MOST_BYTES = 128 * 1024
+const MAX_BYTES = 128 * 1024
 
 export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
   const { node, chainId, fetchHeadNumber, checkNode, mostGas } = options
@@ -91,7 +91,7 @@ function gasOf(payload: Uint8Array, { gas, gasNeeded, mostGas }: GasOptions): bi
   }
   const estimate = gas === 0n ? withMargin(gasNeeded) : gas
   // A chain whose node finds that more is needed does not have this limit.
-  const limit = gasNeeded > MOST_GAS ? estimate : minimum(estimate, MOST_GAS)
+  const limit = gasNeeded > MAX_GAS ? estimate : minimum(estimate, MAX_GAS)
   return mostGas === undefined ? limit : minimum(limit, mostGas)
 }
 
@@ -147,7 +147,7 @@ function signTransaction(fields: Fields & Fees, key: Uint8Array, nonce: number):
   const transaction = unsignedTransaction.signBy(key)
   const raw = transaction.toHex()
   const bytes = raw.length / 2 - 1
-  if (bytes > MOST_BYTES) throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MOST_BYTES}`, true)
+  if (bytes > MAX_BYTES) throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MAX_BYTES}`, true)
   return { hash: transaction.hash, nonce, raw }
 }
 

@@ -18,7 +18,7 @@ export interface LogCache<Entry extends LoggedBlock> {
 }
 
 /** The most characters of data that are kept, with something for each log beside its data. */
-const MOST_SIZE = 32 * 1024 * 1024
+const MAX_SIZE = 32 * 1024 * 1024
 const LOG_SIZE = 400
 
 /**
@@ -27,7 +27,7 @@ const LOG_SIZE = 400
  */
 export function createLogCache<Entry extends LoggedBlock>(
   runAgain: (entry: Entry) => Promise<readonly Log[]>,
-  mostSize = MOST_SIZE,
+  mostSize = MAX_SIZE,
 ): LogCache<Entry> {
   const cachedLogs = createLru<Entry, readonly Log[]>(mostSize, sizeOf)
   const isWithoutLogs = (entry: Entry): boolean => (entry.includedTransaction?.logCount ?? 0) === 0

@@ -208,7 +208,7 @@ async function runForLogs(
 }
 
 /** The most attempts to add a block; each that fails is a block that another process added. */
-const MOST_ATTEMPTS = 1000
+const MAX_ATTEMPTS = 1000
 
 interface AppendContext {
   readonly files: BlockFiles
@@ -222,7 +222,7 @@ async function append(
   transaction?: ParsedTransaction,
 ): Promise<LedgerEntry> {
   const senderTransaction = transaction && { transaction, from: transaction.sender(recover) }
-  for (let attempts = 0; attempts < MOST_ATTEMPTS; attempts += 1) {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     await catchUp(files, memory)
     const { number, time, parent } = nextEnvironment(newestBlock(memory))
     if (senderTransaction !== undefined) refuseUnfit(memory, senderTransaction)
@@ -240,9 +240,7 @@ async function append(
     // Another process may have created this block number meanwhile; then the loop reads its block and tries again.
     if (await files.create(number, writeBlock(block))) return appendEntry(makeEntry(block))
   }
-  throw new Error(
-    `${files.name}: other processes added the next block first ${MOST_ATTEMPTS} times in a row: try again`,
-  )
+  throw new Error(`${files.name}: other processes added the next block first ${MAX_ATTEMPTS} times in a row: try again`)
 }
 
 /**

@@ -16,11 +16,11 @@ const MAX_ALTERNATIVES = 1000
 const LIMIT_EXCEEDED = -32005
 
 /** The most blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
-const MOST_RUN_AGAIN = 100
+const MAX_RUN_AGAIN = 100
 
 /**
- * Finds the logs that a filter asks for. Rejects with a MalformedError when the filter is none, and with a JsonRpcError
- * when there are more than are given at once.
+ * Finds the logs that a filter asks for. Rejects with a MalformedError when the filter is malformed, and with a
+ * JsonRpcError when there are more than are given at once.
  */
 export async function findLogs(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is not an object')
@@ -28,7 +28,7 @@ export async function findLogs(ledger: Ledger, filter: unknown): Promise<unknown
   const matchingLogs: unknown[] = []
   let size = 0
   const entries = selectEntries(ledger, filter)
-  if (entries.filter((entry) => !ledger.logs.has(entry)).length > MOST_RUN_AGAIN) return refuseOldLogs()
+  if (entries.filter((entry) => !ledger.logs.has(entry)).length > MAX_RUN_AGAIN) return refuseOldLogs()
   for (const entry of entries) {
     for (const [index, log] of (await ledger.logs.getLogs(entry)).entries()) {
       if (!matches(log)) continue
@@ -48,7 +48,7 @@ function refuseLargeAnswer(): never {
 function refuseOldLogs(): never {
   throw new JsonRpcError(
     LIMIT_EXCEEDED,
-    `the logs of old blocks are not in memory, and no more than ${MOST_RUN_AGAIN} are run again at once: ask for fewer blocks`,
+    `the logs of old blocks are not in memory, and no more than ${MAX_RUN_AGAIN} are run again at once: ask for fewer blocks`,
   )
 }
 

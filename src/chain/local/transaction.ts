@@ -27,7 +27,8 @@ export function refuseTransaction(message: string, options?: ErrorOptions): neve
 }
 
 /**
- * Reads a signed transaction. Throws a JsonRpcError when `raw` is none, or of a type that a local chain does not take.
+ * Reads a signed transaction. Throws a JsonRpcError when `raw` is not one, or is of a type that a local chain does not
+ * take.
  */
 export function readTransaction(raw: string): ParsedTransaction {
   if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)

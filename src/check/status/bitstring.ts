@@ -18,7 +18,7 @@ const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
  */
 const MIN_BYTES = 131_072 / 8
 
-/** Reads a status list credential. Throws a MalformedError when the text is none for `uri`. */
+/** Reads a status list credential. Throws a MalformedError when the text is not a list for `uri`. */
 export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws

@@ -102,7 +102,7 @@ function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
 }
 
 /** Returns the policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
-export function limitToOneResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
+export function createPolicyForResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
   const unreachableLists = new Map<string, FetchFailure>()
   let waitedMs = 0
   return {

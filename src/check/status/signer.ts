@@ -12,8 +12,8 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { StatusPolicy } from './lists.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/** The terms by which status lists are found and trusted. */
-export interface StatusContext {
+/** The context of the checks of status lists: how the lists are fetched, and whom the operator trusts. */
+export interface StatusCheckContext {
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly trustAnchors: readonly Certificate[] | undefined
@@ -29,7 +29,7 @@ export interface StatusContext {
 export function readSignerChain(
   { chain }: FetchedStatusList,
   evidence: Evidence['issuer'],
-  { parseCertificate }: StatusContext,
+  { parseCertificate }: StatusCheckContext,
 ): readonly Certificate[] | Problem {
   if (chain.length === 0) return evidence.chain.map((der) => parseCertificate(der))
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
@@ -44,7 +44,7 @@ export function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
   evidence: Evidence['issuer'],
-  context: StatusContext,
+  context: StatusCheckContext,
 ): string | undefined {
   const [issuer] = evidence.chain.map((der) => context.parseCertificate(der))
   const [leaf] = signerChain
@@ -64,7 +64,7 @@ export function signerProblem(
 
 function findSignerPath(
   certificates: readonly Certificate[],
-  { trustAnchors = [], now, clockSkewSeconds }: StatusContext,
+  { trustAnchors = [], now, clockSkewSeconds }: StatusCheckContext,
 ) {
   return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }

@@ -33,7 +33,7 @@ interface Claims {
   readonly packedList: Uint8Array
 }
 
-/** Reads a status list token in JWT. Throws a MalformedError when the text is none for `uri`. */
+/** Reads a status list token in JWT. Throws a MalformedError when the text is not a list for `uri`. */
 export async function readStatusListJwt(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
@@ -50,7 +50,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   }
 }
 
-/** Reads a status list token in CWT. Throws a MalformedError when the bytes are none for `uri`. */
+/** Reads a status list token in CWT. Throws a MalformedError when the bytes are not a list for `uri`. */
 export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<FetchedStatusList> {
   const token = decodeCbor(bytes, { longNumbers: true })
   const sign1 = readSign1(contentOfTag(token, CWT) ?? token, 'the token')

@@ -6,14 +6,14 @@ import { formatOf } from '../../credential/formats.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import { readStatusReferences, type StatusEvidence, type StatusReference } from './reference.ts'
-import { readSignerChain, type StatusContext, signerProblem } from './signer.ts'
+import { readSignerChain, type StatusCheckContext, signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
 /** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Judges every list that the credential names; the first that fails is the verdict. */
-export async function statusVerdict(evidence: StatusEvidence, context: StatusContext): Promise<Verdict> {
+export async function statusVerdict(evidence: StatusEvidence, context: StatusCheckContext): Promise<Verdict> {
   const statusReferences = orProblem(() => readStatusReferences(evidence))
   if ('problem' in statusReferences) return fail(statusReferences.problem, statusReferences.cause)
   const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)
@@ -37,7 +37,7 @@ function prefersCwt({ formats }: StatusEvidence): boolean {
 async function judgeReference(
   reference: StatusReference,
   evidence: StatusEvidence,
-  context: StatusContext,
+  context: StatusCheckContext,
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
@@ -65,7 +65,7 @@ async function judgeReference(
 
 function timeProblem(
   { issuedAt, validity: { notBefore, notAfter } }: FetchedStatusList,
-  { now, clockSkewSeconds }: StatusContext,
+  { now, clockSkewSeconds }: StatusCheckContext,
 ): string | undefined {
   const skew = clockSkewSeconds * 1000
   const findInstant = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>

@@ -55,7 +55,7 @@ export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   return 'problem' in elements ? { claims: {}, problem: elements.problem } : { ...elements, problem: undefined }
 }
 
-/** Says which element the item is. Throws a MalformedError when it is none. */
+/** Reads which element an item is. Throws a MalformedError when the bytes are not an item. */
 export function readIdentifier(item: Uint8Array): string {
   return readItem(item).elementIdentifier
 }

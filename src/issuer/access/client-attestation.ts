@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allHold, type CheckResult, runChecks } from '../../check/check.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AuthorizedClient } from '../authorization.ts'
-import { type ClientEvidence, type ClientTerms, clientChecks, clientReadingChecks } from './client-checks.ts'
+import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
 import { singleUseOf } from './proof-of-possession.ts'
@@ -80,7 +80,7 @@ export async function authenticateClient(
     }
     return undefined
   }
-  const terms: ClientTerms = {
+  const checkContext: ClientCheckContext = {
     now: context.now(),
     clockSkewSeconds,
     algorithms,
@@ -95,8 +95,8 @@ export async function authenticateClient(
   const checkLog = { log, requestId: request.requestId }
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const report = [
-    ...(await runChecks(clientReadingChecks, reading, terms, checkLog)),
-    ...(await runChecks(clientChecks, evidence, terms, checkLog)),
+    ...(await runChecks(clientReadingChecks, reading, checkContext, checkLog)),
+    ...(await runChecks(clientChecks, evidence, checkContext, checkLog)),
   ]
   if (evidence === undefined || !allHold(report)) return refuseUnauthenticated(report, checkLog)
   return clientOf(evidence)

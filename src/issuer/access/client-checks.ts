@@ -19,8 +19,8 @@ import type { TimedNonces } from './timed-nonce.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
 
-/** The terms of the operator, and what the request is about. Nothing in them comes from the two JWTs. */
-export interface ClientTerms {
+/** The policy of the operator, and what the request is about. Nothing in them comes from the two JWTs. */
+export interface ClientCheckContext {
   readonly now: Date
   readonly clockSkewSeconds: number
   /** The signature algorithms that are taken. */
@@ -34,7 +34,7 @@ export interface ClientTerms {
   readonly status: StatusPolicy
 }
 
-type ClientCheck = Check<ClientEvidence, ClientTerms>
+type ClientCheck = Check<ClientEvidence, ClientCheckContext>
 
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
 const POP_TYPE = 'oauth-client-attestation-pop+jwt'
@@ -44,7 +44,7 @@ const ATTESTATION = `${CLIENT_ATTESTATION}, Client Attestation JWT`
 const POP = `${CLIENT_ATTESTATION}, Client Attestation PoP JWT`
 const HAIP = 'HAIP 1.0, Wallet Attestation'
 
-export const clientReadingChecks: readonly Check<ClientReading, ClientTerms>[] = [
+export const clientReadingChecks: readonly Check<ClientReading, ClientCheckContext>[] = [
   {
     id: 'attestation.well_formed',
     asks: 'Are there exactly one wallet attestation and one proof of possession, and can both be read?',
@@ -67,14 +67,14 @@ const attestationChecks: readonly ClientCheck[] = [
     asks: 'Is the attestation signed by an algorithm that is taken here?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }, terms) => algorithmVerdict(attestation.header, terms),
+    run: ({ attestation }, context) => algorithmVerdict(attestation.header, context),
   },
   {
     id: 'attestation.validity',
     asks: 'Is the attestation valid now?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }, terms) => timesVerdict(attestation, ATTESTATION_TIMES, terms),
+    run: ({ attestation }, context) => timesVerdict(attestation, ATTESTATION_TIMES, context),
   },
   {
     id: 'attestation.client',
@@ -131,7 +131,7 @@ const popChecks: readonly ClientCheck[] = [
     asks: 'Is the proof signed by an algorithm that is taken here?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, terms) => algorithmVerdict(pop.header, terms),
+    run: ({ pop }, context) => algorithmVerdict(pop.header, context),
   },
   {
     id: 'pop.audience',
@@ -149,7 +149,7 @@ const popChecks: readonly ClientCheck[] = [
     asks: 'Was the proof made within the last five minutes?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, terms) => timesVerdict(pop, PROOF_TIMES, terms),
+    run: ({ pop }, context) => timesVerdict(pop, PROOF_TIMES, context),
   },
   {
     id: 'pop.id',
@@ -189,7 +189,7 @@ const statusCheck: ClientCheck = {
   level: 'MUST',
   // The status list is fetched only when every other check has passed.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
-  run: ({ attestation, readChain }, terms) => {
+  run: ({ attestation, readChain }, context) => {
     const statusClaim = own(attestation.payload, 'status')
     if (statusClaim === undefined) return pass('the attestation carries no status')
     if (!isObject(statusClaim)) return fail('status must be an object')
@@ -201,11 +201,11 @@ const statusCheck: ClientCheck = {
     return statusVerdict(
       { formats: [], issuer, status: statusClaim },
       {
-        ...terms,
-        trustAnchors: terms.anchors,
+        ...context,
+        trustAnchors: context.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        findIssuerPath: () => trustPathOf(readChain(), terms),
+        findIssuerPath: () => trustPathOf(readChain(), context),
       },
     )
   },
@@ -221,22 +221,22 @@ function typeVerdict(header: JsonObject, type: string): Verdict {
  * Checks `alg` of a header. Headers that would have this service fetch a key, or follow somebody's word about it, are
  * never looked at.
  */
-function algorithmVerdict(header: JsonObject, { algorithms }: ClientTerms): Verdict {
+function algorithmVerdict(header: JsonObject, { algorithms }: ClientCheckContext): Verdict {
   const isTaken = algorithms.includes(ownString(header, 'alg') ?? '')
   return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)
 }
 
-function timesVerdict({ payload }: Jws, rule: TimeRule, terms: ClientTerms): Verdict {
-  const problem = jwtTimeProblem(payload, rule, terms)
+function timesVerdict({ payload }: Jws, rule: TimeRule, context: ClientCheckContext): Verdict {
+  const problem = jwtTimeProblem(payload, rule, context)
   return problem === undefined ? pass() : fail(problem)
 }
 
-function signerVerdict({ readChain }: ClientEvidence, terms: ClientTerms): Verdict {
+function signerVerdict({ readChain }: ClientEvidence, context: ClientCheckContext): Verdict {
   const certificates = readChain()
   const [leaf] = certificates
-  const trustPath = trustPathOf(certificates, terms)
+  const trustPath = trustPathOf(certificates, context)
   if ('problem' in trustPath) return fail(trustPath.problem)
-  const { now, clockSkewSeconds } = terms
+  const { now, clockSkewSeconds } = context
   const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
   if (problem !== undefined) return fail(problem)
   return beginsWithTlsServer(trustPath.path)
@@ -244,6 +244,6 @@ function signerVerdict({ readChain }: ClientEvidence, terms: ClientTerms): Verdi
     : pass()
 }
 
-function trustPathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientTerms): TrustPath {
+function trustPathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientCheckContext): TrustPath {
   return findTrustPath(chain, anchors, { now, clockSkewSeconds })
 }

@@ -17,7 +17,7 @@ import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
 import { findSessionOfAnyCode } from './pre-authorized-code.ts'
 
 /** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
-export interface TokenSession {
+export interface SessionOfToken {
   readonly sessionId: string
   readonly row: Row<IssuanceSession>
   readonly jkt: string | undefined
@@ -48,7 +48,7 @@ export async function findSessionOfExternalToken(
   context: AccessContext,
   server: ExternalAuthorizationServer,
   { token, network }: PresentedToken,
-): Promise<TokenSession> {
+): Promise<SessionOfToken> {
   const claims = await (server.config.introspection
     ? checkIntrospection(server, await server.introspect(token, network))
     : verifySignedToken(context, server, token))

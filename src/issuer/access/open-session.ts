@@ -15,7 +15,7 @@ import type { IssuerCollections } from '../collections.ts'
 import type { IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseBoundToken, rethrowWithChallenge, runWithChallenge, verifyDpopProof } from './dpop.ts'
-import { findSessionOfExternalToken, type TokenSession } from './external-token.ts'
+import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
 import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './single-use.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
@@ -29,7 +29,7 @@ export interface AuthorizedRequest extends DpopRequest {
 }
 
 /** The session that an access token opened, as it was read. */
-export interface OpenSession extends Omit<TokenSession, 'jkt'> {
+export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
   /** The DPoP proof of the request, spent with every request that is not refused; none for a Bearer token. */
   readonly singleUses: readonly SingleUse[]
 }
@@ -75,12 +75,13 @@ export async function findSessionOfToken(context: AccessContext, request: Author
 }
 
 /**
- * Changes the session and spends `singleUses` and the DPoP proof, all or nothing; again when another request of the
- * session was first. The token has to open the session still: the body of a request arrives long after its headers, and
- * the row may be another by then. `change` changes nothing itself, may refuse, and may be called several times; where
- * it returns undefined, the session stays as it is, and the DPoP proof is spent all the same (RFC 9449 section 11.1).
- * Returns the session as it now is. Refuses with `invalid_token` when the session is gone or the token does not open
- * it, and by `refuseReuse` of a single use that had been spent before.
+ * Commits in one transaction what `change` returns for the session, the `singleUses` and the DPoP proof. When another
+ * request has changed the session meanwhile, the whole is repeated with the new row; so `change` must have no effects
+ * of its own, and may refuse. The token is checked against each row that is read, since the body of a request arrives
+ * after its headers, and the session may have changed in between. Where `change` returns undefined, the session stays
+ * as it is and the DPoP proof is spent (RFC 9449 section 11.1). Returns the session as it is stored then. Refuses with
+ * `invalid_token` when the session is gone or the token does not open it, and by `refuseReuse` of a single use that had
+ * been spent before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -121,7 +122,7 @@ export function claimedSessionId(
   return externalAuthorizationServer === undefined ? (subjectOf(token) ?? '') : ''
 }
 
-async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<TokenSession> {
+async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
   const sessionId = subjectOf(text)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined) return refuseUnknown()

@@ -46,7 +46,7 @@ const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as cons
 export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
   const { value } = await findOpenInteraction(context, id)
   const { request, step } = value
-  const offer = await findOfferSession(context, request.offerSessionId)
+  const offer = await findSessionToComplete(context, request.offerSessionId)
   return {
     interaction_id: id,
     client_id: request.clientId,
@@ -96,7 +96,7 @@ export async function findOpenInteraction(context: IssuerContext, id: string): P
 }
 
 /** Returns the session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
-async function findOfferSession(
+async function findSessionToComplete(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<SessionRow | undefined> {
@@ -126,7 +126,7 @@ async function makeApproval(
   completion: CompletionCall,
 ): Promise<Outcome> {
   const { body, caller } = completion
-  const offer = await findOfferSession(context, request.offerSessionId)
+  const offer = await findSessionToComplete(context, request.offerSessionId)
   if (offer !== undefined) return approveOffer(context, offer, completion)
   if (body.approved) {
     refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')

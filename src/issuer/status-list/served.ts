@@ -54,17 +54,17 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
-    const certified = context.keys.statusLists.findSigner(row.value.kid, now)
+    const certifiedSigner = context.keys.statusLists.findSigner(row.value.kid, now)
     // Each process makes another signature, and each encoding other bytes, so that the tag is weak. RFC 9110 section
     // 8.8.1.
     // The versions of lists begin to repeat when a backup is restored.
     const version = `${(await generation.get())?.id.slice(0, 8) ?? ''}.${row.version}`
-    const etag = `W/"${version}.${periodOf(listId, now)}.${kind}.${tagOf(certified.signer)}"`
+    const etag = `W/"${version}.${periodOf(listId, now)}.${kind}.${tagOf(certifiedSigner.signer)}"`
     const makeDocument = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
       documents.get(`${listId}/${kind}/${encoding}`, etag, async () =>
         encoding === 'gzip'
           ? compressDocument(await makeDocument('identity'))
-          : signDocument(context, { listId, kind, list: row.value, certified }),
+          : signDocument(context, { listId, kind, list: row.value, certifiedSigner }),
       )
     return { etag, makeDocument }
   }
@@ -83,7 +83,7 @@ interface ListRequest {
   readonly listId: string
   readonly kind: ListKind
   readonly list: StoredStatusList
-  readonly certified: CertifiedSigner
+  readonly certifiedSigner: CertifiedSigner
 }
 
 /** Names the signer, its certificates and the lifetime in an entity tag: what a list has in it beside its bits. */
@@ -97,7 +97,7 @@ function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
  */
 async function signDocument(
   { store, config, now, recordSignedList }: ListContext,
-  { listId, kind, list, certified: { signer, notAfter } }: ListRequest,
+  { listId, kind, list, certifiedSigner: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
   const latest = issuedAt.getTime() + LIFETIME_MS

@@ -30,7 +30,7 @@ const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential of
 /** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
 export async function findGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const hasPreAuthorized = context.config.profile === undefined
-  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return findCodeGrant(context, form)
+  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return findPreAuthorizedGrant(context, form)
   if (form.grant_type === REFRESH_GRANT) return makeRefreshGrant(context, form)
   if (form.grant_type === AUTHORIZATION_CODE_GRANT && context.config.codeFlow !== undefined) {
     return findAuthorizationCodeGrant(context, form)
@@ -39,7 +39,7 @@ export async function findGrant(context: IssuerContext, form: TokenRequest): Pro
   return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
 }
 
-async function findCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
   return {
     sessionId: await findSessionOfAnyCode(context, code),

@@ -13,7 +13,7 @@ import { accessTokenKeys, makeAuthorizationServerMetadata, makeDocumentPaths } f
 import * as schemas from '../schemas.ts'
 import { findGrant } from './find-grant.ts'
 import type { Grant } from './grant.ts'
-import { answerTokenRequest, type TokenCall } from './token-request.ts'
+import { answerTokenRequest, type ReceivedTokenRequest } from './token-request.ts'
 
 /** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */
 const BODY_LIMIT = 16 * 1024
@@ -85,7 +85,11 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
  * Answers a token request, with the nonce of the first key proof where wallets of draft 13 are served. Refuses like
  * {@link answerTokenRequest}.
  */
-async function answerForAnyDraft(context: IssuerContext, grant: Grant, call: TokenCall): Promise<TokenResponse> {
+async function answerForAnyDraft(
+  context: IssuerContext,
+  grant: Grant,
+  call: ReceivedTokenRequest,
+): Promise<TokenResponse> {
   const response = await answerTokenRequest(context, grant, call)
   return context.config.draft13 && grant.sessionId !== undefined
     ? { ...response, ...makeDraft13NonceMembers(context, grant.sessionId) }

@@ -19,7 +19,7 @@ import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../
 import type { Grant } from './grant.ts'
 
 /** A request to the token endpoint. */
-export interface TokenCall extends DpopRequest {
+export interface ReceivedTokenRequest extends DpopRequest {
   readonly form: TokenRequest
   readonly sender: ClientRequest
   /** The session in the path, where there is one: a code or token of another session is refused there. */
@@ -27,7 +27,7 @@ export interface TokenCall extends DpopRequest {
 }
 
 /** A call that is for a session, with its DPoP proof and the wallet instance that sends it, where there are any. */
-interface SessionCall {
+interface VerifiedTokenRequest {
   readonly form: TokenRequest
   readonly id: string
   readonly proof: DpopProof | undefined
@@ -41,7 +41,7 @@ interface SessionCall {
 export async function answerTokenRequest(
   context: IssuerContext,
   { sessionId: id, unknownDescription, decide }: Grant,
-  call: TokenCall,
+  call: ReceivedTokenRequest,
 ): Promise<TokenResponse> {
   if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
     return refuse('invalid_grant', unknownDescription)
@@ -63,14 +63,14 @@ export async function answerTokenRequest(
  * Verifies the DPoP proof of a token request, to whose key the token is bound; undefined when there is none and none is
  * required. RFC 9449 section 5.
  */
-function verifyProof(context: IssuerContext, call: TokenCall): DpopProof | undefined {
+function verifyProof(context: IssuerContext, call: ReceivedTokenRequest): DpopProof | undefined {
   return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
 }
 
 /** Decides about the session as it was read, and commits the decision. */
 async function attemptAnswer(
   context: IssuerContext,
-  call: SessionCall,
+  call: VerifiedTokenRequest,
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
 ): Promise<Attempt<TokenResponse>> {
@@ -134,7 +134,7 @@ function responseOf({
  */
 function readAuthorizedIds(
   context: IssuerContext,
-  { form, id }: SessionCall,
+  { form, id }: VerifiedTokenRequest,
   { configurationIds, token }: IssuanceSession,
   requestedIds: readonly string[] | undefined,
 ): readonly string[] | undefined {

@@ -23,9 +23,9 @@ import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { readDcqlQuery } from '../../protocol/dcql.ts'
 import { createIssuerPathFinder } from '../issuer-path.ts'
-import type { PresentationContext } from './context.ts'
+import type { PresentationCheckContext } from './context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
-import type { ResponseContext, ResponseEvidence } from './response.ts'
+import type { ResponseCheckContext, ResponseEvidence } from './response.ts'
 
 type Changed<T> = (good: T) => Partial<T>
 type Row = readonly [
@@ -33,13 +33,13 @@ type Row = readonly [
   check: string,
   answer: string | RegExp,
   evidence: Changed<Evidence> | undefined,
-  context?: Changed<PresentationContext>,
+  context?: Changed<PresentationCheckContext>,
 ]
 
 const SKEW = 60
 let world: World
 let evidence: Evidence
-let context: PresentationContext
+let context: PresentationCheckContext
 beforeAll(async () => {
   world = await startWorld()
   const { services, ca } = world
@@ -73,7 +73,7 @@ beforeAll(async () => {
 async function answerOf(
   id: string,
   changed: Partial<Evidence> | undefined,
-  asked: Partial<PresentationContext>,
+  asked: Partial<PresentationCheckContext>,
 ): Promise<string> {
   const given = { ...context, ...asked }
   const findIssuerPath = createIssuerPathFinder(given)
@@ -101,10 +101,10 @@ const issuedBy =
     issuer: { ...issuer, ...change(world) },
   })
 const asked =
-  (change: object): Changed<PresentationContext> =>
+  (change: object): Changed<PresentationCheckContext> =>
   ({ query }) => ({ query: { ...query, ...change } })
 const startedAt =
-  (offset: number): Changed<PresentationContext> =>
+  (offset: number): Changed<PresentationCheckContext> =>
   () => ({
     sessionStart: new Date(Math.floor(context.now.getTime() / 1000) * 1000 + offset),
   })
@@ -535,7 +535,7 @@ const others: readonly Row[] = [
 ]
 
 /** Returns the context for a format in which every question makes sense. */
-function withAllAsked({ format }: PresentationContext): Partial<PresentationContext> {
+function withAllAsked({ format }: PresentationCheckContext): Partial<PresentationCheckContext> {
   return { format: { ...format, unasked: {} } }
 }
 
@@ -560,7 +560,7 @@ describe('of a presentation', () => {
   })
 
   /** Returns the check and the cause of each line of the log, where a library refuses the certificate `brokenKey`. */
-  async function loggedCauses(changed: Partial<Evidence>, asking: Partial<PresentationContext>): Promise<unknown> {
+  async function loggedCauses(changed: Partial<Evidence>, asking: Partial<PresentationCheckContext>): Promise<unknown> {
     const lines: string[] = []
     const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const given = {
@@ -602,7 +602,7 @@ describe('of a presentation', () => {
 })
 
 describe('of a response', () => {
-  const asked = (change: object): ResponseContext => ({
+  const asked = (change: object): ResponseCheckContext => ({
     query: readDcqlQuery({
       credentials: [
         { ...dcqlQuery.credentials[0], id: 'one' },

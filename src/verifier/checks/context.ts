@@ -1,4 +1,4 @@
-/** The context of the checks of one presentation: what was asked for, and the terms of the operator. */
+/** The context of the checks of one presentation: what was asked for, and the policy of the operator. */
 
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import type { Binding, CredentialFormat } from '../../credential/format.ts'
@@ -12,8 +12,8 @@ export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
   readonly audience: string | undefined
 }
 
-/** The terms of the operator, which are the same for every verification at one time. */
-export interface OperatorTerms {
+/** The policy of the operator, which is the same for every verification at one time. */
+export interface OperatorPolicy {
   readonly now: Date
   readonly clockSkewSeconds: number
   /** Undefined where none are configured: the checks of trust are then `not_applicable`. */
@@ -26,8 +26,8 @@ export interface OperatorTerms {
   readonly status: StatusPolicy
 }
 
-/** The query and the terms of the operator. Nothing in the context comes from the wallet. */
-export interface PresentationContext extends OperatorTerms {
+/** The query and the policy of the operator. Nothing in the context comes from the wallet. */
+export interface PresentationCheckContext extends OperatorPolicy {
   readonly query: CredentialQuery
   readonly format: CredentialFormat
   readonly binding: ExpectedBinding

@@ -6,15 +6,15 @@
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
-import type { PresentationContext } from './context.ts'
+import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
 
-function skipReason({ query }: PresentationContext): string | undefined {
+function skipReason({ query }: PresentationCheckContext): string | undefined {
   return query.require_cryptographic_holder_binding === false ? 'the query does not require holder binding' : undefined
 }
 
-export const holderChecks: readonly Check<Evidence, PresentationContext>[] = [
+export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   {
     id: 'holder.binding',
     asks: 'Is the credential bound to a key, and is there a proof by a holder?',

@@ -2,7 +2,7 @@
 
 import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
-import type { PresentationContext } from './context.ts'
+import type { PresentationCheckContext } from './context.ts'
 import { holderChecks } from './holder.ts'
 import { issuerChecks } from './issuer.ts'
 import { queryChecks } from './query.ts'
@@ -12,7 +12,7 @@ import { validityChecks } from './validity.ts'
 export { readingChecks, responseChecks }
 
 /** The checks that are asked of each presentation that could be read. */
-export const evidenceChecks: readonly Check<Evidence, PresentationContext>[] = [
+export const evidenceChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   ...issuerChecks,
   ...holderChecks,
   ...validityChecks,
@@ -26,7 +26,7 @@ export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks
  * Skips the checks that make no sense for a format. The check's own reason wins over the format's `unasked`, so that
  * the report never refers to a check that was not asked.
  */
-function skipUnasked(check: Check<Evidence, PresentationContext>): Check<Evidence, PresentationContext> {
+function skipUnasked(check: Check<Evidence, PresentationCheckContext>): Check<Evidence, PresentationCheckContext> {
   return {
     ...check,
     skipReason: (context) => check.skipReason?.(context) ?? context.format.unasked[check.id],

@@ -10,16 +10,16 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
-import { CREDIBLE, type PresentationContext } from './context.ts'
+import { CREDIBLE, type PresentationCheckContext } from './context.ts'
 
-/** The terms that the checks of the certificate need. */
-export type CertificateTerms = Pick<
-  PresentationContext,
+/** The context of the checks of the certificate. */
+export type CertificateCheckContext = Pick<
+  PresentationCheckContext,
   'findIssuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
 >
 
 /** The checks of the certificate and of its path, which look at nothing else of a presentation. */
-export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, CertificateTerms>[] = [
+export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, CertificateCheckContext>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
@@ -59,7 +59,7 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
   },
 ]
 
-export const issuerChecks: readonly Check<Evidence, PresentationContext>[] = [
+export const issuerChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   {
     id: 'issuer.signature',
     asks: 'Did the key of the issuer certificate sign this credential?',
@@ -117,7 +117,7 @@ function trustInstruction(leaf: Certificate | undefined): string {
 
 function readLeaf(
   chain: readonly Uint8Array[],
-  parse: PresentationContext['parseCertificate'],
+  parse: PresentationCheckContext['parseCertificate'],
 ): { readonly certificate: Certificate } | Problem {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }

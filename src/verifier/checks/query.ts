@@ -7,9 +7,9 @@ import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import { parseSentChain } from '../issuer-path.ts'
-import { CREDIBLE, type PresentationContext } from './context.ts'
+import { CREDIBLE, type PresentationCheckContext } from './context.ts'
 
-export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
+export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   {
     id: 'query.format',
     asks: 'Is the credential of the format that was asked for?',
@@ -79,7 +79,7 @@ export const queryChecks: readonly Check<Evidence, PresentationContext>[] = [
 function verifiedCertificatesOf(
   issuer: Evidence['issuer'],
   answers: (path: readonly Certificate[]) => boolean,
-  { trustAnchors, findIssuerPath, parseCertificate }: PresentationContext,
+  { trustAnchors, findIssuerPath, parseCertificate }: PresentationCheckContext,
 ): readonly Certificate[] {
   if (trustAnchors !== undefined) {
     const trustPath = findIssuerPath(issuer, answers)

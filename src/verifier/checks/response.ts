@@ -6,9 +6,9 @@ import type { Binding, Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { chooseCredentials } from '../../protocol/dcql-match.ts'
 import { parseTransaction } from '../../protocol/transaction-data.ts'
-import type { PresentationContext } from './context.ts'
+import type { PresentationCheckContext } from './context.ts'
 
-export interface ResponseContext {
+export interface ResponseCheckContext {
   readonly query: DcqlQuery
   /** Undefined when there was no session. */
   readonly state: string | undefined
@@ -22,7 +22,7 @@ export interface ResponseEvidence {
 }
 
 /** The checks that are asked once, of the whole response. */
-export const responseChecks: readonly Check<ResponseEvidence, ResponseContext>[] = [
+export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckContext>[] = [
   {
     id: 'presentation.session',
     asks: 'Is the response to the request of this session?',
@@ -75,7 +75,7 @@ function findAskedIds({ credentials, credential_sets: sets }: DcqlQuery): Readon
  * Returns which approval is missing; undefined when none is. A credential that was to approve a transaction is
  * required, also where the query leaves it to the wallet.
  */
-function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseContext['binding']) {
+function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseCheckContext['binding']) {
   const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
 }
@@ -84,7 +84,7 @@ function missingApproval(counts: ResponseEvidence['counts'], { transactionData }
 export type Reading = { readonly evidence: Evidence } | Problem
 
 /** The check that is asked first of each presentation: whether it can be read. */
-export const readingChecks: readonly Check<Reading, PresentationContext>[] = [
+export const readingChecks: readonly Check<Reading, PresentationCheckContext>[] = [
   {
     id: 'presentation.well_formed',
     asks: 'Can the presentation be read?',

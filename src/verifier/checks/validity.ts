@@ -4,7 +4,7 @@ import { type Check, fail, pass } from '../../check/check.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
-import type { PresentationContext } from './context.ts'
+import type { PresentationCheckContext } from './context.ts'
 
 /**
  * A list is fetched for a presentation that is good otherwise. Token Status List, Validation Rules: the status of a
@@ -19,7 +19,7 @@ const STATUS_NEEDS = [
   'validity.not_expired',
 ]
 
-export const validityChecks: readonly Check<Evidence, PresentationContext>[] = [
+export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   {
     id: 'disclosures.valid',
     asks: 'Does every disclosure belong to the credential, once and in its place?',
