@@ -4,6 +4,6 @@ import { install } from './install.js'
 import { step } from './step.js'
 
 const words = process.argv.slice(2)
-install(['.'])
+await install(['.'])
 step('build', ['node', 'build/bundle.js'], { quiet: true })
 step('bench', ['node', 'build/run.js', 'bench/flows.ts', ...words], { quiet: true })

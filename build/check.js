@@ -5,7 +5,7 @@ import { install, TESTED_WITH } from './install.js'
 import { startStep, step } from './step.js'
 
 const isFast = process.argv.includes('--fast')
-install(isFast ? ['.'] : ['.', ...TESTED_WITH])
+await install(isFast ? ['.'] : ['.', ...TESTED_WITH])
 const linted = ['console', 'src', 'sdk', 'components', 'test', 'bench', 'build']
 // The linter reads all types, which takes as long as the other steps together.
 const lint = isFast ? undefined : startStep('lint with types', ['eslint', ...linted])

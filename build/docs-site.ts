@@ -11,7 +11,7 @@ import { sitePages } from './site-pages.ts'
 const root = process.cwd()
 const site = join(root, 'docs', 'site')
 const outDir = resolve(process.argv[2] ?? join(site, 'dist'))
-install(['docs/site'])
+await install(['docs/site'])
 
 const { pages, pictures, sidebar } = sitePages(root)
 // VitePress reads its pages from a folder, and the packages of the site must be found from there.

@@ -1,6 +1,6 @@
 // Installs the packages that a command needs and that are not there: npm notes in node_modules what it installed.
 import './node-version.cjs'
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -16,9 +16,18 @@ export function lacking(folders) {
   return folders.filter((folder) => !isInstalled(resolve(root, folder)))
 }
 
-/** Installs the packages of the folders that lack some. Ends the process where an installation fails. */
-export function install(folders) {
-  for (const folder of lacking(folders)) installFolder(folder)
+/** Installs the packages of the folders that lack some, all at once. Ends the process where an installation fails. */
+export async function install(folders) {
+  const lackingFolders = lacking(folders)
+  if (lackingFolders.length === 0) return
+  refuseReadOnly()
+  const started = Date.now()
+  const names = lackingFolders.map((folder) => (folder === '.' ? 'Vouchsafe' : folder)).join(', ')
+  process.stderr.write(`Installing packages for ${names} (once) ... `)
+  for (const output of await Promise.all(lackingFolders.map(installFolder))) {
+    if (output !== undefined) stop(`failed\n${output}\n${adviceOn(output)}`)
+  }
+  process.stderr.write(`${((Date.now() - started) / 1000).toFixed(0)} s\n`)
 }
 
 /** Ends the process where this checkout cannot be written. */
@@ -41,18 +50,19 @@ function packagesOf(lockFile) {
   return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : {}
 }
 
+/** Installs the packages of a folder. Resolves with what npm printed where that fails. */
 function installFolder(folder) {
-  refuseReadOnly()
-  const started = Date.now()
-  process.stderr.write(`Installing packages for ${folder === '.' ? 'Vouchsafe' : folder} (once) ... `)
   // No package needs its install script, so none gets to run.
-  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
-  const { status, stdout, stderr, error } = npm(['ci', ...flags], join(root, folder))
-  if (status !== 0) {
-    const output = `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`
-    stop(`failed\n${output}\n${adviceOn(output)}`)
-  }
-  process.stderr.write(`${((Date.now() - started) / 1000).toFixed(0)} s\n`)
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = { cwd: join(root, folder), encoding: 'utf8', maxBuffer: 2 ** 26 }
+  // Under `npm start` and `npm test`, the same npm; by itself, the one on the path.
+  const script = process.env.npm_execpath
+  const [program, ...words] = script?.endsWith('.js') ? [process.execPath, script, ...args] : ['npm', ...args]
+  return new Promise((resolve) => {
+    execFile(program, words, options, (error, stdout, stderr) => {
+      resolve(error ? `${stdout}${stderr}${error.message}` : undefined)
+    })
+  })
 }
 
 /** Returns the next step for a person, by the text that npm printed. */
@@ -63,15 +73,6 @@ export function adviceOn(output) {
   if (/ENOENT/.test(output) && /spawn/.test(output))
     return 'There is no npm on the path: install it beside Node, then run the same command again.'
   return 'The package registry must be reachable the first time; then run the same command again.'
-}
-
-function npm(args, cwd) {
-  const options = { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }
-  // Under `npm start` and `npm test`, the same npm; by itself, the one on the path.
-  const script = process.env.npm_execpath
-  return script?.endsWith('.js')
-    ? spawnSync(process.execPath, [script, ...args], options)
-    : spawnSync('npm', args, options)
 }
 
 function stop(message) {

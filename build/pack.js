@@ -4,7 +4,7 @@ import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'
 
-install(['.', 'build/sbom'])
+await install(['.', 'build/sbom'])
 step('bundles', ['node', 'build/bundle.js'])
 step('types of the SDK', ['tsc', '-p', 'sdk'])
 step('types of the element', ['tsc', '-p', 'sdk/element'])

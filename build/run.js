@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { install } from './install.js'
 
-install(['.'])
+await install(['.'])
 const { build } = await import('esbuild')
 
 const [entry, ...args] = process.argv.slice(2)

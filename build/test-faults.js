@@ -11,7 +11,7 @@ process.stderr.write(
   'Takes databases away, kills processes, fills disks and floods connections: about three minutes.\n',
 )
 
-install(['.'])
+await install(['.'])
 step('build', ['node', 'build/bundle.js'])
 process.env.VOUCHSAFE_TEST_ALL = 'yes'
 const args = process.argv.slice(2)

@@ -14,7 +14,7 @@ process.stderr.write(
   `Runs Vouchsafe with implementations of other parties, and its contracts on a Hardhat node: some three minutes.\n${installs}\n`,
 )
 
-install(folders)
+await install(folders)
 step('build', ['node', 'build/bundle.js'])
 const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', '--config', 'vitest.others.config.js']
 step(`tests on Node ${process.versions.node}`, [...vitest, ...process.argv.slice(2)])

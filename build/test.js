@@ -12,6 +12,6 @@ const takes =
     : `Runs the tests of ${args.join(' ')}.`
 process.stderr.write(`${takes}\n${installs}\n`)
 
-install(['.'])
+await install(['.'])
 step('build', ['node', 'build/bundle.js'])
 step(`tests on Node ${process.versions.node}`, ['node', 'node_modules/vitest/vitest.mjs', 'run', ...args])
