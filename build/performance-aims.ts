@@ -7,10 +7,11 @@ export function aimsText(results: PublishedResults): string {
     now.targets.map((aim) => ({ aim, before: before?.targets.find(({ target }) => target === aim.target) })),
   )
   const missedCount = aims.filter(({ aim }) => !aim.reached).length
-  return `${aims.length - missedCount} of ${aims.length} aims are reached. A figure in parentheses is the least and the most of the rounds.
+  return `${aims.length - missedCount} of ${aims.length} aims are reached. In parentheses are the least and the most of the rounds: two runs agree where these
+ranges overlap.
 
 ${tableText(
-  ['aim', 'measured', '', 'the run before', 'differs by', 'within the rounds'],
+  ['aim', 'measured', '', 'the run before', 'differs by', 'ranges overlap'],
   aims.map(({ aim, before }) => [
     aim.target,
     aim.figure,
@@ -23,16 +24,17 @@ ${tableText(
 ${agreementText(results)}`
 }
 
-/** Returns by how much two figures differ, and whether the earlier is between the least and the most of the later. */
+/** Returns by how much two figures differ, and whether the ranges of their rounds overlap. */
 function differenceOf({ value, least, most }: Target, before: Target | undefined): readonly [string, string] {
   if (value === undefined || before?.value === undefined) return ['', '']
   const percent = (value / before.value - 1) * 100
   const difference = `${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`
   if (least === undefined || most === undefined) return [difference, '']
-  return [difference, before.value >= least && before.value <= most ? 'yes' : 'no']
+  const { least: leastBefore = before.value, most: mostBefore = before.value } = before
+  return [difference, leastBefore <= most && mostBefore >= least ? 'yes' : 'no']
 }
 
-/** Says how many figures of the run before are within the rounds of this one, and whether both are of one source. */
+/** Says for how many figures the two runs agree, and whether both are of one source. */
 function agreementText(results: PublishedResults): string {
   const pairs = Object.values(results).flatMap(({ now, before }) => (before ? [{ now, before }] : []))
   if (pairs.length === 0) return 'There is no run before this one yet.'
@@ -51,7 +53,7 @@ function agreementText(results: PublishedResults): string {
     others.length === 0
       ? 'Both runs are of the same source.'
       : `The run before is of another source: ${others.map(([name]) => name).join('; ')}.`
-  return `${agreeing.length} of ${comparisons.length} figures of the run before are within the rounds of this one. ${sources}`
+  return `The two runs agree in ${agreeing.length} of ${comparisons.length} figures. ${sources}`
 }
 
 function isOfSameSource(now: MeasuredPart, before: MeasuredPart): boolean {
