@@ -6,8 +6,8 @@ import { singleFlight } from './single-flight.ts'
 
 export interface RemoteValue<T> {
   /**
-   * Returns the value; loads it first when it is not fresh or `isEnough` says no. Rejects as `load` does when no usable
-   * value is left.
+   * Returns the value. Loads it first when it is not fresh, or when `isEnough` returns false for it. Rejects with the
+   * error of `load` when no usable value is left.
    */
   readonly get: (isEnough?: (value: T) => boolean) => Promise<T>
 }
@@ -22,7 +22,10 @@ export interface RemoteExpiry {
   readonly now: () => Date
 }
 
-/** Caches what `load` resolves to; calls `onStale` with the failure when an old value is used in place of a new one. */
+/**
+ * Caches the value that `load` resolves to. Calls `onStale` with the error when `load` fails and an old value is
+ * returned.
+ */
 export function cacheRemote<T>(
   { freshMs, usableMs, pauseMs, now }: RemoteExpiry,
   load: () => Promise<T>,
@@ -30,7 +33,7 @@ export function cacheRemote<T>(
 ): RemoteValue<T> {
   let current: { readonly value: T; readonly since: number } | undefined
   let lastLoad: { readonly at: number; readonly done: Promise<unknown> } | undefined
-  /** Returns the milliseconds since `at`; they are not known where the clock was set back, and count as endless. */
+  /** Returns the milliseconds since `at`, or infinity when the clock was set back. */
   const ageOf = (at: number): number => {
     const age = now().getTime() - at
     return age < 0 ? Number.POSITIVE_INFINITY : age

@@ -16,7 +16,7 @@ export interface PromiseCache<T> {
   delete(key: string): void
 }
 
-/** Creates a cache of at most `size` values; without `expiry` a value is used until it is evicted or deleted. */
+/** Creates a cache of at most `size` values. Without `expiry`, a value is used until it is evicted or deleted. */
 export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCache<T> {
   const entries = createLru<string, { readonly value: Promise<T>; readonly at: number }>(size)
   const time = (): number => expiry?.now().getTime() ?? 0
@@ -45,10 +45,10 @@ export interface BytesCache {
   get(key: string, tag: string, load: () => Promise<Buffer>): Promise<Buffer>
 }
 
-/** The bytes that an entry takes beside its value, roughly: those of keys, tags and objects. */
+/** An estimate of the bytes that an entry takes beside its value: those of keys, tags and objects. */
 const ENTRY_BYTES = 500
 
-/** Creates a cache that takes at most `size` bytes of memory, and evicts what was used least recently. */
+/** Creates a cache that takes at most `size` bytes of memory, and evicts the least recently used entries. */
 export function createBytesCache(size: number): BytesCache {
   const entries = createLru<string, { readonly tag: string; readonly value: Promise<Buffer>; bytes: number }>(
     size,
@@ -75,7 +75,9 @@ export function createBytesCache(size: number): BytesCache {
   }
 }
 
-/** Returns the bytes in memory of their own: a small Buffer is a part of a larger one, which it keeps. */
+/**
+ * Returns the bytes in a buffer of their own: a small Buffer is a slice of a larger one, and keeps all of it in memory.
+ */
 function copyBytes(bytes: Buffer): Buffer {
   return bytes.length === bytes.buffer.byteLength ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
 }
@@ -93,9 +95,9 @@ export function cacheValue<T>(load: () => Promise<T>, expiry?: Expiry): CachedVa
 }
 
 /**
- * Caches the `size` most recently used values, which must never change once `load` finds them. An absent value is not
- * cached, and concurrent callers do not share a run of `load`: a caller sees every value that was stored before its
- * call.
+ * Caches the `size` most recently used values, which must never change once `load` has found them. An absent value is
+ * not cached, and concurrent calls do not share a run of `load`, so that a caller sees every value that was stored
+ * before its call.
  */
 export function cacheById<T>(
   size: number,
@@ -111,7 +113,7 @@ export function cacheById<T>(
   }
 }
 
-/** Caches what `derive` makes of `source()`, for as long as `source` returns the same object. */
+/** Caches the result of `derive(source())` for as long as `source` returns the same object. */
 export function cacheDerived<A, B>(source: () => A, derive: (value: A) => B): () => B {
   let cachedEntry: { readonly from: A; readonly value: B } | undefined
   return () => {

@@ -1,4 +1,4 @@
-/** Limits of how many tasks run at once: some of them, one after another, or one with pauses for others. */
+/** Limits on how many tasks run at once. */
 import { setImmediate } from 'node:timers/promises'
 
 /**
@@ -39,7 +39,7 @@ export function limitConcurrency(most: number, longMs?: number): <T>(task: () =>
     })
 }
 
-/** Starts `task`, and turns an exception that it throws at once into a rejection. */
+/** Starts `task`, and turns a synchronous exception into a rejection. */
 async function start<T>(task: () => Promise<T>): Promise<T> {
   return task()
 }
@@ -56,7 +56,7 @@ export function serialQueue(): <T>(task: () => Promise<T>) => Promise<T> {
   }
 }
 
-/** Does the work for each value in turn, and lets other tasks of the event loop run in between. */
+/** Runs `work` on each value, one after another, and yields to the event loop in between. Returns the results. */
 export async function runInTurn<T, R>(values: readonly T[], work: (value: T) => R | Promise<R>): Promise<readonly R[]> {
   const results: R[] = []
   for (const value of values) {

@@ -1,4 +1,6 @@
-/** Waits for `work`, and for `milliseconds` at most; returns whether the work ended. Rejects when the work does. */
+/**
+ * Waits for `work`, but for at most `milliseconds`. Returns whether `work` ended in time. Rejects when `work` rejects.
+ */
 export async function endOrLate(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * Runs `work` in a new span with the name `name` below the span of the current request; without a span when there is no
- * request, or its trace is not sampled. The names are constants of the code.
+ * Runs `work` in a new span of the trace, as a child of the current request's span. Runs it without a span outside of
+ * requests, and when the trace is not sampled. The names are constants of the code.
  */
 export type InSpan = <T>(name: string, work: () => Promise<T>) => Promise<T>

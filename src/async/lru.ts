@@ -2,16 +2,16 @@
 export interface Lru<K, V> {
   get(key: K): V | undefined
   /**
-   * Sets a value. Returns the keys that were evicted to make room: `key` itself where its value is heavier than the map
-   * may be.
+   * Sets a value. Returns the keys that were evicted to make room, or `key` itself when the value is heavier than the
+   * limit.
    */
   set(key: K, value: V): readonly K[]
   delete(key: K): void
 }
 
 /**
- * Creates a map whose values weigh at most `size` together, so that it holds `size` entries unless `weightOf` says
- * otherwise; `get` and `set` count as use. A value is weighed when it is set.
+ * Creates a map whose values weigh at most `size` together. Without `weightOf` each value weighs 1, and the map holds
+ * `size` entries. `get` and `set` count as use. A value is weighed when it is set.
  */
 export function createLru<K, V>(size: number, weightOf: (value: V) => number = () => 1): Lru<K, V> {
   // A Map keeps the order of insertion, so its first key is the least recently used.

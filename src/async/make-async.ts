@@ -1,6 +1,4 @@
-/**
- * Makes a function that rejects where `run` throws, so that an error does not surprise a caller that only awaits.
- */
+/** Wraps a synchronous function in one that returns a promise, which rejects when `run` throws. */
 export function makeAsync<Args extends readonly unknown[], T>(
   run: (...args: Args) => T,
 ): (...args: Args) => Promise<T> {

@@ -1,8 +1,8 @@
-/** Polling for several listeners: what those of one id wait for is read once a round, for all of them. */
+/** Polling for several listeners: each round reads each id once, for all its listeners. */
 import { setImmediate } from 'node:timers/promises'
 
 export interface PollListener<T> {
-  /** Takes a value that was read after the listener was added. */
+  /** Receives a value that was read after the listener was added. */
   readonly take: (value: T) => void
   readonly fail: (error: unknown) => void
 }
@@ -10,10 +10,10 @@ export interface PollListener<T> {
 /** Adds a listener for an id, and returns a function that removes the listener. */
 export type Poll<T> = (id: string, listener: PollListener<T>) => () => void
 
-/** The number of ids that are read at once; other work goes on between two of these groups. */
+/** The number of ids that are read at once; other work runs between two of these groups. */
 const READ_AT_ONCE = 100
 
-/** Makes a poll that reads the id of each listener with `read`, and pauses for `pauseMs` after each round. */
+/** Makes a poll that calls `read` with the id of each listener, and pauses for `pauseMs` after each round. */
 export function sharedPoll<T>(read: (id: string) => Promise<T>, pauseMs: number): Poll<T> {
   const listeners = new Map<string, Set<PollListener<T>>>()
   let isRunning = false

@@ -1,4 +1,4 @@
-/** Single flight: work that many callers ask for at the same time runs once, and all of them get its result. */
+/** Single flight: concurrent calls share one run of the work, and its result. */
 
 /**
  * Returns a function that starts `work`, or joins the run in progress. A call after the end of a run starts the next
@@ -9,7 +9,10 @@ export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
   return () => run(undefined)
 }
 
-/** Returns a single flight for each key, which `keyOf` makes of the argument. */
+/**
+ * Returns a function whose concurrent calls share a run when their arguments have the same key. `keyOf` returns the
+ * key.
+ */
 export function singleFlightByKey<A, T>(
   keyOf: (argument: NoInfer<A>) => string,
   work: (argument: A) => Promise<T>,

@@ -1,11 +1,11 @@
-/** Time limits of computations that do not yield to the event loop. */
+/** Time limits for computations that block the event loop. */
 
 /** Starts a timer of `ms` milliseconds, and returns the function that tests whether its time is over. */
 export type StartTimer = (ms: number) => () => boolean
 
 /**
- * A timer whose time is over when both the clock and the processor time of this process have gone on by `ms`: where a
- * machine is busy with other work, a computation keeps the time that it was given.
+ * A timer that ends when both the clock and the CPU time of this process have advanced by `ms`, so that a computation
+ * does not lose its time while the machine is busy with other work.
  */
 export const startTimer: StartTimer = (ms) => {
   const endsAt = performance.now() + ms

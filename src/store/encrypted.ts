@@ -1,8 +1,8 @@
 /**
- * Encryption at rest: a store whose values are encrypted in some of its collections (AES-256-GCM, a random nonce of 96
- * bits each). An encrypted value is bound to its collection and id, so that no row can take the place of another. Ids,
- * versions and times stay in the clear; so do rows that were written before there was a key, until they are written
- * again.
+ * Encryption at rest: wraps a store so that the values of some collections are encrypted (AES-256-GCM with a random
+ * nonce of 96 bits for each value). An encrypted value is bound to its collection and id, so that it cannot be moved to
+ * another row. Ids, versions and times are not encrypted. Rows that were written before a key was configured stay
+ * unencrypted until they are updated.
  */
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
@@ -10,42 +10,54 @@ import { toBase64url } from '../codec/base64url.ts'
 import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
 
 export interface EncryptionKey {
-  /** The name of the key in each value; it reveals nothing of the secret. */
+  /** The name of the key, which stands in each value that it encrypts. It reveals nothing of the secret. */
   readonly id: string
   readonly secret: KeyObject
 }
 
 export type EncryptionCollections = {
-  /** The keys that values were encrypted with, by their ids. `replacedAt` is when a newer key took the place. */
+  /**
+   * The keys that values were encrypted with, by key id. `replacedAt` is the time at which another key became the
+   * current one; it is absent for the current key.
+   */
   encryption_key: { readonly replacedAt?: number }
 }
 
 export const encryptionKeyCollection = createCollection('encryption_key')
 
 export interface Encryption<C> {
-  /** The first key encrypts, and all decrypt. Without keys nothing is encrypted, and no stored value may be. */
+  /**
+   * The first key encrypts, and every key decrypts. Without keys nothing is encrypted, and a database whose keys are
+   * registered is refused.
+   */
   readonly keys: readonly EncryptionKey[]
   readonly collections: readonly (keyof C & string)[]
   readonly random: (bytes: number) => Uint8Array
   readonly now: Date
-  /** The longest time for which a value is stored: a key that was replaced longer ago is not needed. */
+  /** The longest time for which a value is stored. A key that was replaced longer ago than that may be absent. */
   readonly retentionMs: number
-  /** Whether a value in the clear is refused, since the database has always had a key. */
+  /**
+   * Whether an unencrypted value in an encrypted collection is refused. Set where the database has had a key from the
+   * beginning.
+   */
   readonly refusesPlaintext?: boolean
 }
 
-/** The error for a database with values that no key can decrypt; its message says which key is missing. */
+/** The error for a database with values that none of the keys can decrypt. The message names the missing key. */
 export class MissingKeyError extends Error {
   override readonly name = 'MissingKeyError'
 }
 
-/** Makes a database key of 32 bytes. */
+/** Makes a database key from its 32 secret bytes. The id of the key is derived from the bytes by a hash. */
 export function makeEncryptionKey(bytes: Uint8Array): EncryptionKey {
   const digest = hash('sha256', Buffer.concat([Buffer.from('vouchsafe database key\0'), bytes]), 'base64url')
   return { id: digest.slice(0, 12), secret: createSecretKey(bytes) }
 }
 
-/** Returns the store with encryption, or as it is when there are no keys. Throws a {@link MissingKeyError}. */
+/**
+ * Wraps a store so that it encrypts and decrypts values, and registers the keys in the database. Returns the store
+ * itself when there are no keys. Throws a {@link MissingKeyError} when a registered key is missing and still needed.
+ */
 export async function encryptStore<C extends EncryptionCollections>(
   store: Store<C>,
   encryption: Encryption<C>,
@@ -67,7 +79,10 @@ async function registerKeys(
   for (const id of new Set([current.id, ...rows.map((each) => each.id)])) await registerKey(store, id, current, now)
 }
 
-/** Returns the problem when a registered key is missing and still needed, as a sentence for the operator. */
+/**
+ * Returns a sentence for the operator when a registered key is missing and stored values may still need it; else
+ * undefined.
+ */
 export function missingKeyProblem(
   rows: readonly { readonly id: string; readonly value: EncryptionCollections['encryption_key'] }[],
   { keys, now, retentionMs }: Pick<Encryption<never>, 'keys' | 'now' | 'retentionMs'>,
@@ -88,7 +103,10 @@ function problemText(id: string, count: number, neededUntil: number): string {
   return `the database is encrypted with the key ${id}, which is not in this file; add its line${until}`
 }
 
-/** Stores whether a key is the current one, or else since when another key has been current. */
+/**
+ * Registers a key in the database: without `replacedAt` if it is the current key, else with the time at which another
+ * key replaced it.
+ */
 async function registerKey(
   store: Store<EncryptionCollections>,
   id: string,
@@ -110,7 +128,10 @@ interface ChangeMembers {
   readonly value?: unknown
 }
 
-/** Makes the functions that decrypt and encrypt the values of encrypted collections, and return all others. */
+/**
+ * Makes the functions that encrypt and decrypt the values of encrypted collections. Both leave other collections
+ * unchanged.
+ */
 function createValueCipher<C>(
   current: EncryptionKey,
   { keys, collections, random, refusesPlaintext = false }: Encryption<C>,
@@ -138,7 +159,10 @@ function createValueCipher<C>(
 
 function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
   const { decryptValue, encryptChange } = createValueCipher(current, encryption)
-  /** A value is decrypted when it is read, so that an unreadable row does not hold up the others. */
+  /**
+   * Returns the row with a getter that decrypts the value on access, so that one unreadable row does not fail a whole
+   * list.
+   */
   const decryptOnRead = <T extends { readonly id: string; readonly value: unknown }>(
     collection: string,
     row: T,
@@ -164,7 +188,7 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
   }
 }
 
-/** Commits the changes as `encryptChange` encrypts them, and returns the original of the change that conflicted. */
+/** Encrypts the changes and commits them. Returns the unencrypted change of the caller when one conflicts. */
 async function commitEncrypted<C>(
   store: Store<C>,
   changes: readonly Change<C>[],
@@ -176,8 +200,9 @@ async function commitEncrypted<C>(
 }
 
 /**
- * Encrypts a value to a text, where a value that is not encrypted is an object or null. The text is the id of the key,
- * a dot, and nonce, ciphertext and tag; `context` names the row that the text is bound to.
+ * Encrypts a value to a string; unencrypted values are objects or null, so the type of a stored value tells whether it
+ * is encrypted. The string is the id of the key, a dot, and nonce, ciphertext and tag in base64url. `context` names the
+ * row that the string is bound to.
  */
 function encrypt(key: EncryptionKey, context: string, value: unknown, random: (bytes: number) => Uint8Array): string {
   const bytes = encryptText({ secret: key.secret, context }, random(NONCE_BYTES), JSON.stringify(value))

@@ -1,11 +1,13 @@
-/** Reads every row of a collection, some at a time, for work on all of them. */
+/** Reads every row of a collection in pages. */
 import { setImmediate } from 'node:timers/promises'
 import type { CreatedRow, RowPosition, Store } from './store.ts'
 
 /** The number of rows in memory at once, since a row may be large. */
 const ROWS_AT_ONCE = 100
 
-/** Yields the rows of a collection with an order of creation, newest first; other requests run between two reads. */
+/**
+ * Yields every row of a collection that has an order of creation, newest first. Other requests run between two pages.
+ */
 export async function* readEveryRow<C, K extends keyof C & string>(
   store: Store<C>,
   collection: K,

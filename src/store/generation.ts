@@ -1,26 +1,29 @@
 /**
- * The generation of a database: another one begins when a backup is put in its place. What was given out after the
- * backup was made is unknown to it; whatever must not be given out twice is bound to the generation in which it was.
- * docs/decisions/0010-generations.md.
+ * The generation of a database: an id that is replaced when the database is replaced by a backup. A restored database
+ * lacks everything that was issued after the backup was made, so a value that must never be issued twice carries the id
+ * of the generation in which it was issued. docs/decisions/0010-generations.md.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { RetryOnConflict } from './retry.ts'
 import { type Change, createCollection, type Row, type Store, type UpdateEffects, updateWith } from './store.ts'
 
 export interface DatabaseGeneration {
-  /** A random id, so that no two generations are alike, also of databases that were restored from one backup. */
+  /** A random id. Two databases that are restored from one backup get different ids. */
   readonly id: string
-  /** The setting `database.generation` when it began. */
+  /** The value of the setting `database.generation` when the generation began. */
   readonly number: number
-  /** The {@link Store.readOrigin} when it began. */
+  /** The result of {@link Store.readOrigin} for this database. Another result means that the database is a copy. */
   readonly origin: string
-  /** Whether the setting said at the last start that a standby which takes over has all that was committed. */
+  /**
+   * Whether the setting `database.synchronousStandbys` was on at the last start: a standby that takes over then has
+   * every commit.
+   */
   readonly hasSynchronousStandbys?: true
-  /** The text that is kept outside of the database as well, where there is such a place. */
+  /** A text that is also stored outside of the database, where there is such a place. */
   readonly witness?: string
-  /** The time at which a service last noticed that the database is a copy; milliseconds since the epoch. */
+  /** The time at which a service last detected that the database is a copy; milliseconds since the epoch. */
   readonly restoredAt?: number
-  /** Whether the sessions that were open at that time still have to be made void. */
+  /** Whether the sessions that were open at `restoredAt` still have to be voided. */
   readonly hasOpen?: true
 }
 
@@ -40,7 +43,7 @@ export interface GenerationEffects {
   readonly retryOnConflict: RetryOnConflict
 }
 
-/** Reads the generation as it stands in the database; undefined before the first. */
+/** Reads the current generation from the database; undefined before the first one begins. */
 export async function readGeneration(
   store: Pick<GenerationEffects['store'], 'get'>,
 ): Promise<DatabaseGeneration | undefined> {
@@ -48,9 +51,9 @@ export async function readGeneration(
 }
 
 /**
- * Returns the id of the generation that the database is in. A database that is not where the generation began, since it
- * is a copy, gets a new one, and so does one that has none: the same for every process. A synchronous standby that took
- * over is where it was. Callers ask each time that they give something out for good.
+ * Returns the id of the current generation, which is the same for every process. Begins a new generation where the
+ * database has none, or where the origin has changed because the database is a copy. A synchronous standby that took
+ * over keeps the generation. Callers call this each time they issue a value that must never be issued twice.
  */
 export function getCurrentGeneration({ store, now, random, retryOnConflict }: GenerationEffects): Promise<string> {
   return retryOnConflict<string>(async () => {
@@ -71,21 +74,24 @@ export interface OutsideKnowledge {
   /** The setting `database.generation`. */
   readonly number: number
   /**
-   * The texts that may have been kept outside since the last start: one, or two after a start that was cut off. Absent
+   * The texts that may have been stored outside by the last start: one, or two when that start was interrupted. Absent
    * where there is no such place.
    */
   readonly witnesses?: readonly string[] | undefined
-  /** The reason, in words, for which it is certain that the database may be without the newest of what was answered. */
+  /**
+   * The reason, in words, to treat the database as restored whatever else is known: it may lack the newest commits that
+   * were answered.
+   */
   readonly restoredBecause?: string | undefined
-  /** The setting `database.synchronousStandbys`, which counts from the next change of the server on. */
+  /** The setting `database.synchronousStandbys`. A takeover is trusted only if the setting was on before it as well. */
   readonly hasSynchronousStandbys?: boolean | undefined
 }
 
 /**
- * Compares the database with what is known outside of it, and begins another generation when it is a copy that was put
- * in its place. `nextWitness` is the text that is kept outside from now on, where there is such a place. Returns the
- * reason to believe that it is a copy, in words; undefined when the generation goes on, or is the first. Throws when
- * the database has had a higher number.
+ * Compares the database with the facts that are known outside of it, and begins a new generation if the database is a
+ * copy. Called at the start of a service. Stores `nextWitness`, the text that is stored outside from now on, where
+ * there is such a place. Returns the reason, in words, to take the database for a copy; undefined when the generation
+ * continues or is the first. Throws when the database has a higher generation number than the setting.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
@@ -115,8 +121,8 @@ export function confirmGeneration(
 }
 
 /**
- * Returns the reason, in words, to believe that the database is a copy which no service has started on yet; undefined
- * when there is none. Changes nothing.
+ * Returns the reason, in words, to take the database for a copy that no service has started on yet; undefined when
+ * there is none. Writes nothing.
  */
 export async function findUnnoticedRestore(
   store: GenerationEffects['store'],
@@ -126,17 +132,20 @@ export async function findUnnoticedRestore(
   return generation && restorationReason(store, generation, { ...outside, origin: await store.readOrigin() })
 }
 
-/** The steps that a service takes once in a database that is a copy. */
+/** The steps that a service runs once after it detected that the database is a copy. */
 export interface RestoreSteps<C, T> {
-  /** Makes void what was open; is called again where it did not end. `restoredAt` is when the copy was noticed. */
+  /**
+   * Voids the sessions that were open. Called again after an interrupted run. `restoredAt` is the time at which the
+   * copy was detected.
+   */
   readonly voidOpen: (restoredAt: Date) => Promise<T>
-  /** Makes the changes that record the restore, which are committed once. */
+  /** Returns the changes that record the restore; they are committed exactly once. */
   readonly recordRestore: (generationId: string) => readonly Change<C>[]
 }
 
 /**
- * Makes void what was open in a database that is a copy, and records the restore; once. Returns the result of
- * `voidOpen`, or undefined in any other database.
+ * Runs the steps once in a database that is a copy. Returns the result of `voidOpen`; undefined when the database is
+ * not a copy, or the steps have run before.
  */
 export async function finishRestore<C extends GenerationCollections, T>(
   { store, retryOnConflict }: UpdateEffects<C>,
@@ -180,17 +189,17 @@ function restorationReason(
   return undefined
 }
 
-/** Tests whether the database is where it was, but on a standby that took over with all that was committed. */
+/** Tests whether the origin changed only because a synchronous standby took over, so that no commit is lost. */
 function isPromoted(store: GenerationEffects['store'], generation: DatabaseGeneration, origin: string): boolean {
   return generation.hasSynchronousStandbys === true && store.isLaterTimeline?.(generation.origin, origin) === true
 }
 
-/** Makes sure that the database can be written, by writing to it. Rejects when it cannot. */
+/** Checks that the database accepts writes, by writing to it. Rejects when it does not. */
 export async function checkWritable(effects: GenerationEffects): Promise<void> {
   const { store } = effects
   await store.checkMedium?.()
   const conflict = await store.commit([{ touch: 'generation', id: CURRENT }])
-  // There is no generation yet: to begin one is to write.
+  // There is no generation yet; beginning one is a write as well.
   if (conflict !== undefined) await getCurrentGeneration(effects)
 }
 

@@ -1,6 +1,7 @@
 /**
- * Group commit: items that arrive in one turn of the event loop, or while others are written, are written together, so
- * that many requests wait for one fsync. Each still gets its own result, and none before its data is on disk.
+ * Group commit: items that arrive in one turn of the event loop, or while a group is being written, are written
+ * together, so that many requests share one fsync. Each caller gets its own result, and gets it after the data is on
+ * disk.
  */
 import { setImmediate } from 'node:timers/promises'
 
@@ -14,13 +15,14 @@ export interface GroupCommit<Item, Result> {
   (item: Item): Promise<Result>
   /** Resolves when all items are written. */
   drain(): Promise<void>
-  /** Counts the items that are in no group yet. */
+  /** Returns the number of queued items whose group has not been started. */
   countWaiting(): number
 }
 
 /**
- * Makes a function that collects items and has `writeAll` write them in one transaction, one group after another.
- * `writeAll` returns the result of each in order; when it rejects, nothing was written, and every item is rejected.
+ * Makes a function that queues an item and resolves to its result. `writeAll` writes one group at a time, each in one
+ * transaction, and returns the results in the order of the items. When it rejects, nothing of the group was written,
+ * and the promise of each item in the group rejects.
  */
 export function groupCommit<Item, Result>(
   writeAll: (items: readonly Item[]) => Promise<readonly Result[]>,

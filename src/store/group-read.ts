@@ -1,6 +1,6 @@
 /**
- * Group read: rows that are requested in one turn of the event loop are read together, so that many requests, and the
- * many rows of one, cost one round trip. Each row is read after its request, and so has all earlier commits.
+ * Group read: rows that are requested in one turn of the event loop are read together, so that many requests share one
+ * round trip. A row is read after it was requested, so it includes all earlier commits.
  */
 
 interface Group<Row> {
@@ -9,8 +9,8 @@ interface Group<Row> {
 }
 
 /**
- * Makes a function that reads a row by its id, with at most `maxRows` in one group. `readAll` returns the rows that are
- * there, by id; when it rejects, each of these reads rejects.
+ * Makes a function that reads a row by its id, and groups at most `maxRows` reads. `readAll` returns the rows that
+ * exist, by id. When it rejects, every read of the group rejects.
  */
 export function groupRead<Row>(
   readAll: (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
@@ -22,7 +22,7 @@ export function groupRead<Row>(
     const ids = new Set<string>()
     const rows = new Promise<ReadonlyMap<string, Row>>((resolve, reject) => {
       setImmediate(() => {
-        // A later request begins another group, which reads what is committed until then.
+        // A later request begins another group, so that it reads later commits.
         if (openGroup?.ids === ids) openGroup = undefined
         readAll([...ids]).then(resolve, reject)
       })

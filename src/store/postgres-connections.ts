@@ -1,6 +1,6 @@
 /**
- * The connections to a PostgreSQL server: a pool that outlives the server's restarts. An error of this file
- * has a sentence and a code, and no value of the statement.
+ * The connections to a PostgreSQL server: a pool that survives restarts of the server. Errors that this file throws
+ * have a sentence and a code, and never quote a value of a statement.
  */
 import type { ClientConfig, Pool, PoolClient } from 'pg'
 import type { ConnectionCounts } from './store.ts'
@@ -26,8 +26,8 @@ export interface PostgresOptions extends PostgresServer {
 }
 
 /**
- * The settings of TLS: whether the connection is encrypted, and what is asked of the server's certificate; `ca` is in
- * PEM.
+ * The settings of TLS: whether the connection is encrypted, and how the certificate of the server is verified. `ca` is
+ * in PEM.
  */
 export type PostgresTls =
   | { readonly mode: 'disable' }
@@ -41,7 +41,7 @@ export type Parameter = ScalarParameter | readonly ScalarParameter[]
 export interface Statement {
   readonly text: string
   readonly values: readonly Parameter[]
-  /** The name under which each connection plans the text once; unset for texts that occur in many forms. */
+  /** The name of the prepared statement, which each connection plans once. Unset for texts that occur in many forms. */
   readonly name?: string
 }
 
@@ -54,7 +54,7 @@ export type StatementRunner = (statement: Statement) => Promise<QueryResult>
 
 export interface Connections {
   readonly run: StatementRunner
-  /** Runs the work on a connection of its own, which is closed afterwards when the work rejects. */
+  /** Runs the work on one connection of the pool. Closes the connection when the work rejects. */
   runOnOneConnection<T>(work: (run: StatementRunner) => Promise<T>): Promise<T>
   count(): ConnectionCounts
   close(): Promise<void>
@@ -68,6 +68,7 @@ const MAX_NAME = 63
 /** Additional time for an answer after the server's own time limit, in case the server is gone. */
 const LAST_WAIT_MS = 2000
 
+/** Makes the pool. Connections are opened on demand. */
 export async function openConnections(options: PostgresOptions): Promise<Connections> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({
@@ -98,14 +99,16 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
   }
 }
 
-/** Runs `work` on a connection outside the pool, whose statements have no time limit. */
+/**
+ * Runs `work` on a new connection outside the pool, without a time limit for its statements, and closes the connection.
+ */
 export async function withConnection<T>(
   options: PostgresServer,
   work: (run: StatementRunner) => Promise<T>,
 ): Promise<T> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({ ...clientConfig(options), connectionTimeoutMillis: options.connectTimeoutMs })
-  // The next statement tells of a connection that is lost while nothing runs.
+  // An idle connection that is lost needs no report: its next statement rejects.
   client.on('error', () => undefined)
   const throwWithoutValues = (error: unknown): never => {
     throw withoutValues(error)
@@ -118,10 +121,10 @@ export async function withConnection<T>(
   }
 }
 
-/** A pool whose connections can be given up together. */
+/** A pool that can discard all its connections at once. */
 interface ReusablePool {
   connect(): Promise<PoolClient>
-  /** Keeps every connection that is open now from being used for further work. */
+  /** Marks every open connection as unusable. `connect` closes such a connection, and returns another. */
   giveUpAll(): void
 }
 
@@ -143,8 +146,8 @@ function createReusablePool(pool: Pool): ReusablePool {
 }
 
 /**
- * Runs `work` on a connection of the pool, which gets the connection back unless `isSpoilt` says that an error spoilt
- * it.
+ * Runs `work` on a connection of the pool, and returns the connection to the pool. Closes the connection instead when
+ * `isSpoilt` returns true for the error of `work`.
  */
 async function runOnConnection<T>(
   pool: ReusablePool,
@@ -172,29 +175,29 @@ function queryOf({ text, values, name }: Statement) {
   return { text, values: [...values], ...(name === undefined ? {} : { name }) }
 }
 
-/** Tests whether the connection can no longer be used: only after an error of severity ERROR does it stay open. */
+/** Tests whether an error has made the connection unusable: every error except one of severity ERROR has. */
 function isLost(error: unknown): boolean {
   return (error as { readonly severity?: string }).severity !== 'ERROR'
 }
 
 /**
- * Tests whether the server has withdrawn from writing: it can only be read (25006), as one that has become a standby,
- * or it shuts down or is recovering (57P01 to 57P05). Other connections of the pool lead to the same server.
+ * Tests whether the server has stopped accepting writes: it is read-only (25006), as after it became a standby, or it
+ * is shutting down or recovering (57P01 to 57P05). The other connections of the pool lead to the same server.
  * PostgreSQL, appendix A, Error Codes.
  */
 function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
 }
 
-/** Matches the codes of what fails while a machine, a network or a server is away, full, or can only be read. */
+/** Matches the codes of errors for a machine, a network or a server that is down, full, or read-only. */
 const UNREACHABLE_CODES =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|25006|53[123]00|08\d{3})$/
-/** Matches the sentences that `pg` has for such a connection, without a code. */
+/** Matches the messages of `pg` for a lost connection; such errors have no code. */
 const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Connection terminated)/
 
 /**
- * Tests whether an error of this file says that the server cannot be reached, takes no connections yet or no changes:
- * that ends without a change of the settings.
+ * Tests whether an error of this file says that the server cannot be reached, or does not accept connections or writes
+ * at present: a problem that can end without a change of the settings.
  */
 export function isUnreachable(error: unknown): boolean {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
@@ -227,7 +230,8 @@ function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {
 }
 
 /**
- * Returns the error without values: the `detail` of a server error may quote a row, so only our own `detail` is kept.
+ * Returns a copy of the error that quotes no values. The `detail` of a server error may quote a row, so it is kept only
+ * where our own schema raised the error ({@link NOT_APPLIED}).
  */
 function withoutValues(thrownError: unknown): Error {
   const {

@@ -1,36 +1,39 @@
 /**
- * The lock of a process on a schema of a PostgreSQL server: an advisory lock, held by a transaction on a connection of
- * its own. A pooler keeps the connection for the transaction, also in transaction mode, and the transaction has no
- * snapshot that would keep old rows.
+ * The lock of a process on a schema of a PostgreSQL server: a transaction-level advisory lock, held by an open
+ * transaction on a connection of its own. A pooler in transaction mode keeps the connection for the transaction. The
+ * transaction holds no snapshot, so it does not prevent the server from removing old rows.
  */
 import { setTimeout } from 'node:timers/promises'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import type { ProcessLock } from './process-lock.ts'
 
-/** The number of this kind of lock: any number that no other program takes; a second number is of the schema. */
+/**
+ * The first key of the advisory lock: an arbitrary number that no other program uses. The second key is a hash of the
+ * schema.
+ */
 const PROCESS_LOCK = 0x766f7564
-/** The time that another process has to end. */
+/** The time to wait for another process to release the lock. */
 const PATIENCE_MS = 5000
 const PAUSE_MS = 250
-/** The time in which a connection that works answers. */
+/** The time limit for the answer to a query; a connection that does not answer in time counts as lost. */
 const ANSWER_MS = 10_000
 /**
- * The settings of the transaction: no time limit ends it, and the server notices within a minute when the machine of
- * the process is gone.
+ * Sets the options of the transaction: no time limit ends it, and TCP keepalives let the server notice within a minute
+ * that the machine of the process is gone.
  */
 const SETTINGS = `select set_config(name, value, true) from pg_settings join (values
   ('idle_in_transaction_session_timeout', '0'), ('transaction_timeout', '0'),
   ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
 ) as wanted (name, value) using (name)`
 
-/** Takes the lock, or returns undefined when another process has it and does not end within some seconds. */
+/** Takes the lock. Waits for another process that has it, and returns undefined after {@link PATIENCE_MS}. */
 export async function lockPostgres(server: PostgresServer): Promise<ProcessLock | undefined> {
   let heldLock = await holdLock(server)
   if (heldLock === undefined) return undefined
   return {
     keep: async () => {
       if (await heldLock?.isAlive()) return
-      // The connection may still have the lock at the server, which has not noticed yet that it was lost.
+      // The server may not have noticed yet that the connection was lost, and may still hold its lock.
       void heldLock?.release()
       heldLock = await holdLock(server)
       if (heldLock === undefined) throw new Error('the lock on the database was lost, and another process has it')
@@ -46,6 +49,10 @@ interface HeldLock {
   release(): Promise<void>
 }
 
+/**
+ * Opens a connection and a transaction, and takes the lock in it. Resolves to undefined when another process has the
+ * lock.
+ */
 function holdLock(server: PostgresServer): Promise<HeldLock | undefined> {
   return new Promise((resolve, reject) => {
     let end = (): void => undefined

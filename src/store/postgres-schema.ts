@@ -5,14 +5,14 @@ import type { Migration } from './store.ts'
 
 const OLDEST_VERSION = 13
 /**
- * The number of the lock that is held while the schema of this database is brought up to date: any number that no other
- * program takes.
+ * The key of the advisory lock that is held while the schema is migrated: an arbitrary number that no other program
+ * uses.
  */
 const MIGRATION_LOCK = 0x766f7563
 
 /**
- * The steps of the driver itself: a function that ends a batch of changes, and raises an error unless each of them has
- * applied to one row, so that none stays.
+ * The migrations of the driver itself: a function that a batch calls last, with the number of rows that each change
+ * applied to. The function raises an error when a number is 0, which rolls the batch back.
  */
 const postgresMigrations: readonly Migration[] = [
   {
@@ -28,24 +28,27 @@ const postgresMigrations: readonly Migration[] = [
   },
 ]
 
-/** The steps of the driver itself, which no other database has. */
+/** The ids of the driver's own migrations, which databases of other drivers do not have. */
 export const OWN_STEPS: readonly string[] = postgresMigrations.map(({ id }) => id)
 
 /** The state of a database. */
 export interface PostgresState {
   readonly version: string
   readonly isEncrypted: boolean
-  /** The migrations that the schema has had; undefined when there is no schema. */
+  /** The ids of the applied migrations; undefined when the database has no table of migrations. */
   readonly steps: readonly string[] | undefined
-  /** Whether there are tables of something else. */
+  /** Whether the schema has no tables at all. */
   readonly isEmpty: boolean
-  /** The schema that tables are made in; undefined when there is none. */
+  /** The schema in which tables are created; undefined when there is none. */
   readonly schema: string | undefined
   readonly mayMakeTables: boolean
   readonly maxConnections: number
 }
 
-/** Brings the schema up to date, one process after the other. */
+/**
+ * Checks the settings of the server, and applies the missing migrations. Rejects with a sentence for the operator when
+ * the server cannot be used. Processes do this one after the other.
+ */
 export function preparePostgres(options: PostgresServer, migrations: readonly Migration[]): Promise<void> {
   return withConnection(options, async (run) => {
     const problem = await findSettingsProblem(run)
@@ -56,7 +59,9 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
   })
 }
 
-/** Brings the schema up to date within the current transaction; other processes that do the same wait for it. */
+/**
+ * Applies the missing migrations within the current transaction, under a lock for which other migrating processes wait.
+ */
 export async function applyMissingSteps(
   run: StatementRunner,
   { schema }: Pick<PostgresServer, 'schema'>,
@@ -74,7 +79,9 @@ export async function applyMissingSteps(
   }
 }
 
-/** Returns the migrations that are not applied yet, those of the driver itself first. */
+/**
+ * Returns the migrations that are not applied yet, the driver's own first. Throws when an applied migration is unknown.
+ */
 export function findMissingPostgresSteps(
   appliedIds: readonly string[],
   migrations: readonly Migration[],
@@ -82,7 +89,7 @@ export function findMissingPostgresSteps(
   return missingSteps(appliedIds, [...postgresMigrations, ...migrations])
 }
 
-/** Returns the problem for which a server cannot be used, in a sentence; undefined when there is none. */
+/** Returns a sentence that says why the server cannot be used; undefined when it can be used. */
 export async function findSettingsProblem(run: StatementRunner): Promise<string | undefined> {
   const names = [
     'server_version_num',
@@ -126,9 +133,10 @@ export async function readPostgresState(run: StatementRunner): Promise<PostgresS
 const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
 
 /**
- * Returns the text that tells the database from a copy. It has the ids of the database and of its first table, which
- * differ after a dump was restored; the timeline, which differs after a point in time was recovered or a standby took
- * over; and the id of the system, which differs on another server.
+ * Returns a text that differs between the database and a copy of it. The text has four parts: the id of the system,
+ * which differs on another server; the timeline, which differs after a standby took over or a point in time was
+ * recovered; and the ids of the database and of its first table, which differ after a dump was restored. The first two
+ * are absent where the server does not offer them to this user.
  */
 export async function readOrigin(run: StatementRunner): Promise<string> {
   const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
@@ -142,7 +150,7 @@ export async function readOrigin(run: StatementRunner): Promise<string> {
   }
 }
 
-/** Tests whether an origin is the earlier one on a later timeline of the server, and the same in all else. */
+/** Tests whether `origin` differs from `earlier` only by a later timeline of the server. */
 export function isLaterTimeline(earlier: string, origin: string): boolean {
   const [system, timeline = '', ...tables] = earlier.split('.')
   const [systemNow, timelineNow = '', ...tablesNow] = origin.split('.')

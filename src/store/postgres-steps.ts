@@ -1,4 +1,7 @@
-/** Long batches on PostgreSQL: changes of one kind that follow each other are one statement, and so one round trip. */
+/**
+ * Long batches on PostgreSQL: consecutive changes of the same kind are joined into one statement, which costs one round
+ * trip.
+ */
 import type { Statement, StatementRunner } from './postgres-connections.ts'
 import { rowOf, statementOf } from './statements.ts'
 import type { Change } from './store.ts'
@@ -6,13 +9,15 @@ import type { Change } from './store.ts'
 type Insert<C> = Extract<Change<C>, { readonly insert: unknown }>
 type Delete<C> = Extract<Change<C>, { readonly delete: unknown }>
 
-/** Changes that are made by one statement, which returns the id of each row that one of them applied to. */
+/** Changes that one statement makes. The statement returns the id of each row that it changed. */
 interface Step<C> {
   readonly statement: Statement
   readonly changes: readonly Change<C>[]
 }
 
-/** Applies all changes in a transaction of its own, or none, and returns the first that did not apply. */
+/**
+ * Applies all changes in one transaction, or none. Returns the first change that did not apply; undefined when all did.
+ */
 export async function applyInSteps<C>(
   run: StatementRunner,
   changes: readonly Change<C>[],
@@ -21,7 +26,7 @@ export async function applyInSteps<C>(
   for (const step of stepsOf(changes)) {
     const { rows } = await run(step.statement)
     const appliedIds = new Set(rows.map(({ id }) => id))
-    // Only the first of two inserts with one id applies.
+    // Only the first of two inserts with the same id applies: the second `delete` returns false.
     const conflict = step.changes.find(({ id }) => !appliedIds.delete(id))
     if (conflict !== undefined) {
       await run({ text: 'rollback', values: [] })
@@ -80,7 +85,7 @@ function deleteAll<C>(collection: string, changes: readonly Delete<C>[]): Statem
   }
 }
 
-/** Replaces each `?` of a statement by `$1`, `$2` and so on, as PostgreSQL has them. */
+/** Replaces each `?` of a statement with `$1`, `$2` and so on, the placeholders of PostgreSQL. */
 export function numberParameters([sql, ...values]: readonly [string, ...(string | number | null)[]]): Statement {
   let number = 0
   return { text: sql.replaceAll('?', () => `$${++number}`), values }

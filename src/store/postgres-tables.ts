@@ -1,4 +1,4 @@
-/** The tables of a PostgreSQL database as they are. */
+/** Reads and writes the tables of a PostgreSQL database below the storage port (`tables.ts`). */
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
@@ -19,7 +19,7 @@ import {
 /** Runs a statement on a connection, given as its text and its values. */
 type RunSql = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
 
-/** Runs `work` on the tables as they are at this moment. Services may use the database meanwhile. */
+/** Runs `work` on a snapshot of the tables, in one read-only transaction. Services may use the database meanwhile. */
 export function withPostgresTables<T>(server: PostgresServer, work: (reader: TableReader) => Promise<T>): Promise<T> {
   return withConnection(server, async (run) => {
     const runSql = createSqlRunner(run)
@@ -38,8 +38,8 @@ export interface PostgresReplacement {
 }
 
 /**
- * Moves the tables aside and fills new ones by `work`, in one transaction: all of it, or nothing. Returns the schema in
- * which the previous tables are kept; undefined where there were none. Throws when a service is connected.
+ * Moves the tables to the schema `kept`, and fills new tables by `work`, all in one transaction. Returns the schema
+ * that has the previous tables; undefined when there were none. Throws when a service is connected.
  */
 export function replacePostgresTables(
   { server, migrations, kept }: PostgresReplacement,
@@ -59,7 +59,7 @@ export function replacePostgresTables(
   })
 }
 
-/** Runs `work` on a database that another is copied into. Throws when a service is connected to it. */
+/** Runs `work` on the target of a copy between databases. Throws when a service is connected to the target. */
 export async function withPostgresTarget<T>(
   server: PostgresServer,
   migrations: readonly Migration[],
@@ -109,7 +109,7 @@ async function runInTransaction(runSql: RunSql, change: () => Promise<void>): Pr
   await runSql('commit')
 }
 
-/** Yields `rows` inside a transaction, which a cursor needs. */
+/** Yields `rows` inside a transaction; a cursor exists only in one. */
 async function* rowsInTransaction<T>(runSql: RunSql, rows: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   await runSql('begin')
   yield* rows
@@ -154,7 +154,8 @@ async function postgresReader(runSql: RunSql): Promise<TableReader> {
 }
 
 /**
- * Yields the rows of a table after `after` by a cursor, which sorts them once, where pages would sort them for each.
+ * Yields the rows whose ids follow `after`, or all rows, in pages. A cursor sorts the table once; a query for each page
+ * would sort it for each page.
  */
 async function* rowsOf(
   runSql: RunSql,
@@ -173,7 +174,7 @@ async function* rowsOf(
   await runSql('close every_row')
 }
 
-/** Converts a row of the driver, which gives a bigint as text. */
+/** Converts a row of the driver, which returns a bigint as a string. */
 function toTableRow({
   id,
   value,
@@ -209,7 +210,7 @@ function postgresWriter(run: StatementRunner): TableWriter {
   }
 }
 
-/** Throws while another process of ours is connected to the same schema. */
+/** Throws while another process is connected under the same application name, which has the name of the schema. */
 async function refuseWhileUsed(runSql: RunSql): Promise<void> {
   const { rows } = await runSql(
     `select count(*) as count from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
@@ -219,8 +220,8 @@ async function refuseWhileUsed(runSql: RunSql): Promise<void> {
 }
 
 /**
- * Moves the tables of this service, and the function that belongs to them, into a new schema, and returns its name;
- * undefined where there are no tables.
+ * Creates the schema, and moves the tables of this service and the function of the driver into it. Returns its name;
+ * undefined when there are no tables. Throws when the tables are not of a service, or the schema cannot be created.
  */
 async function moveAside(runSql: RunSql, schema: string): Promise<string | undefined> {
   const { tables, steps } = await postgresReader(runSql)

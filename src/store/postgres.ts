@@ -1,7 +1,7 @@
 /**
- * The storage port on PostgreSQL. A batch is one statement, and so one round trip: a change that applies to no row
- * raises an error, and the server undoes the rest. Durable: a commit is answered after the fsync, which the
- * server shares between connections by itself.
+ * The storage port on PostgreSQL. A batch is one statement, and so one round trip. A change that applies to no row
+ * raises an error, and the server rolls the batch back. Durable: the server answers a commit after the fsync, which it
+ * shares between connections by itself.
  */
 import { groupRead } from './group-read.ts'
 import {
@@ -21,10 +21,16 @@ import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
 const RETRYABLE_CODES: readonly unknown[] = ['40P01', '40001']
 const ATTEMPTS = 10
-/** The most statements that each connection plans once; the batches of a service have some dozens of forms. */
+/**
+ * The most statements that get a name, which each connection plans once; the batches of a service have some dozens of
+ * forms.
+ */
 const MAX_NAMES = 200
+/** The most changes of a batch whose statement gets a name. */
 const MAX_NAMED_BATCH = 8
-/** The most changes of one statement: the server takes long to plan a longer one. */
+/**
+ * The most changes in one statement; the server takes long to plan a longer one. Longer batches are applied in steps.
+ */
 const MAX_STATEMENT = 50
 /** The number of rows that are read at once. */
 const READ_AT_ONCE = 100
@@ -32,8 +38,9 @@ const READ_AT_ONCE = 100
 const PURGED_AT_ONCE = 1000
 
 /**
- * Connects, and brings the schema up to date. Rejects with a sentence when the server is not there, does not let us in,
- * is set up so that it could lose what it has answered, or has the schema of a newer release or of another service.
+ * Connects, and applies the missing migrations. Rejects with a sentence for the operator when the server cannot be
+ * reached, refuses the user, has settings that could lose answered commits, or has the schema of a newer release or of
+ * another service.
  */
 export async function openPostgres<C>(options: PostgresOptions, migrations: readonly Migration[]): Promise<Store<C>> {
   await preparePostgres(options, migrations)
@@ -51,7 +58,7 @@ function createStore<C>(connections: Connections): Store<C> {
   }
   return {
     get: async (collection, id) => {
-      // PostgreSQL refuses a text with a NUL in it, and so has no row of that name.
+      // PostgreSQL refuses a text that contains NUL, so no row has such an id.
       if (id.includes('\0')) return undefined
       const row = await readerOf(collection)(id)
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
@@ -104,10 +111,10 @@ async function readRows(run: StatementRunner, collection: string, ids: readonly 
   return new Map(rows.map((row) => [row.id as string, row]))
 }
 
-/** Returns the name of a statement, or nothing where its text has none. */
+/** Returns the name of the prepared statement for a text, or nothing for a text without a name. */
 type StatementNames = (text: string) => { readonly name?: string }
 
-/** Makes the function that names each text, as long as there are not too many of them. */
+/** Makes the function that gives a name to each of the first {@link MAX_NAMES} texts. */
 function createStatementNames(): StatementNames {
   const names = new Map<string, string>()
   return (text) => {
@@ -153,8 +160,8 @@ async function commitBatch<C>(
 }
 
 /**
- * Returns the changes in the order of their rows, so that two batches never wait for each other; undefined when a row
- * is changed twice, which one statement cannot do.
+ * Returns the changes sorted by collection and id: batches that lock rows in the same order cannot deadlock. Returns
+ * undefined when two changes affect one row, which a single statement cannot do.
  */
 function sortByRow<C>(changes: readonly Change<C>[]): readonly Change<C>[] | undefined {
   const rows = changes.map((change) => ({ ...rowOf(change), change }))
@@ -170,7 +177,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
 
-/** Returns every change in one statement, which raises NOT_APPLIED when one of them applied to no row. */
+/** Returns one statement that makes every change, and raises {@link NOT_APPLIED} when a change applied to no row. */
 function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   const statements = changes.map(statementOf)
   const parts = statements.map(([sql], index) => `change_${index} as (${sql} returning 1)`)
@@ -182,7 +189,7 @@ function batchStatement<C>(changes: readonly Change<C>[]): Statement {
   ])
 }
 
-/** Returns the changes of a batch that did not apply, by the error that says so. Throws any other error again. */
+/** Reads from a {@link NOT_APPLIED} error which changes of the batch did not apply. Rethrows any other error. */
 function findUnapplied<C>(error: unknown, orderedChanges: readonly Change<C>[]): ReadonlySet<Change<C>> {
   const { code, detail } = error as { readonly code?: string; readonly detail?: string }
   if (code !== NOT_APPLIED || detail === undefined) throw error

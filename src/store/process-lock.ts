@@ -1,6 +1,6 @@
-/** The lock by which one process has a database for itself. It ends with the process, however that ends. */
+/** An exclusive lock of one process on a database. The lock ends with the process, also when the process is killed. */
 export interface ProcessLock {
-  /** Takes the lock again where it was lost with its connection. Rejects while another process has it. */
+  /** Checks the lock, and takes it again when it was lost with its connection. Rejects when another process has it. */
   readonly keep: () => Promise<void>
   readonly release: () => Promise<void>
 }

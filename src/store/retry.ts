@@ -1,25 +1,29 @@
 /**
- * Optimistic concurrency: work reads rows, and commits on condition that nobody has changed them meanwhile. Where
- * somebody has, the work is done again after a pause, a bounded number of times. The calls of an engine wait in the
- * queue of their contract instead (`engine/perform.ts`).
+ * Optimistic concurrency control: an attempt reads rows, and commits on condition that they have not changed since.
+ * After a conflict the attempt is repeated, after a pause and a limited number of times. Calls of an engine are not
+ * repeated this way; they wait in the queue of their contract (`engine/perform.ts`).
  */
 import { type BackOff, backOffMs, drawFraction } from '../async/back-off.ts'
 
-/** The end of one attempt: its result, which is committed, or the change whose condition did not hold. */
+/** The outcome of one attempt: its result, which is committed, or the change whose condition did not hold. */
 export type Attempt<T> = { readonly committed: T } | { readonly conflict: object }
 
-/** Does the attempt until it commits. Throws a {@link ConflictError} after {@link MAX_ATTEMPTS} conflicts. */
+/**
+ * Repeats the attempt until it commits, and returns its result. Throws a {@link ConflictError} after {@link
+ * MAX_ATTEMPTS} conflicts.
+ */
 export type RetryOnConflict = <T>(attempt: () => Promise<Attempt<T>>) => Promise<T>
 
 export interface RetryEffects {
   readonly random: (bytes: number) => Uint8Array
-  /** Resolves after so many milliseconds. */
+  /** Resolves after that time. */
   readonly wait: (milliseconds: number) => Promise<unknown>
   readonly counts: ConflictCounts
 }
 
 /**
- * Conflicts since the process began: those after which the work was done anew, and those after which it was given up.
+ * The numbers of conflicts since the process began: those after which the attempt was repeated, and those after which
+ * it was given up.
  */
 export interface ConflictCounts {
   retried: number
@@ -27,10 +31,13 @@ export interface ConflictCounts {
 }
 
 export const MAX_ATTEMPTS = 20
-/** The longest pause before each attempt; each pause is drawn anew, so that those who met once do not meet again. */
+/**
+ * The limits of the pause before each attempt. The pause is a random fraction, so that attempts that conflicted once do
+ * not conflict again.
+ */
 const MAX_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
 
-/** The error for rows that others changed during every attempt; nothing of the work is stored. */
+/** The error of an attempt that conflicted every time. Nothing of it is stored. */
 export class ConflictError extends Error {
   override readonly name = 'ConflictError'
 
@@ -39,6 +46,7 @@ export class ConflictError extends Error {
   }
 }
 
+/** Makes the function that repeats an attempt after a conflict, and counts the conflicts. */
 export function createRetryOnConflict({ random, wait, counts }: RetryEffects): RetryOnConflict {
   return async (attempt) => {
     for (let attempts = 1; ; attempts += 1) {

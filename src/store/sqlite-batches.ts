@@ -1,19 +1,21 @@
-/**
- * Batches of statements, applied in one transaction of SQLite: each whole or not at all.
- */
+/** Applies several batches of statements in one transaction of SQLite, each batch completely or not at all. */
 import { type ErrorProperties, readErrorProperties } from '../thread/error-properties.ts'
 import type { Prepare } from './sqlite-transaction.ts'
 import type { BoundStatement } from './statements.ts'
 
-/** The error that ends a transaction in which a batch has applied in part, and is to be undone. */
+/** The error that rolls a transaction back because one batch applied only in part. */
 class PartialBatchError extends Error {}
 
-/** The result of a batch: the position of its first statement that did not apply, undefined when all did. */
+/**
+ * The result of a batch: the index of the first statement that did not apply (undefined when all did), or the error of
+ * a statement.
+ */
 export type BatchResult = { readonly conflict: number | undefined } | { readonly error: ErrorProperties }
 
 /**
- * Applies the batches in one transaction, each whole or not at all. Few batches have to be undone, so that savepoints
- * are set only in a second transaction, which is needed when a batch applied in part.
+ * Applies the batches in one transaction, each completely or not at all. Batches that apply in part are rare, so the
+ * first transaction sets no savepoints. When a batch applies in part, that transaction is rolled back, and a second one
+ * sets a savepoint for each batch.
  */
 export function applyBatches(
   prepare: Prepare,
@@ -28,7 +30,10 @@ export function applyBatches(
   }
 }
 
-/** Applies a batch inside the transaction of all. Throws a PartialBatchError where the batch has to be undone. */
+/**
+ * Applies a batch without a savepoint. Throws a PartialBatchError when a statement fails, or does not apply after
+ * others of the batch did.
+ */
 function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
   for (const [index, statement] of batch.entries()) {
     if (applyOrUndoBatch(prepare, statement)) continue
@@ -38,6 +43,7 @@ function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchRe
   return { conflict: undefined }
 }
 
+/** Applies a statement. Throws a PartialBatchError when the statement fails. */
 function applyOrUndoBatch(prepare: Prepare, statement: BoundStatement): boolean {
   try {
     return applyStatement(prepare, statement)
@@ -46,7 +52,7 @@ function applyOrUndoBatch(prepare: Prepare, statement: BoundStatement): boolean 
   }
 }
 
-/** Applies a batch inside the transaction of all, and undoes what was applied when one of the statements does not. */
+/** Applies a batch after a savepoint, and rolls back to the savepoint when a statement fails or does not apply. */
 function applyWithSavepoint(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
   prepare('savepoint batch').run()
   try {
@@ -55,7 +61,7 @@ function applyWithSavepoint(prepare: Prepare, batch: readonly BoundStatement[]):
     prepare('rollback to batch').run()
     return { conflict }
   } catch (error) {
-    // This throws, and with it the whole transaction, when SQLite has ended that by itself, as on a full disk.
+    // When SQLite has ended the transaction by itself, as on a full disk, this throws, and the whole transaction fails.
     prepare('rollback to batch').run()
     return { error: readErrorProperties(error) }
   } finally {

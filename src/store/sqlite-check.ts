@@ -1,11 +1,11 @@
 /** Checks whether a database file of SQLite is damaged, before a service uses it. */
 import { loadDriver } from './sqlite.ts'
 
-/** The size up to which a file is checked as a whole: half a second, and more where the disk is slow. */
+/** The largest file that is checked as a whole, which takes half a second, and longer on a slow disk. */
 const WHOLE_BYTES = 256 * 1024 * 1024
 
 const BUSY_TIMEOUT_MS = 5000
-/** SQLite result codes: the pages contradict each other; the file is not a database. */
+/** The result codes SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGE_CODES = [11, 26]
 
 export interface DamageReport {
@@ -16,8 +16,8 @@ export interface DamageReport {
 }
 
 /**
- * Checks the pages of a file and their order, not the contents of indices. A large one is checked table by table, and
- * no table is begun once `milliseconds` are over. SQLite documentation, PRAGMA quick_check.
+ * Checks the pages of a file and their order, but not the contents of indices. Checks a large file table by table, and
+ * begins no further table once `milliseconds` have passed. SQLite documentation, PRAGMA quick_check.
  */
 export async function findDamage(file: string, milliseconds: number): Promise<DamageReport> {
   const Database = await loadDriver()
@@ -39,7 +39,7 @@ export async function findDamage(file: string, milliseconds: number): Promise<Da
     return { unchecked: [] }
   } catch (error) {
     const { errcode = 0, message } = error as Error & { readonly errcode?: number }
-    // The service reports other faults when it opens the database.
+    // Other errors are not damage. The service reports them when it opens the database.
     return { ...(DAMAGE_CODES.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
   } finally {
     database.close()

@@ -1,27 +1,29 @@
-/** Rewrites a database file of SQLite without what is unused in it. docs/decisions/0010-generations.md. */
+/** Compacts a database file of SQLite (VACUUM). docs/decisions/0010-generations.md. */
 import { loadDriver, originOf, updateOrigin } from './sqlite.ts'
 
 const BUSY_TIMEOUT_MS = 500
 
 /**
- * Rewrites the file, and notes its new origin before anybody else can read that, so that it is not taken for a copy.
- * Rejects while another process has the file open. A process that ends in between leaves it looking like a copy.
+ * Rewrites the file without its unused pages, and stores its new origin before another process can read it, so that the
+ * file is not taken for a copy. Rejects while another process has the file open. When this process is killed between
+ * the two steps, the file is taken for a copy.
  */
 export async function compactSqlite(file: string): Promise<void> {
   const database = new (await loadDriver())(file)
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // A log can be given up only by the one that has the file open.
+    // SQLite leaves WAL mode only for a connection that has the file to itself.
     database.exec('pragma journal_mode = delete')
     database.exec('pragma synchronous = full')
-    // The lock of this transaction is kept until the file is closed.
+    // In this mode the lock of the transaction is kept after its end.
     database.exec('pragma locking_mode = exclusive')
     database.exec('begin exclusive')
     database.exec('commit')
     const before = originOf((sql) => database.prepare(sql))
     database.exec('vacuum')
     updateOrigin(database, before)
-    // The next transaction gives back the lock, which a closed connection can keep until its statements are collected.
+    // The next transaction releases the lock. Otherwise a closed connection can keep it until its statements are
+    // garbage-collected.
     database.exec('pragma locking_mode = normal')
     database.exec('select count(*) from sqlite_master')
   } finally {

@@ -1,12 +1,12 @@
 /**
- * The lock of a process on a database file: an exclusive transaction on a file beside it, which has no content. The
- * operating system ends the locks of SQLite with the process.
+ * The lock of a process on a database file: an exclusive transaction on an empty file beside it. The operating system
+ * releases the locks of SQLite when the process ends.
  */
 import type { ProcessLock } from './process-lock.ts'
 import { loadDriver } from './sqlite.ts'
 import { beginTransaction, isBusy } from './sqlite-transaction.ts'
 
-/** Takes the lock, or returns undefined when another process has it and does not end within some seconds. */
+/** Takes the lock. Waits some seconds for another process that has it, and then returns undefined. */
 export async function lockSqlite(file: string): Promise<ProcessLock | undefined> {
   const Database = await loadDriver()
   const database = new Database(`${file}-lock`)

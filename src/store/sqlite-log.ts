@@ -1,35 +1,35 @@
 /**
- * The log (WAL) of an SQLite database: counted, so that it is not taken for that of another state, and moved into the
- * file in time.
+ * The write-ahead log (WAL) of an SQLite database. Logs are counted, so that a log of another state of the file is
+ * detected, and a log that has grown is checkpointed (copied into the file).
  */
 import type { DatabaseSync } from 'node:sqlite'
 
 /**
- * The number of changes after which the log is moved into the file: some thousand pages, as SQLite would do by itself.
+ * The number of changes after which the log is checkpointed: some thousand pages, as in SQLite's automatic checkpoints.
  */
 const CHANGES_IN_LOG = 400
-/** The most logs that are counted: `user_version` has 32 bits, with a sign. */
+/** The count of logs starts again at this number: `user_version` is a signed integer of 32 bits. */
 const MAX_LOGS = 2 ** 31
 
-/** The keeper of the log that SQLite writes before it writes the file. */
+/** The functions that a writer calls around each transaction to count and checkpoint the write-ahead log. */
 export interface LogKeeper {
-  /** Counts the log in the transaction that runs, where that may be the first in a log. */
+  /** Increments the count of logs within the current transaction, if that may be the first transaction of a log. */
   countLog(): void
-  /** Notes that the log has the transaction in which it was counted. */
+  /** Notes that the transaction that called `countLog` was committed. */
   markCounted(): void
-  /** Adds `changes` to those in the log, and has the log moved into the file when they are many. */
+  /** Adds to the number of changes in the log, and checkpoints the log when there are many. */
   addChanges(changes: number): void
   /**
-   * Notes that the next transaction may be the first in a log, since the file may have all changes of this one. A log
-   * that goes on all the same, because another connection reads it, is counted once more, which does no harm.
+   * Notes that the next transaction may be the first of a new log, because the file may have all changes of this log.
+   * If the log continues nevertheless, because another connection reads it, it is counted twice, which is harmless.
    */
   expectNewLog(): void
 }
 
 /**
- * Makes the keeper of a log, which counts the logs of the database in its `user_version`, in the first transaction of
- * each: a log that belongs to another state of the file is found before it is read (`bin/database-file.ts`). SQLite
- * begins a log anew only once all of it is in the file, and that happens here alone.
+ * Makes the keeper of a database's log. It stores the count of logs in `user_version`, in the first transaction of each
+ * log, so that a log of another state of the file is detected before it is read (`bin/database-file.ts`). SQLite begins
+ * a new log only after the whole log is in the file, and only this keeper and `tidy` of the writer checkpoint.
  */
 export function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true
@@ -55,7 +55,8 @@ export function createLogKeeper(database: DatabaseSync): LogKeeper {
         const checkpoint = database.prepare('pragma wal_checkpoint(passive)').get()
         if (checkpoint?.busy === 0 && checkpoint.log === checkpoint.checkpointed) expectNewLog()
       } catch {
-        // The file cannot grow, for example: the changes stay in the log, which is as durable.
+        // The checkpoint fails when the file cannot grow, for example. The changes stay in the log, which is as
+        // durable.
       }
     },
     expectNewLog,

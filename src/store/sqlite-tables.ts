@@ -1,4 +1,4 @@
-/** The tables of an SQLite database as they are. */
+/** Reads and writes the tables of an SQLite database below the storage port (`tables.ts`). */
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
 import { loadDriver, migrateSqlite } from './sqlite.ts'
@@ -18,24 +18,24 @@ import {
 } from './tables.ts'
 
 const BUSY_TIMEOUT_MS = 5000
-/** The result code of SQLite for a write by a connection that may not. */
+/** The result code SQLITE_READONLY. */
 const READ_ONLY = 8
 
-/** Runs `work` on the tables as they are at this moment. A service may use the database meanwhile. */
+/** Runs `work` on a snapshot of the tables, in one read transaction. A service may use the database meanwhile. */
 export async function withSqliteTables<T>(file: string, work: (reader: TableReader) => Promise<T>): Promise<T> {
-  // A connection that may write would move the log of a service that was killed into the file, and remove it.
+  // A writable connection would checkpoint and delete the log of a service that was killed.
   const database = await openToRead(file)
   try {
     database.exec('begin')
     return await work(sqliteReader(database))
   } finally {
-    // A connection that is closed in a transaction may keep its lock until its statements are collected.
+    // A connection that is closed in a transaction may keep its lock until its statements are garbage-collected.
     rollBack(database)
     database.close()
   }
 }
 
-/** Opens a database to be read alone, or to be written where its last transaction has to be rolled back before. */
+/** Opens a database read-only. Opens it writable when an interrupted transaction must be rolled back first. */
 async function openToRead(file: string): Promise<DatabaseSync> {
   const Database = await loadDriver()
   const database = new Database(file, { readOnly: true })
@@ -53,8 +53,8 @@ async function openToRead(file: string): Promise<DatabaseSync> {
 }
 
 /**
- * Makes a file with the schema, and fills it by `work`. The file is whole, without a log, and on disk only once the
- * caller has seen to that.
+ * Makes a file with the schema, and fills it by `work`. The file needs no log. It is not synced to disk; the caller
+ * does that.
  */
 export async function makeSqliteTables(
   file: string,
@@ -78,7 +78,7 @@ export async function makeSqliteTables(
   }
 }
 
-/** Runs `work` on a database that another is copied into; the file is made where there is none. */
+/** Runs `work` on the target of a copy between databases. Makes the file when it does not exist. */
 export async function withSqliteTarget<T>(
   file: string,
   migrations: readonly Migration[],

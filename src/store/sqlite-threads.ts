@@ -1,6 +1,6 @@
 /**
- * The storage port on SQLite with a thread of its own for what is written: a commit waits for the disk, and no request
- * should wait with it that has nothing to commit. What comes meanwhile is written together, with the next fsync.
+ * The storage port on SQLite with a separate thread for writes. A commit waits for the disk, and must not delay
+ * requests that write nothing. Commits that arrive during a write are written together after it, with one fsync.
  */
 import { createWorkerClient, type WorkerClient } from '../thread/worker-client.ts'
 import { connectSqlite, createSqliteStore } from './sqlite.ts'
@@ -30,7 +30,7 @@ export async function openSqliteInThreads<C>(
   })
 }
 
-/** Creates the writer that has a thread write. */
+/** Creates a writer whose methods run in the thread. */
 function createThreadWriter(thread: WorkerClient): SqliteWriter {
   const call = <T>(...request: WriterRequest): Promise<T> => thread.call(request) as Promise<T>
   return {

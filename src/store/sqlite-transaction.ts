@@ -1,25 +1,25 @@
 /**
- * Transactions and prepared statements of a connection to SQLite, and the turns of the connections that write to one
- * file. SQLite has no queue for its lock: a connection that finds the lock taken tries again after pauses that grow to
- * 100 ms, and one that writes without pause takes it before.
+ * Transactions and prepared statements of an SQLite connection, and fair turns of the connections that write to one
+ * file. SQLite has no queue for its lock: by default a waiting connection retries after pauses that grow to 100 ms, and
+ * a connection that writes without pause takes the lock before it.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** The time for which the lock of another connection is waited for. */
+/** The time to wait for a lock that another connection holds. */
 export const BUSY_TIMEOUT_MS = 5000
 /** The pause between two attempts to take the lock. */
 const RETRY_PAUSE_MS = 0.5
-/** The pause of a connection that had to wait between its transactions, in which others take the lock. */
+/** The pause before a transaction of a connection that had to wait recently; other connections take the lock in it. */
 const YIELD_MS = 1.5
-/** The time for which a connection that had to wait assumes that others still write. */
+/** The time after a wait in which a connection assumes that others still write. */
 const REMEMBERED_MS = 1000
-/** The result code of SQLite for a lock that is taken; extended codes have it in their lowest byte. */
+/** The result code SQLITE_BUSY; extended codes have it in their lowest byte. */
 const BUSY = 5
 
-/** Prepares a text once. */
+/** Returns the prepared statement of a text, which is prepared once. */
 export type Prepare = (sql: string) => StatementSync
 
-/** Runs `work` in a transaction, which `begin` begins, and which is undone when `work` throws. */
+/** Runs `work` in a transaction that `begin` begins. Commits when `work` returns, and rolls back when it throws. */
 export function inTransaction<T>(database: DatabaseSync, begin: () => void, work: () => T): T {
   begin()
   try {
@@ -32,7 +32,7 @@ export function inTransaction<T>(database: DatabaseSync, begin: () => void, work
   }
 }
 
-/** Ends the transaction, if there still is one. */
+/** Rolls the transaction back, if there still is one. */
 export function rollBack(database: DatabaseSync): void {
   try {
     database.exec('rollback')
@@ -42,8 +42,8 @@ export function rollBack(database: DatabaseSync): void {
 }
 
 /**
- * Makes a function that prepares each text once. The closure also holds the database, which must outlive its
- * statements.
+ * Makes a function that prepares each text once. The function references the database, which must not be
+ * garbage-collected before its statements.
  */
 export function cacheStatements(database: DatabaseSync): Prepare {
   const statements = new Map<string, StatementSync>()
@@ -56,7 +56,10 @@ export function cacheStatements(database: DatabaseSync): Prepare {
   }
 }
 
-/** Creates the function that begins the transactions of a connection. */
+/**
+ * Creates the function that begins the write transactions of a connection. It first pauses when the connection had to
+ * wait recently.
+ */
 export function createTransactionStart(database: DatabaseSync): () => void {
   let lastWaitAt = -Infinity
   let lastStartAt = -Infinity
@@ -68,7 +71,10 @@ export function createTransactionStart(database: DatabaseSync): () => void {
   }
 }
 
-/** Begins a transaction as soon as no other connection has the lock; returns whether this had to wait. */
+/**
+ * Begins a transaction as soon as the lock is free, and blocks the thread until then. Returns whether it had to wait.
+ * Throws the error of SQLite after {@link BUSY_TIMEOUT_MS}.
+ */
 export function beginTransaction(database: DatabaseSync, kind: 'immediate' | 'exclusive'): boolean {
   const until = performance.now() + BUSY_TIMEOUT_MS
   database.exec('pragma busy_timeout = 0')
@@ -82,7 +88,7 @@ export function beginTransaction(database: DatabaseSync, kind: 'immediate' | 'ex
   }
 }
 
-/** Begins a transaction; returns false when the lock is taken, or throws then when the attempt `isLast`. */
+/** Begins a transaction. Returns false when the lock is taken; throws in that case when the attempt `isLast`. */
 function tryBegin(database: DatabaseSync, kind: 'immediate' | 'exclusive', isLast: boolean): boolean {
   try {
     database.exec(`begin ${kind}`)
@@ -100,6 +106,7 @@ export function isBusy(error: unknown): boolean {
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4))
 
+/** Blocks the thread. */
 function pause(milliseconds: number): void {
   Atomics.wait(sleepCell, 0, 0, milliseconds)
 }

@@ -1,6 +1,6 @@
 /**
- * The writer of an SQLite database: batches of statements, each whole or not at all and many with one fsync, and the
- * deletion of what is due. It knows statements alone, so that it can run in a thread of its own.
+ * The writer of an SQLite database: writes batches of statements, many with one fsync, and deletes rows that are due.
+ * It takes SQL statements in place of changes, so that it can run in a thread of its own.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
@@ -16,15 +16,15 @@ import {
 } from './sqlite-transaction.ts'
 import type { BoundStatement } from './statements.ts'
 
-/** The time for which `tidy` waits for readers; a longer read keeps the log until the next round. */
+/** The time for which `tidy` waits for readers. When a read takes longer, a later call truncates the log. */
 const TIDY_TIMEOUT_MS = 50
-/** The number of rows that one transaction purges; other batches are written between two transactions. */
+/** The most rows that one transaction purges; other batches are written between two transactions. */
 const PURGED_AT_ONCE = 1000
 
-/** The statements of a commit, which apply all or not at all. */
+/** The statements of one commit, which apply completely or not at all. */
 export interface Batch {
   readonly statements: readonly BoundStatement[]
-  /** Whether a change takes personal data or keys away, of which no trace may stay. */
+  /** Whether a change removes personal data or keys, so that freed pages of the file are overwritten at once. */
   readonly erases: boolean
 }
 
@@ -32,15 +32,15 @@ export interface Batch {
 export interface SqliteWriter {
   /** Writes the batches in one transaction, and returns the result of each in order. */
   write(batches: readonly Batch[]): Promise<readonly BatchResult[]>
-  /** Deletes the rows of a table that are due, and returns how many. `now` is in milliseconds. */
+  /** Deletes the rows of a table that are due, and returns their number. `now` is in milliseconds. */
   purge(table: string, now: number): Promise<number>
-  /** Moves the log into the file, so that no old copy of a row stays in it. */
+  /** Checkpoints and truncates the log, so that no old copy of a row stays in it. */
   tidy(): Promise<void>
-  /** Moves the log into the file, and closes the connection. */
+  /** Checkpoints and truncates the log, and closes the connection. */
   close(): Promise<void>
 }
 
-/** Makes the writer of a connection, which has the schema already. */
+/** Makes a writer on a connection whose schema is up to date. */
 export function createWriter(database: DatabaseSync): SqliteWriter {
   const prepare = cacheStatements(database)
   const setSecureDelete = createSecureDeleteSetting(database)
@@ -81,7 +81,7 @@ async function purge({ database, prepare, log, begin }: PurgeContext, table: str
   const isDue = `select 1 from ${table} where due_at <= ? limit 1`
   const sql = `delete from ${table} where rowid in (select rowid from ${table} where due_at <= ? limit ?)`
   for (let purgedRows = 0; ; ) {
-    // A round with nothing to do writes nothing, not even how many logs there were.
+    // When no row is due, nothing is written, not even the count of logs.
     if (prepare(isDue).get(now) === undefined) return purgedRows
     const changes = inTransaction(database, begin, () => {
       log.countLog()
@@ -105,7 +105,7 @@ function tidy(database: DatabaseSync): void {
 }
 
 function close(database: DatabaseSync): void {
-  // The log has what was replaced since. Another process that still reads keeps it, and that is not a failure.
+  // The log has old copies of rows. It stays as long as another process reads, which is not an error.
   try {
     database.exec('pragma wal_checkpoint(truncate)')
   } finally {
@@ -114,9 +114,9 @@ function close(database: DatabaseSync): void {
 }
 
 /**
- * Makes a function that sets how thoroughly SQLite overwrites replaced and deleted rows. With `fast`, no trace stays
- * in free space of a page, but a page that is freed as a whole is overwritten only when it is used again. With `on`,
- * that page is overwritten at once as well, which for everything would cost a tenth of an issuance.
+ * Makes a function that sets how SQLite overwrites replaced and deleted rows (`pragma secure_delete`). With `fast`,
+ * free space within a page is overwritten, but a page that becomes free is overwritten only when it is used again. With
+ * `on`, such a page is overwritten at once as well; for all writes this would cost a tenth of an issuance.
  */
 function createSecureDeleteSetting(database: DatabaseSync): (value: 'fast' | 'on') => void {
   let current: string | undefined

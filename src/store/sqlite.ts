@@ -1,6 +1,6 @@
 /**
- * The storage port on SQLite: `node:sqlite` where Node has it, else the package with the same interface.
- * Durable: WAL with synchronous=FULL, so that a commit returns after the fsync.
+ * The storage port on SQLite: by `node:sqlite` where Node has it, else by a package with the same interface. Durable:
+ * WAL with synchronous=FULL, so that a commit returns after the fsync.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { makeAsync } from '../async/make-async.ts'
@@ -17,13 +17,16 @@ import { type Batch, createWriter, type SqliteWriter } from './sqlite-writer.ts'
 import { createdRow, missingSteps, newestStatement, parseColumn, statementOf } from './statements.ts'
 import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
-/** Opens (and makes, if need be) the database file, and brings its schema up to date. `:memory:` is for tests. */
+/**
+ * Opens the database file, and makes it when it does not exist; applies the missing migrations. `:memory:` is for
+ * tests.
+ */
 export async function openSqlite<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
   const database = await connectSqlite(file, migrations)
   return createSqliteStore<C>(database, createWriter(database))
 }
 
-/** Connects to the database file, made if need be, with its schema up to date. */
+/** Connects to the database file, and makes it when it does not exist; applies the missing migrations. */
 export async function connectSqlite(file: string, migrations: readonly Migration[]): Promise<DatabaseSync> {
   const Database = await loadDriver()
   const database = new Database(file)
@@ -36,7 +39,7 @@ export async function connectSqlite(file: string, migrations: readonly Migration
   return database
 }
 
-/** Creates the store that reads by `database` and writes by `writer`. */
+/** Creates a store that reads through `database` and writes through `writer`. */
 export function createSqliteStore<C>(database: DatabaseSync, writer: SqliteWriter): Store<C> {
   const write = groupCommit((batches: readonly Batch[]) => writer.write(batches))
   return {
@@ -64,7 +67,7 @@ function createReaders<C>(
   return {
     readOrigin: makeAsync(() => originOf(statement)),
     get: makeAsync((collection: string, id: string) => {
-      // The SQLite package ends a text at its first NUL, and would find another id.
+      // The SQLite package cuts a text at its first NUL, and would return the row of another id.
       if (id.includes('\0')) return undefined
       const row = statement(`select value, version from ${collection} where id = ?`).get(id)
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
@@ -87,7 +90,10 @@ function createReaders<C>(
   }
 }
 
-/** Brings the schema up to date. Throws a message for the operator when it is of a newer release or another service. */
+/**
+ * Applies the missing migrations. Throws a message for the operator when the database has the schema of a newer release
+ * or of another service.
+ */
 export function migrateSqlite(database: DatabaseSync, migrations: readonly Migration[]): void {
   const beginExclusively = (): void => {
     beginTransaction(database, 'exclusive')
@@ -110,8 +116,9 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
 }
 
 /**
- * Updates the origin that the generation of a database names, after the steps of its schema or a rewrite changed it, so
- * that the database is not taken for a copy. A copy that was not noticed yet stays one.
+ * Replaces the stored origin after a migration or a rewrite changed the actual one, so that the database is not taken
+ * for a copy. Does nothing when the stored origin is not `originBefore`: the database is then a copy that was not
+ * detected yet, and stays detectable.
  */
 export function updateOrigin(database: DatabaseSync, originBefore: string): void {
   const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
@@ -130,15 +137,15 @@ export function originOf(statement: Prepare): string {
 }
 
 /**
- * The least schema version of a file of ours: backups of SQLite's own into one file count it up from 1, and stay below
- * it for that many nights.
+ * The least schema version of a stamped file. When SQLite backs up into the same file again and again, that file's
+ * schema version grows from 1, and stays below this number for as many backups.
  */
 const LEAST_SCHEMA_VERSION = 100
 
 /**
- * Stamps a new database, and a copy, with a random application id and a schema version that no copy has. Copies that
- * SQLite makes have another schema version than what they were made of: one more (`vacuum into`), or one more than the
- * file had before (the backup interface).
+ * Gives a database with a low schema version, which is new or a backup, a random application id and the least schema
+ * version. A copy that SQLite makes never has the schema version of its original: it has one more (`vacuum into`), or
+ * one more than its own file had before (the backup interface).
  */
 function stampDatabase(database: DatabaseSync): void {
   const versionBefore = schemaVersion(database.prepare('pragma schema_version'))
@@ -156,7 +163,7 @@ function schemaVersion(statement: StatementSync): number {
   return Number(statement.get()?.schema_version)
 }
 
-/** Loads the driver for SQLite, of Node or of a package. Throws what to do where neither has it. */
+/** Loads the SQLite driver of Node or of the package. Throws an error that says what to do where neither exists. */
 export async function loadDriver(): Promise<typeof DatabaseSync> {
   const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
   if (builtIn !== undefined) return builtIn.DatabaseSync

@@ -1,4 +1,4 @@
-/** Code that both databases share: the text of each change, and the steps of a schema that are still to be applied. */
+/** Code that both databases share: the SQL text of each change, and the choice of the migrations that are missing. */
 import type { Change, CreatedRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
@@ -7,7 +7,8 @@ type Parameter = string | number | null
 export type BoundStatement = readonly [sql: string, ...values: readonly Parameter[]]
 
 /**
- * Returns the text of a change, with a `?` for each of the values that stand in it. It applies to one row, or to none.
+ * Returns the SQL text of a change, with a `?` for each value, and the values. The statement applies to one row or to
+ * none.
  */
 export function statementOf<C>(change: Change<C>): BoundStatement {
   const { id } = change
@@ -32,22 +33,22 @@ export function statementOf<C>(change: Change<C>): BoundStatement {
   ]
 }
 
-/** Returns the statement of `listNewest`: the index of addCreationTime has the rows in this order. */
+/** Returns the statement of `listNewest`, whose order is that of the index of addCreationTime. */
 export function newestStatement(collection: string, limit: number, after: RowPosition | undefined): BoundStatement {
   const order = 'order by created_at desc, id desc limit ?'
   const sql = `select id, value, created_at from ${collection} where (created_at, id) < (?, ?) ${order}`
   return [sql, after?.createdAt.getTime() ?? Number.MAX_SAFE_INTEGER, after?.id ?? '', limit]
 }
 
-/** Returns a row that {@link newestStatement} found. The driver of PostgreSQL gives a bigint as text. */
+/** Converts a row that {@link newestStatement} found. The driver of PostgreSQL returns a bigint as a string. */
 export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
   return { id: id as string, createdAt: new Date(Number(at)), value: parseColumn(value) as T }
 }
 
-/** The error of a value that a store did not write; its message says nothing of the value, which may be personal. */
+/** The error for a stored value that is not JSON. The message does not quote the value, which may be personal data. */
 export class DamagedValueError extends Error {}
 
-/** Reads a column that holds what `JSON.stringify` wrote. Throws a DamagedValueError for anything else. */
+/** Parses a column of JSON. Throws a DamagedValueError when it is not JSON. */
 export function parseColumn(value: unknown): unknown {
   try {
     return JSON.parse(value as string)
@@ -56,7 +57,7 @@ export function parseColumn(value: unknown): unknown {
   }
 }
 
-/** Returns the row that a change is about. */
+/** Returns the collection and the id of the row that a change affects. */
 export function rowOf<C>(change: Change<C>): { readonly collection: string; readonly id: string } {
   const { id } = change
   if ('insert' in change) return { collection: change.insert, id }
@@ -65,10 +66,10 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
   return { collection: change.update, id }
 }
 
-/** The name among the steps of a database that says that another is being copied into it. */
+/** The id in the table of migrations that marks a database into which a copy has not been completed. */
 export const UNFINISHED_COPY = 'unfinished-copy'
 
-/** Returns the steps that a database has not had. Refuses one that has had steps we do not know. */
+/** Returns the migrations that a database lacks. Throws when it has applied a migration that is not in `migrations`. */
 export function missingSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
   const unknown = appliedSteps.find((id) => !migrations.some((step) => step.id === id))
   if (unknown === UNFINISHED_COPY) {

@@ -1,11 +1,11 @@
 /**
- * The storage port: collections of JSON values by id, changed in batches that apply whole or not at all, and found
- * again when something is to be done about them. `store.contract.ts` is its definition; `sqlite.ts` and `postgres.ts`
- * implement it. Decision 3 (docs/decisions/0003-storage.md) says why it is so small.
+ * The storage port: collections of JSON values by id, which change in batches that apply completely or not at all. A
+ * row can have a time at which it is due, to be processed or deleted. `store.contract.ts` defines the behaviour;
+ * `sqlite.ts` and `postgres.ts` implement it. docs/decisions/0003-storage.md says why the port is so small.
  */
 import type { RetryOnConflict } from './retry.ts'
 
-/** A value as it was read. `version` goes up by one with every update. */
+/** A stored value. `version` increases by one with every update. */
 export interface Row<T> {
   readonly value: T
   readonly version: number
@@ -16,7 +16,7 @@ export interface DueRow<T> extends Row<T> {
   readonly id: string
 }
 
-/** The place of a row in the order of creation. Rows of one time keep an order among themselves. */
+/** The position of a row in the order of creation. Rows with the same time are ordered by id. */
 export interface RowPosition {
   readonly createdAt: Date
   readonly id: string
@@ -28,13 +28,12 @@ export interface CreatedRow<T> extends RowPosition {
 }
 
 /**
- * A conditional statement. An insert holds when the id is free; an update and a delete hold when the version is still
- * the one that was read; a touch, which counts the version up and leaves the value, holds when the row is there.
- * `dueAt` is when something is to be done about the row: `listDue` finds it then, or `purge` deletes it. A row without
- * `dueAt` stays; an update without `dueAt` leaves that of the row, and one with null removes it. `createdAt` is the
- * position of the row for `listNewest`, where its collection has one ({@link addCreationTime}); it never changes.
- * `erases` marks a change that removes personal data or keys, of which the files of the database keep no trace, as far
- * as it can prevent that.
+ * A conditional change of one row. An insert applies when the id is free. An update and a delete apply when the stored
+ * version is still `version`. A touch applies when the row exists; it increments the version and keeps the value.
+ * `dueAt` is the time at which `listDue` returns the row, or `purge` deletes it; a row without it stays. An update
+ * without `dueAt` keeps that of the row, and an update with null removes it. `createdAt` is the position of the row for
+ * `listNewest`, in collections that have {@link addCreationTime}; it never changes. `erases` marks a change that
+ * removes personal data or keys: the database overwrites them in its files, as far as it can.
  */
 export type Change<C, K extends keyof C & string = keyof C & string> = {
   [Name in K]:
@@ -67,62 +66,64 @@ export interface ConnectionCounts {
 /** A store. `C` maps the name of each collection to the type of its values. */
 export interface Store<C> {
   get<K extends keyof C & string>(collection: K, id: string): Promise<Row<C[K]> | undefined>
-  /** Returns every value of a collection with its id, ordered by id. For collections that are small by nature. */
+  /** Returns every value of a collection with its id, ordered by id. Only for small collections. */
   list<K extends keyof C & string>(collection: K): Promise<readonly { readonly id: string; readonly value: C[K] }[]>
   /**
-   * Applies all changes durably, or none. Returns the change that conflicted, the very object of `changes` whose
-   * condition did not hold, or undefined when all are on disk. Rejects when the database cannot confirm that they are.
+   * Applies all changes durably, or none. Returns undefined when all are on disk, else the change whose condition did
+   * not hold (the same object as in `changes`). Rejects when the database cannot confirm the commit.
    */
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
-  /** Returns the rows of a collection that are due, longest first, and no more than `limit`. */
+  /** Returns at most `limit` rows of a collection that are due, the longest overdue first. */
   listDue<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
   /**
-   * Returns the rows of a collection in the order of creation, newest first and no more than `limit`: those after
-   * `after`, or the first. No other row is read. For collections with {@link addCreationTime}.
+   * Returns at most `limit` rows of a collection, newest first: those after the position `after`, or the first ones.
+   * Reads no other rows. Only for collections with {@link addCreationTime}.
    */
   listNewest<K extends keyof C & string>(
     collection: K,
     limit: number,
     after?: RowPosition,
   ): Promise<readonly CreatedRow<C[K]>[]>
-  /** Deletes the rows of a collection that are due, and says how many. */
+  /** Deletes the rows of a collection that are due, and returns their number. */
   purge(collection: keyof C & string, now: Date): Promise<number>
-  /** Removes old copies of replaced and deleted rows, where the database keeps any for a while. */
+  /** Removes old copies of replaced and deleted rows from the files, where the database keeps them for a while. */
   tidy?(): Promise<void>
   /**
-   * Returns a text that differs for a copy of the database that was put in its place, as far as the database can tell;
-   * the same for all who have it open. Bytes that were copied while nobody had it open are the same database to it.
+   * Returns a text that is the same for every process that uses the database, and differs for a copy that was put in
+   * its place, as far as the database can tell. A file that was copied while no process had it open has the same text.
    */
   readOrigin(): Promise<string>
   /**
-   * Tests whether an origin is the earlier one on a later timeline, as after a standby of the server took over or a
-   * point in time was recovered; absent where there are no timelines.
+   * Tests whether `origin` differs from `earlier` only by a later timeline, as after a standby of the server took over
+   * or a point in time was recovered. Absent where there are no timelines.
    */
   isLaterTimeline?(earlier: string, origin: string): boolean
-  /** Counts the connections of this process to a server; without one there are none to count. */
+  /** Counts the connections of this process to a database server. Absent where there is no server. */
   countConnections?(): ConnectionCounts
-  /** Counts the batches of this process that wait for its writer; absent where there is no one writer. */
+  /** Counts the batches of this process that wait for its writer. Absent where there is no single writer. */
   countWaitingBatches?(): number
-  /** Rejects when it is known without a write that the medium of the database takes no writes. */
+  /** Rejects when the disk is known to accept no writes. Tries no write itself. */
   checkMedium?(): Promise<void>
   close(): Promise<void>
 }
 
-/** The latest time that a Date can have, with which `listDue` and `purge` take every row that has a `dueAt`. */
+/** The latest time of a Date. With it, `listDue` and `purge` take every row that has a `dueAt`. */
 export const END_OF_TIME = new Date(8.64e15)
 
-/** Returns the store as one that has some of its collections only. */
+/** Narrows the type of a store to some of its collections. */
 export function partOf<C extends Part, Part>(store: Store<C>): Store<Part> {
   return store as unknown as Store<Part>
 }
 
-/** Steps of a schema, applied once each and in order, under a lock. Never edited after a release, only added to. */
+/**
+ * A step of a schema. Migrations are applied once each, in order, under a lock. A released migration is never edited.
+ */
 export interface Migration {
   readonly id: string
   readonly statements: readonly string[]
 }
 
-/** Makes the statements that make a collection. The same text serves SQLite and PostgreSQL. */
+/** Returns the statements that create a collection. The same text serves SQLite and PostgreSQL. */
 export function createCollection(name: string): readonly string[] {
   return [
     `create table ${name} (id text primary key, value text not null, version integer not null, due_at bigint)`,
@@ -131,8 +132,8 @@ export function createCollection(name: string): readonly string[] {
 }
 
 /**
- * Returns the statements that give a collection its order of creation. Rows that are there already have no known time,
- * and come last.
+ * Returns the statements that add an order of creation to a collection. Rows that exist already have no known time, and
+ * come last.
  */
 export function addCreationTime(name: string): readonly string[] {
   return [
@@ -141,26 +142,29 @@ export function addCreationTime(name: string): readonly string[] {
   ]
 }
 
-/** Makes the statements that made a collection when rows could only be purged; {@link renameExpiry} follows them. */
+/**
+ * Returns the statements that created a collection in early releases, with a column `expires_at`. {@link renameExpiry}
+ * must follow.
+ */
 export function createExpiringCollection(name: string): readonly string[] {
   return createCollection(name).map((statement) => statement.replaceAll('due_at', 'expires_at'))
 }
 
-/** Makes the statements that rename the column of {@link createExpiringCollection}. */
+/** Returns the statements that rename the column of {@link createExpiringCollection}. */
 export function renameExpiry(name: string): readonly string[] {
   return [`alter table ${name} rename column expires_at to due_at`]
 }
 
-/** A store, and the way to repeat work on it after a conflict. */
+/** A store, and the function that repeats an attempt after a conflict. */
 export interface UpdateEffects<C> {
   readonly store: Store<C>
   readonly retryOnConflict: RetryOnConflict
 }
 
 /**
- * Reads a value, changes it and writes it back, again when another was first; `otherChanges` are in the same batch, and
- * their conditions always hold. `change` is pure and may refuse by throwing. Returns the value as it now stands, or
- * undefined when the id is unknown. Throws a ConflictError as `retryOnConflict` does.
+ * Reads a value, changes it and writes it back; repeats this after a conflict. `change` must be pure, and may refuse by
+ * throwing. `otherChanges` are committed in the same batch; their conditions must always hold. Returns the new value,
+ * or undefined when the id is unknown. Throws a ConflictError as `retryOnConflict` does.
  */
 export function updateWith<C, K extends keyof C & string>(
   { store, retryOnConflict }: UpdateEffects<C>,

@@ -1,6 +1,6 @@
 /**
- * Processes and purges the rows that are due: a few at a time, with a pause in between, so that a million sessions that
- * end at once do not hold up requests; and not all in one call, so that a service can be stopped.
+ * Processes rows that are due: a few at a time with pauses, so that a million sessions that end at once do not hold up
+ * requests; and a limited number in one call, so that a service can be stopped.
  */
 import { setTimeout } from 'node:timers/promises'
 import type { Change, DueRow, Store } from './store.ts'
@@ -10,10 +10,10 @@ const MAX_ROUNDS = 100
 const PAUSE_MS = 10
 
 /**
- * Commits the changes that `changesOf` returns for each row that is due: each row by itself, so that a row that
- * another process has changed meanwhile waits for the next round and does not affect the others. The changes of a
- * row must be conditional on its version, and make it due later or not at all. Rejects with the first failure, when the
- * others are done.
+ * Commits the changes that `changesOf` returns for each row that is due. Each row is a batch of its own: a row that
+ * another process changed meanwhile is left for the next round, and does not affect the others. The changes must be
+ * conditional on the version of the row, and must make it due later or never. Rejects with the first error after the
+ * other rows of the round are processed.
  */
 export async function sweep<C, K extends keyof C & string>(
   store: Store<C>,
@@ -33,12 +33,12 @@ export async function sweep<C, K extends keyof C & string>(
   }
 }
 
-/** A time longer than any request runs, and than the clocks of two processes differ. */
+/** A time that is longer than any request runs, plus the difference between the clocks of two processes. */
 const MARGIN_MS = 10 * 60_000
 
 /**
- * Deletes rows that say that something was used up, ten minutes after they are due: a request that came before may
- * still be about to spend the same, and the row is what refuses the request.
+ * Deletes the records of single-use values ten minutes after they are due. A request that began before may still use
+ * such a value a second time, and only the record refuses it.
  */
 export async function purgeSpent<C>(
   store: Pick<Store<C>, 'purge'>,

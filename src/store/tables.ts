@@ -1,6 +1,6 @@
 /**
- * The tables of a database as they are, below the storage port: for copies of whole databases, which keep versions,
- * times and encrypted values as they stand. `sqlite-tables.ts` and `postgres-tables.ts` read and write them.
+ * The tables of a database below the storage port, for copies of whole databases: versions, times and encrypted values
+ * are copied unchanged. `sqlite-tables.ts` and `postgres-tables.ts` read and write them.
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseGeneration } from './generation.ts'
@@ -23,19 +23,22 @@ export interface TableRow {
   readonly createdAt: number
 }
 
-/** The tables at one moment, whatever is written meanwhile. */
+/** A snapshot of the tables, which concurrent writes do not affect. */
 export interface TableReader {
-  /** The steps that the schema has had, without those of a driver. */
+  /** The ids of the applied migrations, without the driver's own. */
   readonly steps: readonly string[]
   /** The collections, ordered by name. */
   readonly tables: readonly Table[]
   readonly generation: DatabaseGeneration | undefined
   count(table: Table): Promise<number>
-  /** Returns the time of the newest row of a collection with an order of creation; zero where there is none. */
+  /**
+   * Returns the creation time of the newest row of a collection that has an order of creation; zero when it has no
+   * rows.
+   */
   newestTime(table: Table): Promise<number>
-  /** Yields the rows in the order of the bytes of their ids, some at a time; those after `after`, or all. */
+  /** Yields the rows in pages, ordered by the bytes of their ids: those after the id `after`, or all. */
   rows(table: Table, after?: string): Iterable<readonly TableRow[]> | AsyncIterable<readonly TableRow[]>
-  /** Returns the bytes on disk, with indices and a log that is not in the file yet. */
+  /** Returns the number of bytes on disk, including indices and a log that is not in the file yet. */
   size(): Promise<number>
 }
 
@@ -43,35 +46,38 @@ export interface TableWriter {
   readonly insert: (table: Table, rows: readonly TableRow[]) => Promise<void>
 }
 
-/** The position of a copy into a database: all rows up to it are there. */
+/** The progress of a copy into a database: all rows up to this position are copied. */
 export interface CopyPosition {
-  /** The name that tells the copied database from others. */
+  /** The name of the database that is copied. */
   readonly source: string
-  /** The collection that is being copied, and the last row of it; null before the first. */
+  /** The collection that is being copied, and the id of its last copied row; null before the first. */
   readonly collection: string | null
   readonly lastId: string | null
 }
 
-/** A database that another is copied into, some rows at a time; copied rows stay when the process ends. */
+/**
+ * The target of a copy between databases. Copied rows stay when the process ends, so that the copy can be continued.
+ */
 export interface CopyTarget extends TableWriter {
   readonly tables: TableReader
-  /** The position of a copy that was cut off; undefined in a database without one. */
+  /** The position of an interrupted copy; undefined when there is none. */
   readonly position: CopyPosition | undefined
-  /** Makes the schema, and marks the database as one that no service can use yet. */
+  /** Records the start of a copy, and marks the database so that no service can use it. */
   begin(source: string): Promise<void>
-  /** Takes the mark away. */
+  /** Removes the mark and the position. */
   finish(): Promise<void>
 }
 
-/** The number of rows that are read and written at once: a row may have a megabyte. */
+/** The number of rows that are read and written at once; a row may have a megabyte. */
 export const ROWS_AT_ONCE = 100
 
-/** The table of the steps, and that of a copy into this database that has not ended; they are not collections. */
+/** The statement that creates the table with the position of a copy. Such a table exists until the copy is complete. */
 export const COPY_TABLE = 'create table unfinished_copy (source text not null, collection text, last_id text)'
+/** The tables that are not collections. */
 const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
 const COLUMNS = ['id', 'value', 'version', 'due_at']
 
-/** Returns the collections among tables, of which each is given with the names of its columns. */
+/** Returns the tables that are collections. `tables` has the names of the columns by the name of the table. */
 export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>): readonly Table[] {
   return [...tables]
     .filter(([name, columns]) => !NO_COLLECTIONS.includes(name) && COLUMNS.every((each) => columns.includes(each)))
@@ -79,7 +85,7 @@ export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Returns the steps of `migrations` that another database has had; refuses one that has had others. */
+/** Returns those of `migrations` that another database has applied. Throws when it has others, or none. */
 export function stepsLike(
   { steps }: Pick<TableReader, 'steps'>,
   migrations: readonly Migration[],
@@ -98,13 +104,16 @@ export interface TableCount {
   readonly rows: number
 }
 
-/** The rows of each table, and the SHA-256 in hexadecimal of all of them in order. */
+/** The number of rows in each table, and the SHA-256 of all rows in order, in hexadecimal. */
 export interface TablesDigest {
   readonly counts: readonly TableCount[]
   readonly digest: string
 }
 
-/** Reads every row of the tables. Two databases with the same rows have the same digest, also of different kinds. */
+/**
+ * Reads every row of the tables. Databases with the same rows have the same digest, also when one is SQLite and one
+ * PostgreSQL.
+ */
 export async function digestTables(reader: TableReader, tables: readonly Table[]): Promise<TablesDigest> {
   const hash = createHash('sha256')
   const counts: TableCount[] = []
@@ -122,12 +131,13 @@ export async function digestTables(reader: TableReader, tables: readonly Table[]
   return { counts, digest: hash.digest('hex') }
 }
 
-/** Receives how many rows of a table have been copied. */
+/** Receives the number of rows of a table that have been copied. */
 export type CopyProgress = (table: string, rows: number) => void
 
 /**
- * Goes on with a copy where it stands, and compares the rows of both when all are there. Throws a message for the
- * operator, and the target keeps what it has.
+ * Copies a database into the target, or continues an interrupted copy, and then compares the rows of both. Throws a
+ * message for the operator when the target has other rows, or belongs to another copy, or differs afterwards. The
+ * target keeps the rows that were copied.
  */
 export async function copyInto(
   source: TableReader,
@@ -172,7 +182,7 @@ export async function copyTables(reader: TableReader, writer: TableWriter, table
   }
 }
 
-/** Inserts the rows, which a reader yields some at a time, into a table. */
+/** Inserts pages of rows into a table. */
 async function copyRows(
   source: ReturnType<TableReader['rows']>,
   { table, writer, progress }: { readonly table: Table; readonly writer: TableWriter; readonly progress: CopyProgress },

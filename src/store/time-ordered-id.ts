@@ -1,6 +1,6 @@
 /**
- * Ids of rows that are inserted all the time. Rows that are made one after the other have neighbouring ids, so that a
- * commit writes the same few pages of an index however large the table is.
+ * Ids for rows that are inserted often. Rows that are made one after the other have neighbouring ids, so that a commit
+ * writes the same few pages of an index however large the table is.
  */
 import { toBase64url } from '../codec/base64url.ts'
 
@@ -10,8 +10,8 @@ const LETTERS = '-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxy
 const TIME_LETTERS = 7
 
 /**
- * Makes an id from the time in milliseconds since the epoch and from random bytes: 16 or more where the id is a secret.
- * Ids have the order of their times, and whoever sees one learns when it was made.
+ * Makes an id from a time in milliseconds since the epoch and from random bytes: 16 or more where the id is a secret.
+ * Ids are ordered by time, and an id reveals when it was made.
  */
 export function makeTimeOrderedId(time: number, random: Uint8Array): string {
   let text = ''

@@ -1,4 +1,7 @@
-/** Errors that cross between threads: a copy of an Error loses its code, and so its properties go instead. */
+/**
+ * Errors that are sent between threads. A message loses the own properties of an Error, such as its code, so the
+ * properties are sent as a plain object instead.
+ */
 
 export interface ErrorProperties {
   readonly name: string
@@ -8,18 +11,18 @@ export interface ErrorProperties {
   readonly [more: string]: unknown
 }
 
-/** The most causes that cross, of which each may have another. */
+/** The most nested causes that are sent. */
 const MAX_CAUSES = 4
 
-/** Returns the name, the message and all own properties of an error, such as a code, and the same of its causes. */
+/** Returns the name, the message and all own properties (such as the code) of an error and of its causes. */
 export function readErrorProperties(error: unknown, causesLeft = MAX_CAUSES): ErrorProperties {
   const { name, message, cause, ...more } = error as Error
-  // Any other value may be one that cannot be sent to another thread.
+  // A cause that is not an Error may be a value that cannot be sent to another thread.
   const hasCause = cause instanceof Error && causesLeft > 0
   return { ...more, name, message, ...(hasCause && { cause: readErrorProperties(cause, causesLeft - 1) }) }
 }
 
-/** Returns an Error with the properties that {@link readErrorProperties} read. */
+/** Makes an Error of the properties that {@link readErrorProperties} returned. */
 export function restoreError({ cause, ...properties }: ErrorProperties): Error {
   return Object.assign(new Error('', cause && { cause: restoreError(cause) }), properties)
 }

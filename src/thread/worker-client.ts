@@ -1,6 +1,6 @@
 /**
- * A client of a worker thread that answers any number of requests at once. The worker keeps the process alive only
- * while a request waits for its reply, and a worker that ended by itself is replaced at the next request.
+ * A client of a worker thread. Any number of requests can wait for their replies at once. The worker keeps the process
+ * alive only while a request waits. A worker that ended by itself is replaced at the next request.
  */
 import { Worker } from 'node:worker_threads'
 import { type ErrorProperties, restoreError } from './error-properties.ts'
@@ -15,8 +15,8 @@ export type WorkerReply = { readonly id: number } & ({ readonly result: unknown 
 
 export interface WorkerClient {
   /**
-   * Sends a request. Rejects with an Error that has the message and the properties of what the worker threw, and when
-   * the worker ends before it replies.
+   * Sends a request, and returns the result. Rejects with an Error that has the properties of the worker's error, or
+   * when the worker ends before it replies.
    */
   call(request: unknown): Promise<unknown>
   /** Ends the worker for good. Rejects the requests that wait for a reply, and all later ones. */

@@ -3,7 +3,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import { readErrorProperties } from './error-properties.ts'
 import type { WorkerReply, WorkerRequest } from './worker-client.ts'
 
-/** Calls `reply` with each request, without waiting for earlier requests. */
+/** Answers each request with the result or the error of `reply`. Requests run concurrently. */
 export function serveRequests(reply: (request: never) => Promise<unknown>): void {
   const port = parentPort as MessagePort
   port.on('message', ({ id, request }: WorkerRequest) => {
