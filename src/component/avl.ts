@@ -1,14 +1,14 @@
 /**
- * The maps that compiled contracts of the Partisia chain import as `pbc.avl_*`: new and empty in each call, and gone
- * after it. UNVERIFIED: made from what the public contract SDK declares, and tried with no compiled contract that has
- * an off-chain hook. Maps that are part of the contract's state are not here; to ask for one traps with a sentence
- * that says so.
+ * The maps that compiled contracts of the Partisia chain import as `pbc.avl_*`. They are empty at the start of each
+ * call, and discarded at its end. UNVERIFIED: written from the declarations of the public contract SDK, and not tried
+ * with a compiled contract that has an off-chain hook. Maps in the state of the contract are not supported: access to
+ * one traps.
  */
 import type { CollectedEffects } from './effects.ts'
 import { trap } from './trap.ts'
 
 export interface Memory {
-  /** Copies bytes of the memory. Traps where they are not all inside. */
+  /** Copies bytes of the memory. Traps when they are not all inside the memory. */
   readonly read: (pointer: number, length: number) => Uint8Array
   readonly write: (pointer: number, bytes: Uint8Array) => void
 }
@@ -20,9 +20,10 @@ interface Entry {
 
 type Tree = Map<string, Entry>
 
-/** The answer of `*_size` where there is nothing. */
+/** The result of `*_size` when there is no entry. */
 const NONE = 0xffff_ffff
 
+/** Makes the functions `pbc.avl_*` of one call. The bytes of the maps count towards `limits.memoryBytes`. */
 export function createAvlMaps(
   memory: Memory,
   effects: CollectedEffects,
@@ -59,7 +60,7 @@ export function createAvlMaps(
 }
 
 /**
- * Makes the functions that walk from key to key, in the order of their bytes. Each answer is a key followed by its
+ * Makes the functions that iterate over a map in the order of the bytes of its keys. Each returns a key followed by its
  * value.
  */
 function makeWalkFunctions(

@@ -1,7 +1,7 @@
 /**
- * Collects the effects of a call in the worker, which returns them with the outcome and discards them after a trap. All
- * effects count towards `limits.memoryBytes`, so that a component cannot store more in the worker than in its own
- * memory.
+ * Collects the effects of a call in the worker. The worker returns them with the outcome, and discards them after a
+ * trap. All effects count towards `limits.memoryBytes`, so that a component cannot use more memory of the worker than
+ * its own memory may have.
  */
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'
@@ -9,10 +9,10 @@ import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { trapOverLimit } from './trap.ts'
 
 export interface CollectedEffects {
-  /** Returns the value that this call has stored; undefined when it has not touched the key. */
+  /** Returns the value that this call has stored or loaded before; undefined when it has not touched the key. */
   readonly getStored: (bucket: Uint8Array, key: Uint8Array) => { readonly value: Uint8Array | undefined } | undefined
   readonly store: (change: StorageChange) => void
-  /** Notes a value that was loaded from the engine, so that the call loads it once and sees one state. */
+  /** Keeps a value that was loaded from the engine, so that the call loads it once and sees a consistent state. */
   readonly noteLoaded: (bucket: Uint8Array, key: Uint8Array, value: Uint8Array | undefined) => void
   readonly transact: (payload: Uint8Array, gas: bigint) => void
   readonly changeTimer: (timer: CallEffects['timers'][number]) => void
@@ -21,13 +21,13 @@ export interface CollectedEffects {
   /** Notes the signer of a request whose signature was accepted. */
   readonly noteSigner: (address: Address) => void
   readonly log: (text: string) => void
-  /** Counts bytes that the worker holds for the component outside its memory. Traps when they are too many. */
+  /** Counts bytes that the worker holds for the component outside its memory. Traps when the limit is exceeded. */
   readonly reserveBytes: (bytes: number) => void
   readonly getLog: () => readonly string[]
   readonly finish: () => SentEffects
 }
 
-/** The approximate cost of a change beside its bytes. */
+/** The approximate memory of a change beside its bytes. */
 const OVERHEAD_BYTES = 512
 
 interface Entry extends StorageChange {
@@ -35,6 +35,7 @@ interface Entry extends StorageChange {
   readonly isOwn: boolean
 }
 
+/** Makes an empty collection of effects for one call. Its methods trap when the call exceeds a limit. */
 export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   const reserveBytes = createByteBudget(limits.memoryBytes)
   const overlay = new Map<string, Entry>()
@@ -80,7 +81,7 @@ function createOverlayWriter(
       changes += 1
     }
     reserveBytes(entry.bucket.length + entry.key.length + (entry.value?.length ?? 0))
-    // The entry is removed first, so that the map has the order of the last changes.
+    // The entry is removed first, so that the map keeps the order of the last changes.
     overlay.delete(name)
     overlay.set(name, entry)
   }
@@ -141,7 +142,7 @@ function packEffects(effects: CallEffects): SentEffects {
     : effects
 }
 
-/** Returns a name for a stored entry, which no other entry of the contract has. */
+/** Returns the name of a stored entry, unique in its contract. */
 export function entryName(bucket: Uint8Array, key: Uint8Array): string {
   return `${bucket.length}:${latin1(bucket)}${latin1(key)}`
 }
@@ -150,12 +151,12 @@ function latin1({ buffer, byteOffset, length }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, length).toString('latin1')
 }
 
-/** The approximate cost of a line in the operator's log beside its text, so that empty lines count too. */
+/** The approximate size of a log line beside its text, so that empty lines count too. */
 const LINE_BYTES = 64
 
 /**
- * Makes a log of at most `most` bytes. A longer log is cut off with a note and does not trap, since a component that
- * logs too much may be right otherwise.
+ * Makes a log of at most `most` bytes. A longer log is truncated with a note and does not trap, since the component may
+ * otherwise work correctly.
  */
 function createBoundedLog(most: number): { add: (text: string) => void; lines: () => readonly string[] } {
   const lines: string[] = []

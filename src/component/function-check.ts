@@ -1,18 +1,21 @@
-/** Checks before a module is compiled that each of its functions can be compiled in little memory. */
+/** Checks, before a module is compiled, that V8 can compile each of its functions with little memory. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { estimateFunction } from './function-cost.ts'
 import { CODE, type ModuleOutline, typeAt } from './module.ts'
 import { createModuleReader, refuseModule } from './module-reader.ts'
 
 /**
- * The most values of a function, for which V8 needs about 200 MB at the worst; the largest function of QuickJS has
- * 216,000.
+ * The most values of a function ({@link estimateFunction}); V8 needs about 200 MB for them at the worst. The largest
+ * function of QuickJS has 216,000.
  */
 export const MAX_VALUES = 600_000
-/** The time after which the thread does its other work before the check goes on. */
+/** The time after which the check yields to the event loop. */
 const TURN_MS = 10
 
-/** Checks all functions of a module. Rejects with a ComponentError, in words for the author of the module. */
+/**
+ * Checks all functions of a module; called before the module is compiled. Rejects with a ComponentError whose message
+ * is for the author of the module.
+ */
 export async function checkFunctions(bytes: Uint8Array, outline: ModuleOutline): Promise<void> {
   const { types, signatures, imports, sections } = outline
   const code = sections.find(({ id }) => id === CODE)

@@ -1,14 +1,15 @@
 /**
- * Estimates what V8 needs to compile a function: memory that belongs to no component, and that no deadline ends. The
- * estimate is a number of values. Where the control flow of the function splits or merges, compilers keep every local
- * and every operand on the stack; any other instruction counts as a value, or as several where V8 makes more of it.
- * WebAssembly Core Specification, "Instructions".
+ * Estimates the memory that V8 needs to compile a function. That memory counts towards no component's limit, and no
+ * deadline interrupts the compiler. The estimate is a number of values (SSA values of the compiler). Where the control
+ * flow splits or merges, compilers keep a value for every local and every operand on the stack; any other instruction
+ * counts as one value, or as several where V8 generates more code for it. WebAssembly Core Specification,
+ * "Instructions".
  */
 import { BULK, type Instruction, LEB, PLAIN, VECTOR } from './instruction-table.ts'
 import { type FunctionType, readBlockType, typeAt } from './module.ts'
 import { createModuleReader, type ModuleReader, refuseModule } from './module-reader.ts'
 
-/** The types to which instructions refer by number. */
+/** The types to which instructions refer by index. */
 export interface Signatures {
   readonly types: readonly FunctionType[]
   /** The types of all functions, also those that are imported. */
@@ -32,8 +33,8 @@ interface Walk extends Signatures {
 }
 
 /**
- * Returns the number of values of a function, or one above `most`; `body` is from the code section. Refuses
- * instructions that are not of core WebAssembly.
+ * Returns the number of values of a function, or a number above `most` as soon as it is exceeded. `body` is the
+ * function's entry in the code section. Throws a ComponentError for an instruction that is not of core WebAssembly.
  */
 export function estimateFunction(body: Uint8Array, type: FunctionType, signatures: Signatures, most: number): number {
   const from = createModuleReader(body, 0, body.length, 'a function')
@@ -76,7 +77,7 @@ function skipLeb(from: ModuleReader): void {
   while (from.byte() >= 0x80);
 }
 
-/** Takes operands from the stack and puts others there. Code that is never reached may take more than there are. */
+/** Pops operands from the stack and pushes others. Unreachable code may pop more operands than there are. */
 function moveStack(walk: Walk, taken: number, put: number): void {
   walk.height = Math.max(baseOf(walk), walk.height - taken) + put
 }
@@ -85,15 +86,15 @@ function baseOf({ blocks }: Walk): number {
   return blocks.at(-1)?.base ?? 0
 }
 
-/** The values of a split or merge of the control flow, beside those that compilers keep there. */
+/** The values of a split or merge of the control flow, beside the locals and operands. */
 const BRANCH = 8
 
-/** Counts a number of splits and merges of the control flow. */
+/** Counts the values of a number of splits and merges of the control flow. */
 function countBranches(walk: Walk, branches: number): void {
   walk.values += branches * (BRANCH + walk.locals + walk.height)
 }
 
-/** Reads the way out of a block after which no instruction is reached. */
+/** Reads an instruction that leaves a block unconditionally: the instructions after it are unreachable. */
 function leaveBlock(walk: Walk): void {
   countBranches(walk, 1)
   walk.height = baseOf(walk)
@@ -154,7 +155,10 @@ function countCall(walk: Walk, { parameters, results }: FunctionType, values: nu
   moveStack(walk, parameters.length, results.length)
 }
 
-/** The instructions that open, leave or close a block, and those whose operands depend on a type. */
+/**
+ * The handlers by opcode: of instructions that open, leave or close a block, and of those whose operands depend on a
+ * type.
+ */
 const CONTROL: readonly (((walk: Walk) => void) | undefined)[] = Object.assign(new Array(256).fill(undefined), {
   0: leaveBlock,
   2: (walk: Walk) => openBlock(walk, 0, 0),

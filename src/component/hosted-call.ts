@@ -1,6 +1,6 @@
 /**
- * The operations that a component may ask for while it runs (`offchain/hosted.ts`), as the worker answers them: from
- * the call itself where it can, and by asking the engine where it cannot.
+ * The operations that a component may call while it runs (`offchain/hosted.ts`). The worker runs them itself where it
+ * can, and asks the engine where it cannot.
  */
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
@@ -12,23 +12,23 @@ import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import type { RuntimeLimits, TimerState } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
-/** The effects that the worker gives to a call. */
+/** The functions of the worker that the operations of a call use. */
 export interface HostedEffects {
   readonly limits: RuntimeLimits
   readonly authenticate: (input: AuthenticationInput) => AuthenticatedRequest | undefined
   readonly random: (length: number) => Uint8Array
-  /** Sleeps until the engine has answered. */
+  /** Sends a question to the engine, and blocks the thread until the engine answers. */
   readonly ask: (question: HostQuestion) => HostAnswer
 }
 
 export interface HostedCall {
   readonly effects: CollectedEffects
   /**
-   * Runs one operation. Throws a Trap; after the first it throws at every call, so that what catches exceptions inside
-   * the component gains nothing.
+   * Runs one operation. Throws a Trap when it fails; after the first trap every call throws it again, so that a
+   * component that catches the exception cannot continue.
    */
   readonly call: (operation: number, operand: Uint8Array) => Uint8Array | undefined
-  /** Ends the call for a failure outside an operation, as if an operation had failed. */
+  /** Traps the call for a failure outside an operation, as if an operation had failed. */
   readonly fail: (error: unknown) => never
   /** Returns the trap that ended the call, if any. */
   readonly getTrap: () => Trap | undefined
@@ -43,6 +43,7 @@ interface RunningCall extends HostedEffects {
 
 type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 
+/** Makes the operations of one call. `message` is the call, and `workerEffects` are what the worker offers. */
 export function createHostedCall(message: CallMessage, workerEffects: HostedEffects): HostedCall {
   const effects = collectEffects(workerEffects.limits)
   const { randomBytes: random, outboundRequests: requests } = workerEffects.limits
@@ -69,7 +70,7 @@ export function createHostedCall(message: CallMessage, workerEffects: HostedEffe
 
 function runOperation(code: number, operand: Uint8Array, running: RunningCall): Uint8Array | undefined {
   const operate = operations[code] ?? trap(`operation 0x${(code >>> 0).toString(16)} is not one of this engine`)
-  // The operand is copied, since stored values must not change with the component's memory.
+  // The operand is copied, because effects keep parts of it, and the component may overwrite its memory.
   const from = reader(operand.slice())
   const result = trapErrors(code, () => operate(from, running))
   trapErrors(code, from.end)
@@ -195,7 +196,7 @@ function timerStatusOf(id: number, running: RunningCall): number {
   return readTimers(running).get(id) ?? NEVER_STARTED
 }
 
-/** Returns the engine's timers as this call has changed them. */
+/** Returns the status of each timer by id: the engine's timers, with the changes of this call. */
 function readTimers({ ask, effects }: RunningCall): Map<number, number> {
   const engineTimers = ask({ ask: 'timers' }) as readonly TimerState[]
   const timers = new Map(engineTimers.map(({ id, status }) => [id, STATUS[status]]))
@@ -203,7 +204,10 @@ function readTimers({ ask, effects }: RunningCall): Map<number, number> {
   return timers
 }
 
-/** Answers operation 0x80: the address that signed the request of this call, unless the request was used before. */
+/**
+ * Runs the operation `authenticate` (0x80): returns the address that signed the request of this call; undefined when
+ * none of the listed addresses did, or the request was accepted before.
+ */
 function authenticateSigner(
   from: Reader,
   { ask, authenticate, effects, message }: RunningCall,
@@ -217,7 +221,7 @@ function authenticateSigner(
   if (signature === undefined) return undefined
   const { id, until, profile, address } = signature
   const isOlder = profile === 'secp256k1'
-  // Existing clients of the older profile send an upload again with the same signature; the component answers it again.
+  // Existing clients of the older profile repeat an upload with the same signature; the component answers it again.
   const isRepeatable = isOlder && ['PUT', 'POST'].includes(request.method)
   if (!isRepeatable) {
     if (ask({ ask: 'spent', id }) === true) return undefined

@@ -1,18 +1,18 @@
 /**
- * The instructions of core WebAssembly that neither open, leave nor close a block: what follows each, and what it does
- * to the stack of operands. WebAssembly Core Specification, "Binary Format of Instructions".
+ * The instructions of core WebAssembly that do not open, leave or close a block: the immediates of each, and its effect
+ * on the operand stack. WebAssembly Core Specification, "Binary Format of Instructions".
  */
 
 export interface Instruction {
-  /** The number of operands that the instruction puts on the stack, less those that it takes. */
+  /** The number of operands that the instruction pushes, less those that it pops. */
   readonly net: number
-  /** The immediates: the length of each, or {@link LEB}. */
+  /** The length of each immediate in bytes, or {@link LEB}. */
   readonly immediates: readonly number[]
-  /** The number of values for which the instruction counts; V8's compilers need about 300 bytes for each. */
+  /** The number of values that the instruction counts as; V8's compilers need about 300 bytes for each. */
   readonly values: number
 }
 
-/** The mark of an immediate whose length is in its bytes. */
+/** Marks an immediate in LEB128, whose length is encoded in its bytes. */
 export const LEB = 0
 
 const NONE: readonly number[] = []
@@ -21,7 +21,10 @@ const TWO = [LEB, LEB]
 
 type Row = readonly [first: number, last: number, net: number, immediates?: readonly number[], values?: number]
 
-/** Makes a table by code of rows, each of which is about the instructions from its first code to its last. */
+/**
+ * Makes a table by opcode. Each row describes the instructions from its first opcode to its last; later rows override
+ * earlier ones.
+ */
 function makeTable(rows: readonly Row[]): readonly (Instruction | undefined)[] {
   const table: (Instruction | undefined)[] = Array.from({ length: 256 }, () => undefined)
   for (const [first, last, net, immediates = NONE, values = 1] of rows) {
@@ -51,7 +54,7 @@ export const PLAIN = makeTable([
   [0x41, 0x42, 1, ONE],
   [0x43, 0x43, 1, [4]],
   [0x44, 0x44, 1, [8]],
-  // Comparisons and arithmetic; divisions and conversions to integers have values of their own.
+  // Comparisons and arithmetic; divisions and conversions to integers count as more values.
   [0x45, 0x45, 0],
   [0x46, 0x4f, -1],
   [0x50, 0x50, 0],
@@ -77,7 +80,7 @@ export const PLAIN = makeTable([
   [0xd2, 0xd2, 1, ONE, 48],
 ])
 
-/** The instructions behind 0xfc: conversions that saturate, and those for parts of memory and of tables. */
+/** The instructions with the prefix 0xfc: saturating conversions, and those for ranges of memory and of tables. */
 export const BULK = makeTable([
   [0, 7, 0, NONE, 12],
   [8, 8, -3, TWO, 12],
@@ -92,7 +95,7 @@ export const BULK = makeTable([
   [17, 17, -3, ONE, 12],
 ])
 
-/** The instructions behind 0xfd, for vectors: no one of those from 94 puts more on the stack than it takes. */
+/** The vector instructions, with the prefix 0xfd. None of those from 94 on pushes more operands than it pops. */
 export const VECTOR = makeTable([
   [0, 10, 0, TWO, 3],
   [11, 11, -2, TWO, 3],

@@ -1,7 +1,7 @@
 /**
- * Runs components in JavaScript. A script is evaluated once; then the memory of its QuickJS is copied, and the copy is
- * restored in place after each call, so that nothing of one call is left for the next. The stack pointer is the only
- * other state of that module that changes.
+ * Runs components in JavaScript. A script is evaluated once, and the memory of its QuickJS is copied. After each call
+ * the copy is written back, so that nothing of a call remains for the next. Beside the memory, the only state of the
+ * instance that changes is the stack pointer.
  */
 import type { HostedCall } from './hosted-call.ts'
 import { PRELUDE } from './prelude.ts'
@@ -17,28 +17,32 @@ export interface ScriptCall {
   readonly now: number
 }
 
-/** A script in its machine, as it was after it had been evaluated. */
+/** A script in a QuickJS instance of its own, in the state after its evaluation. */
 export interface Script {
-  /** The bytes of its memory, with those of the copy that restores it. */
+  /** The bytes of the instance's memory and of its copy. */
   readonly heldBytes: number
   readonly listHooks: () => readonly string[]
   /**
-   * Returns the result of the hook. Throws a Trap, or what WebAssembly throws; the caller must restore the script after
-   * both.
+   * Runs a hook, and returns its result. Throws a Trap, or an error of WebAssembly. The caller must call `restore`
+   * afterwards, also after an error.
    */
   readonly run: (call: ScriptCall, hosted: HostedCall) => Uint8Array
+  /** Resets the instance to the state after the evaluation. */
   readonly restore: () => void
 }
 
-/** The bytes of memory that QuickJS itself needs: its data, its stack, and its bookkeeping of a script's objects. */
+/** The bytes of memory that QuickJS itself needs: its data, its stack, and its records of a script's objects. */
 const OWN_BYTES = 1_441_792
 const STACK_BYTES = 524_288
-/** The free memory, enough for most calls: a call for which the memory grows costs a new instance afterwards. */
+/**
+ * The memory that is free at the start of a call, enough for most calls. When a call makes the memory grow, `restore`
+ * has to make a new instance.
+ */
 const SPARE_BYTES = 524_288
 
 /**
- * Loads a script in a machine of its own. Throws a ComponentError when the script throws, or asks its engine for
- * anything.
+ * Evaluates a script in a new QuickJS instance. Throws a ComponentError when the script throws, and a Trap when it
+ * calls an operation of its engine.
  */
 export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): Script {
   let runningCall: { readonly now: number; readonly hosted: HostedCall } | undefined
@@ -92,7 +96,10 @@ function initialize({ exports, write }: QuickJs, limits: RuntimeLimits): void {
   }
 }
 
-/** Takes a function of the prelude out of the global scope, so that the script cannot reach it. */
+/**
+ * Returns a function that the prelude defined, and deletes it from the global scope, so that the script cannot reach
+ * it.
+ */
 function takeFunction(machine: QuickJs, name: string): number {
   const { exports, write } = machine
   const value = exports.qjs_get_prop_string(exports.qjs_get_global(), write(Buffer.from(name)))

@@ -1,7 +1,7 @@
 /**
- * The messages between the engine's thread and a worker, and how these become calls and outcomes of the runtime. A
- * worker has one job at a time. While a job runs the worker reads no message; it asks, sleeps on `signal`, and takes
- * the answer from its port.
+ * The messages between the engine's thread and a worker, and their conversion from calls and to outcomes of the
+ * runtime. A worker has one job at a time. While a job runs, the worker does not handle messages as they arrive: it
+ * posts a question, waits on `signal`, and reads the answer from its port.
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
@@ -10,14 +10,14 @@ import { writer } from '../offchain/rpc.ts'
 import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits, TimerState } from './runtime.ts'
 
 export interface WorkerData {
-  /** A number that grows with each answer. */
+  /** A number that the engine increments with each answer; the worker waits for its change. */
   readonly signal: Int32Array
   readonly limits: RuntimeLimits
-  /** QuickJS, compiled, with a bound on its memory. */
+  /** The compiled QuickJS, with a limit on its memory. */
   readonly quickjs: WebAssembly.Module
 }
 
-/** The program by which a worker runs a component; the worker keeps it until told to forget it. */
+/** The program of a component. A worker keeps it until it gets a {@link ForgetMessage}. */
 export type Program =
   | {
       readonly kind: 'wasm'
@@ -27,21 +27,24 @@ export type Program =
   | { readonly kind: 'javascript'; readonly source: string }
 
 export interface JobMessage {
-  /** The number of the job, which goes up with each job of a worker and is in every question and answer of the job. */
+  /** The number of the job, which increases with each job of a worker. Every question and answer of the job has it. */
   readonly number: number
   readonly component: string
-  /** The program of the component, with its first job. */
+  /** The program of the component; undefined when the worker has it already. */
   readonly program: Program | undefined
-  /** Undefined asks for the hooks of a script. */
+  /** The call to run; undefined in a job that lists the hooks of a script. */
   readonly call: CallMessage | undefined
 }
 
 export interface CallMessage {
   readonly hook: string
-  /** The context, the state, and what the hook is about. */
+  /**
+   * The input of the hook: the addresses of contract and engine, the state, and then the request or the payload of the
+   * timer.
+   */
   readonly input: Uint8Array
   readonly stateLength: number
-  /** Whether the request of the input was sent and signed as HEAD. */
+  /** Whether the request was sent and signed as HEAD; the input says GET. */
   readonly isHead?: boolean
   readonly contract: Address
   readonly engine: Address
@@ -49,9 +52,9 @@ export interface CallMessage {
   readonly block: { readonly number: number; readonly time: number }
   /** Milliseconds since 1970. */
   readonly now: number
-  /** The version of {@link ComponentCall.storageVersion}. */
+  /** The same as {@link ComponentCall.storageVersion}. */
   readonly storageVersion: number | undefined
-  /** The expected content of the result. */
+  /** The part of the result that the engine uses. */
   readonly expects: 'response' | 'engines' | 'nothing'
 }
 
@@ -61,7 +64,7 @@ export interface QuestionMessage {
   readonly question: HostQuestion
 }
 
-/** The engine's word to a worker that a component is not cached any more. */
+/** Tells a worker to drop a component, whose program the engine does not cache any more. */
 export interface ForgetMessage {
   readonly forget: string
 }
@@ -90,13 +93,14 @@ export type HostAnswer =
   | { readonly failed: string }
 
 /**
- * The effects as a worker sends them: only the number of reads for a call that changed nothing, the most common case.
+ * The effects as a worker sends them. For a call that changed nothing, the most common case, they are only the number
+ * of reads.
  */
 export type SentEffects = CallEffects | Pick<CallEffects, 'reads'>
 
 export type WorkerReport =
   | { readonly report: 'ready' }
-  /** The hooks of a script that was asked about. */
+  /** The hooks of a script, for a job without a call. */
   | { readonly report: 'hooks'; readonly hooks: readonly string[] }
   | {
       readonly report: 'done'
@@ -110,7 +114,7 @@ const NO_EFFECTS = { storage: [], transactions: [], timers: [], spentRequests: [
 
 export type JobOutcome = Exclude<WorkerReport, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
 
-/** Converts the outcome of a job to that of a call. */
+/** Converts the outcome of a job to the outcome of a call. */
 export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
   switch (outcome.report) {
     case 'done':
@@ -130,7 +134,7 @@ export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
   }
 }
 
-/** Returns the message with which a worker gets a call: the name of the hook, and the input in the RPC format. */
+/** Converts a call to the message for a worker: the name of the hook, and its input in the RPC format. */
 export function callMessage(call: ComponentCall): CallMessage {
   const { contract, engine, chain, block, hook, state, now } = call
   const input = writer().raw(addressBytes(contract)).raw(addressBytes(engine)).raw(state)
@@ -164,7 +168,7 @@ function hookName(hook: Hook): string {
   }
 }
 
-/** Passes a question that a component asks during its call to the engine. */
+/** Asks the engine a question of a running component, and returns the answer. */
 export async function askHost(host: Host, question: HostQuestion): Promise<HostAnswer> {
   switch (question.ask) {
     case 'load':

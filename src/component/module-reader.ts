@@ -1,15 +1,15 @@
 /**
- * Reads the parts of the binary form of WebAssembly that an outline needs: types, imports, exports, memories and
- * tables. The compiler validates the functions. WebAssembly Core Specification, "Binary Format".
+ * Reads the binary format of WebAssembly, as far as an outline of a module needs it: types, imports, exports, memories
+ * and tables. The compiler validates the rest. WebAssembly Core Specification, "Binary Format".
  */
 import { ComponentError } from './runtime.ts'
 
-/** Throws a ComponentError; `why` is a sentence about the module. */
+/** Throws a ComponentError. `why` is a sentence about the module. */
 export function refuseModule(why: string, options?: ErrorOptions): never {
   throw new ComponentError(why, options)
 }
 
-/** Reads from the front of a part of a module, and never past its end. */
+/** A reader of a part of a module, from front to back. Throws a ComponentError at the end of the part. */
 export interface ModuleReader {
   readonly at: () => number
   readonly atEnd: () => boolean
@@ -18,17 +18,17 @@ export interface ModuleReader {
   readonly u32: () => number
   readonly skip: (length: number) => void
   readonly name: () => string
-  /** Reads as many items as a count before them says, which are `most` or fewer. */
+  /** Reads a count, and then as many items. Throws a ComponentError when there are more than `most`. */
   readonly vector: <T>(read: () => T, most?: number) => T[]
 }
 
 /**
- * The most items of a list: more than the modules of any compiler have, and few enough to be read in a moment, in which
- * the engine answers nobody.
+ * The most items of a list: more than the modules of any compiler have, and few enough to be read quickly, since the
+ * engine answers no requests meanwhile.
  */
 const MAX_ITEMS = 50_000
 
-/** Makes a reader of the bytes from `start` to `end`; errors name that part by `what`. */
+/** Makes a reader of the bytes from `start` to `end`. Error messages call that part `what`. */
 export function createModuleReader(bytes: Uint8Array, start: number, end: number, what: string): ModuleReader {
   let position = start
   const requireBytes = (length: number): void => {
@@ -62,7 +62,7 @@ export function createModuleReader(bytes: Uint8Array, start: number, end: number
     const count = u32()
     if (count > most)
       refuseModule(`The module is too large: a list in ${what} has ${count} items, and ${most} are allowed.`)
-    // Each item takes at least a byte, so that a count beyond the rest of the part is refused without reading.
+    // Each item takes at least one byte, so a count that exceeds the remaining bytes is refused at once.
     requireBytes(count)
     return Array.from({ length: count }, read)
   }
@@ -79,7 +79,7 @@ function decodeName(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** Writes the LEB128 of a number below 2^32. */
+/** Returns the LEB128 encoding of a number below 2^32. */
 export function writeU32(value: number): number[] {
   const bytes: number[] = []
   let rest = value

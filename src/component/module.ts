@@ -1,13 +1,14 @@
 /**
- * Reads the outline of a WebAssembly module (imports, exports, memory, tables), and bounds its memory and tables. The
- * compiler of JavaScript engines reveals neither the size nor the maximum of a memory and cannot limit it, hence this
- * reader.
+ * Reads the outline of a WebAssembly module (imports, exports, memory, tables), and limits the size of its memory and
+ * tables. The JavaScript API of WebAssembly neither reveals the limits of a module's memory nor changes them, hence
+ * this reader.
  */
 import { createModuleReader, type ModuleReader, refuseModule, writeU32 } from './module-reader.ts'
 
 export interface FunctionType {
   /**
-   * The types, a letter each: `i` i32, `I` i64, `f` f32, `F` f64, and `x` for any other, which no import or hook has.
+   * The types, one letter each: `i` i32, `I` i64, `f` f32, `F` f64, and `x` for any other type. No import and no hook
+   * has a type `x`.
    */
   readonly parameters: string
   readonly results: string
@@ -21,9 +22,9 @@ export interface SizeLimits {
 export interface ModuleOutline {
   readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
   readonly types: readonly FunctionType[]
-  /** The types of all functions: of those that are imported, and then of the module's own. */
+  /** The types of all functions: first the imported ones, then the module's own. */
   readonly signatures: readonly FunctionType[]
-  /** The functions that are exported, also those that were imported. */
+  /** The types of the exported functions by name, including imported functions that are exported again. */
   readonly functions: ReadonlyMap<string, FunctionType>
   /** The name under which the memory is exported. */
   readonly memoryName: string | undefined
@@ -40,14 +41,14 @@ interface Export {
 
 interface Section {
   readonly id: number
-  /** The place of the section's content. */
+  /** The offset of the section's content, without its header. */
   readonly start: number
   readonly end: number
 }
 
 export const PAGE_BYTES = 65_536
 
-/** The id of the section with the bodies of functions. */
+/** The id of the code section, which has the bodies of functions. */
 export const CODE = 10
 
 const CUSTOM = 0
@@ -57,10 +58,7 @@ const FUNCTION = 3
 const TABLE = 4
 const MEMORY = 5
 const EXPORT = 7
-/**
- * The ids of sections in the order in which sections come; a section that is not listed is not part of the core
- * language.
- */
+/** The ids of sections in the order that the specification requires. Other sections are not of core WebAssembly. */
 const SECTION_ORDER = [TYPE, IMPORT, FUNCTION, TABLE, MEMORY, 6, EXPORT, 8, 9, 12, CODE, 11]
 const VALUE_TYPES: Readonly<Record<number, string>> = { 127: 'i', 126: 'I', 125: 'f', 124: 'F' }
 const REFERENCES = [0x70, 0x6f]
@@ -70,8 +68,8 @@ const MAX_PARAMETERS = 100
 const MAX_TYPES = 10_000
 
 /**
- * Reads the outline of a module. Throws a ComponentError where the module is broken, or is more than core WebAssembly
- * with one memory of its own.
+ * Reads the outline of a module. Throws a ComponentError when the module is malformed, has no memory of its own, or
+ * uses more than core WebAssembly with one memory.
  */
 export function readModule(bytes: Uint8Array): ModuleOutline {
   const sections = readSections(bytes)
@@ -98,8 +96,8 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
 }
 
 /**
- * Returns the module with a memory of at most `pages` and tables of at most `elements`, or less where the module says
- * so itself.
+ * Returns the module with the maximum of its memory lowered to `pages`, and the maximum of each table to `elements`. A
+ * lower maximum of the module stays.
  */
 export function boundModule(bytes: Uint8Array, outline: ModuleOutline, pages: number, elements: number): Uint8Array {
   const parts: Uint8Array[] = [bytes.subarray(0, 8)]
@@ -155,7 +153,7 @@ function readSections(bytes: Uint8Array): Section[] {
 
 const HEADER = Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0])
 
-/** Reads the items of a section. Refuses the module when the section does not end with the last item. */
+/** Reads the items of a section. Throws a ComponentError when bytes follow the last item. */
 function readItems<T>(from: ModuleReader | undefined, read: (from: ModuleReader) => T, most?: number): T[] {
   if (from === undefined) return []
   const items = from.vector(() => read(from), most)
@@ -169,18 +167,18 @@ function readFunctionType(from: ModuleReader): FunctionType {
   return { parameters: readValueTypes(), results: readValueTypes() }
 }
 
-/** Reads the type of a block: none, one result, or the number of a type. */
+/** Reads the type of a block: empty, one result, or the index of a type. */
 export function readBlockType(from: ModuleReader, types: readonly FunctionType[]): FunctionType {
   const start = from.at()
   const code = from.u32()
-  // The number of a type has a sign: from 64 it takes two bytes.
+  // The index of a type is a signed LEB128, which takes two bytes from 64 on.
   if (code < 0x40 || from.at() > start + 1) return typeAt(types, code)
   return code === 0x40 ? EMPTY : { parameters: '', results: VALUE_TYPES[code] ?? 'x' }
 }
 
 const EMPTY: FunctionType = { parameters: '', results: '' }
 
-/** Returns the type at that number, where the module has it. */
+/** Returns the type at an index. Throws a ComponentError when the module has none there. */
 export function typeAt(types: readonly FunctionType[], index: number): FunctionType {
   return types[index] ?? refuseModule('The module is broken: it names a type or a function that is not there.')
 }
@@ -191,7 +189,7 @@ function readImport(from: ModuleReader, types: readonly FunctionType[]): ModuleO
   return { module, name, type: typeAt(types, from.u32()) }
 }
 
-/** Names an import in errors. */
+/** Returns the name of an import for error messages. */
 export function quoteImport(module: string, name: string): string {
   return `"${module.slice(0, 60)}"."${name.slice(0, 60)}"`
 }

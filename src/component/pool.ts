@@ -1,8 +1,8 @@
 /**
- * The component runtime on worker threads. A job goes to an idle worker; a job that misses its deadline ends together
- * with its worker, and a new worker replaces that one. Waiting jobs belong to no worker, so that none is lost with a
- * worker. When one contract keeps all workers busy, spare workers start for other contracts. A worker that sleeps until
- * the engine answers it computes nothing, so that another worker may start in its place.
+ * The component runtime on worker threads. A job goes to an idle worker. When a job misses its deadline, its worker is
+ * terminated and replaced. Waiting jobs are not assigned to workers, so that none is lost with a worker. When one
+ * contract keeps all workers busy, spare workers start for other contracts. A worker that waits for an answer of the
+ * engine uses no CPU, so another worker may start meanwhile.
  */
 import { Worker } from 'node:worker_threads'
 import {
@@ -40,17 +40,17 @@ import { isHook } from './vet.ts'
 export interface PoolSettings {
   readonly workers: number
   readonly limits: RuntimeLimits
-  /** `worker.ts`, bundled. */
+  /** The file of `worker.ts`, bundled. */
   readonly workerFile: string
-  /** `quickjs.wasm` of quickjs-wasi. */
+  /** The bytes of `quickjs.wasm` of quickjs-wasi. */
   readonly quickjs: Uint8Array
 }
 
 /** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
-/** The time for which a job waits for others before a spare worker is started for it. */
+/** The time that a job waits before a spare worker is started for it. */
 const SPARE_WORKER_DELAY_MS = 100
-/** The most workers that compute, with the spare ones, as a multiple of `workers`. */
+/** The most computing workers, including spare ones, as a multiple of `workers`. */
 const SPARE_FACTOR = 2
 
 interface Pool {
@@ -61,11 +61,11 @@ interface Pool {
   readonly waiting: QueuedJob[]
   readonly scheduler: WorkerScheduler
   isClosed: boolean
-  /** The timer until a spare worker is started. */
+  /** The timer that starts a spare worker. */
   spareTimer: NodeJS.Timeout | undefined
 }
 
-/** Creates a pool whose workers start at once; calls may come before the workers are ready. */
+/** Creates a pool, and starts its workers. Calls that come before the workers are ready wait. */
 export async function createPool(settings: PoolSettings): Promise<Runtime> {
   const { limits } = settings
   const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
@@ -142,7 +142,7 @@ function enqueue(pool: Pool, task: Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'
   })
 }
 
-/** Ends a task that no worker has taken in the time that it may wait. */
+/** Ends a waiting task as `overloaded`; called when no worker took it within `queueMs`. */
 function giveUp(pool: Pool, task: QueuedJob): void {
   removeWaiting(pool, pool.waiting.indexOf(task))
   task.end({ report: 'overloaded' })
@@ -160,7 +160,7 @@ function removeAllWaiting(pool: Pool): QueuedJob[] {
   return pool.waiting.splice(0)
 }
 
-/** Starts workers until there are as many as there should be. */
+/** Starts workers until the pool has the configured number. */
 function startMissingWorkers(pool: Pool): void {
   while (!pool.isClosed && pool.slots.size < pool.settings.workers) pool.slots.add(startWorker(pool))
 }
@@ -210,6 +210,7 @@ function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionM
   if (message.report !== 'ready') task?.end(message)
 }
 
+/** Gives waiting tasks to idle workers, in the order of the scheduler. */
 function dispatch(pool: Pool): void {
   const { waiting } = pool
   if (waiting.length === 0) return
@@ -219,7 +220,7 @@ function dispatch(pool: Pool): void {
     const task = removeWaiting(pool, index)
     if (task !== undefined) assignTask(pool, slot, task)
   }
-  // A worker counts as asleep after some time without an event, so the waiting tasks are checked again later.
+  // A worker counts as asleep only after some time, so the waiting tasks are checked again later.
   if (waiting.length > 0) pool.spareTimer ??= setTimeout(() => startSpareWorker(pool), SPARE_WORKER_DELAY_MS).unref()
 }
 
@@ -231,7 +232,7 @@ function noteComputingTime({ scheduler }: Pool, slot: Slot): void {
   if (slot.task !== undefined) scheduler.noteTime(slot.task.owner, computedMs(slot))
 }
 
-/** Starts a spare worker for waiting tasks while other contracts keep all workers busy. */
+/** Starts a spare worker when all workers are busy and the scheduler would let a waiting task run. */
 function startSpareWorker(pool: Pool): void {
   pool.spareTimer = undefined
   const { slots, isClosed, settings } = pool
@@ -257,8 +258,8 @@ function assignTask(pool: Pool, slot: Slot, task: QueuedJob): void {
 }
 
 /**
- * Removes the slot of a worker that has ended by itself, which no component should be able to cause. When a worker
- * could not start and there is no other worker, all waiting calls fail.
+ * Removes the slot of a worker that ended by itself, which no component should be able to cause. When the worker failed
+ * to start and there is no other one, all waiting tasks are rejected.
  */
 function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   if (slot.state !== 'starting') {
@@ -267,13 +268,13 @@ function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   }
   slot.state = 'gone'
   pool.slots.delete(slot)
-  // The next call starts a worker again.
+  // The next call starts workers again.
   if (pool.slots.size > 0) return
   const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
   for (const task of removeAllWaiting(pool)) task.fail(error)
 }
 
-/** Ends a worker and its task. */
+/** Terminates a worker, and ends its task with the outcome. */
 function removeSlot(pool: Pool, slot: Slot, outcome: JobOutcome): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'

@@ -1,7 +1,7 @@
 /**
- * The environment of a script beside ECMAScript: `hosted`, TextEncoder and TextDecoder, a console,
- * `crypto.getRandomValues`, and a `Math.random` that does not begin anew with each call. Runs inside QuickJS, before
- * the script; what it leaves for the engine is taken out of the global scope before the script begins.
+ * The globals of a script beside ECMAScript: `hosted`, TextEncoder, TextDecoder, `console`, `crypto.getRandomValues`,
+ * and a `Math.random` that is seeded anew in each call. The prelude runs inside QuickJS before the script. The two
+ * functions that it defines for the engine are removed from the global scope before the script runs.
  */
 export const PRELUDE = `(() => {
   'use strict'

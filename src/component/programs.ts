@@ -1,6 +1,6 @@
 /**
- * Prepares the programs from which workers run components: each is vetted and compiled once, in the engine's thread,
- * and cached.
+ * Prepares the programs of components for workers: each is vetted and compiled once, in the engine's thread, and
+ * cached.
  */
 
 import { createLru } from '../async/lru.ts'
@@ -15,25 +15,26 @@ export interface PreparedProgram {
   readonly program: Program
   /** The bytes of the component. */
   readonly bytes: number
-  /** The hooks of a module. Those of a script are known when the script has run. */
+  /** The hooks of a module; undefined for a script, whose hooks are known only after it has run. */
   readonly hooks: readonly string[] | undefined
 }
 
 export interface ProgramCache {
-  /** Returns the program of a component, and prepares it where the cache lacks it. Rejects with a ComponentError. */
+  /** Returns the program of a component from the cache, or prepares it. Rejects with a ComponentError. */
   readonly prepare: (component: ComponentCode) => Promise<PreparedProgram>
-  /** Caches a program that a worker is about to get, in case that it was evicted while its task waited. */
+  /** Caches a program that a worker is about to get, which may have been evicted while its task waited. */
   readonly keep: (sha256: string, prepared: PreparedProgram) => void
 }
 
-/** The least bytes of the components whose programs are cached: those of four components of the usual limit. */
+/** The least size of the cache, in bytes of components: four components at the default limit. */
 const LEAST_CACHED_BYTES = 32 * 1024 * 1024
-/** The bytes that a program takes whatever its size, so that at most 67 small ones are cached by the usual limit. */
+/** The bytes that each program counts beside its component, so that by default at most 67 small ones are cached. */
 const PROGRAM_BYTES = 512 * 1024
 
 /**
- * Creates a cache of the programs that were used last. It weighs them by the bytes of their components, since V8 holds
- * up to 20 bytes for each byte of a module. `onEvict` gets the hash of each component whose program is dropped.
+ * Creates a cache of the most recently used programs. Its size is measured in bytes of the components, since V8 holds
+ * up to 20 bytes for each byte of a module. `onEvict` is called with the hash of each component whose program is
+ * dropped.
  */
 export function createProgramCache(limits: RuntimeLimits, onEvict: (sha256: string) => void): ProgramCache {
   const size = Math.max(4 * (limits.moduleBytes + PROGRAM_BYTES), LEAST_CACHED_BYTES)
@@ -64,7 +65,7 @@ async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): 
   return { program: { kind: 'wasm', module, memoryName }, bytes: size, hooks }
 }
 
-/** Compiles QuickJS, which cannot grow beyond what components may have. */
+/** Compiles QuickJS, with its memory limited to `limits.memoryBytes`. */
 export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promise<WebAssembly.Module> {
   const outline = readModule(bytes)
   const pages = Math.max(Math.floor(limits.memoryBytes / PAGE_BYTES), 2 * outline.memory.initial)

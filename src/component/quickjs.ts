@@ -1,12 +1,12 @@
 /**
- * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports: values are pointers to boxes in
- * its memory. The memory of one question to the engine is freed after it; other memory is not, since `javascript.ts`
- * restores the whole memory after each call.
+ * QuickJS in WebAssembly, by the functions that `quickjs.wasm` of quickjs-wasi exports. Values are pointers to boxes in
+ * its memory. Memory that is allocated for an operation is freed after it. Other memory is not freed, since
+ * `javascript.ts` restores the whole memory after each call.
  */
 import { isUtf8 } from 'node:buffer'
 import { ComponentError } from './runtime.ts'
 
-/** The functions of the machine that this code calls, all of which take and return numbers. */
+/** The exported functions of QuickJS that this code calls. All take and return numbers. */
 type QuickJsExports = Readonly<Record<FunctionName, (...args: number[]) => number>> & {
   readonly memory: WebAssembly.Memory
   readonly __stack_pointer: WebAssembly.Global
@@ -41,9 +41,12 @@ type FunctionName =
       | 'set_memory_limit'
       | 'set_max_stack_size'}`
 
-/** The functions that the machine calls. What they throw ends the call, through whatever the script is doing. */
+/** The functions that QuickJS calls. An exception of one ends the call, without running any handler of the script. */
 export interface QuickJsHost {
-  /** Calls a function of the prelude, by name; undefined is the value `undefined`. */
+  /**
+   * Runs the host function of that name (`hosted`, `encode` or `decode`). Returns a box, or undefined for the value
+   * `undefined`.
+   */
   readonly call: (name: string, machine: QuickJs, args: readonly number[]) => number | undefined
   /** Milliseconds since 1970. */
   readonly now: () => number
@@ -57,11 +60,11 @@ export interface QuickJs {
   readonly textOf: (box: number) => string
   readonly newBytes: (bytes: Uint8Array) => number
   readonly newText: (utf8: Uint8Array) => number
-  /** Writes the bytes, with a zero after them, and returns the pointer to them; the caller frees nothing. */
+  /** Writes the bytes and a zero byte to new memory, and returns the pointer. The caller does not free it. */
   readonly write: (bytes: Uint8Array) => number
 }
 
-/** Makes an instance with the initial memory of the module, whose `_initialize` has not run yet. */
+/** Makes a QuickJS instance. The caller must call its `_initialize`. */
 export function instantiate(module: WebAssembly.Module, host: QuickJsHost): QuickJs {
   const holder: { machine?: QuickJs } = {}
   const getMachine = (): QuickJs => holder.machine ?? refuseScript('the script called its host before it was loaded')
@@ -96,7 +99,7 @@ export function instantiate(module: WebAssembly.Module, host: QuickJsHost): Quic
   return holder.machine
 }
 
-/** The WASI error code of a bad file descriptor, since components have no files. */
+/** The WASI error code of a bad file descriptor: components have no files. */
 const BAD_FILE = 8
 
 function wrapExports(exports: QuickJsExports): QuickJs {
@@ -108,7 +111,7 @@ function wrapExports(exports: QuickJsExports): QuickJs {
     bytes()[at + content.length] = 0
     return at
   }
-  /** Calls `make` with the bytes in memory, and frees that memory afterwards. */
+  /** Writes the bytes to memory, calls `make` with their position, and frees the memory. */
   const makeBox = (content: Uint8Array, make: (at: number, length: number) => number): number => {
     const at = write(content)
     const box = make(at, content.length)
@@ -154,7 +157,7 @@ function createReaders(
 }
 
 /**
- * Decodes a text of QuickJS, which writes halves of surrogate pairs as three bytes that are not UTF-8: each becomes one
+ * Decodes a text of QuickJS. QuickJS encodes a lone surrogate as three bytes that are not UTF-8; each becomes one
  * replacement character.
  */
 function decodeText(bytes: Uint8Array): string {
@@ -168,7 +171,7 @@ function decodeText(bytes: Uint8Array): string {
 
 const REPLACEMENT = [0xef, 0xbf, 0xbd]
 
-/** Runs `encode` or `decode` of the prelude; undefined when `fatal` is set and the bytes are not UTF-8. */
+/** Runs the host function `encode` or `decode`. Returns undefined when `fatal` is set and the bytes are not UTF-8. */
 export function runTextFunction(
   name: string,
   machine: QuickJs,
@@ -182,14 +185,14 @@ export function runTextFunction(
     : undefined
 }
 
-/** Runs a script in the global scope. Throws a ComponentError with what it threw. */
+/** Evaluates a script in the global scope. Throws a ComponentError with the exception of the script. */
 export function evaluate(machine: QuickJs, source: string, name: string): number {
   const { exports, write } = machine
   const text = Buffer.from(source)
   return refuseException(machine, exports.qjs_eval(write(text), text.length, write(Buffer.from(name)), 0))
 }
 
-/** Returns `box`, or refuses the script with its error and stack when the box says that something was thrown. */
+/** Returns `box`. Throws a ComponentError with the message and the stack when the box is an exception. */
 export function refuseException(machine: QuickJs, box: number): number {
   const { exports, textOf, write } = machine
   if (exports.qjs_is_exception(box) === 0) return box

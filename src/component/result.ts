@@ -5,22 +5,25 @@ import { reader } from '../offchain/rpc.ts'
 import type { CallMessage } from './messages.ts'
 import type { RuntimeLimits } from './runtime.ts'
 
-/** The error for a wrong result of a hook; `message` says what is wrong, for the operator's log. */
+/** The error for an invalid result of a hook. The message is for the operator's log. */
 export class BadResult extends Error {
   override readonly name = 'BadResult'
 }
 
 export interface HookResult {
   readonly response: HttpResponseData | undefined
-  /** The content of the hook's section; empty without one. */
+  /** The content of section 0x30 for the hook `engines`; empty for other hooks. */
   readonly result: Uint8Array
 }
 
-/** The most bytes of the headers of a response, whatever the limit on its body. */
+/** The most bytes of the headers of a response. `limits.responseBytes` does not change it. */
 export const HEADERS_BYTES = 32_768
 const MAX_HEADERS = 128
 
-/** Reads the result of a hook from `sections`, which begin after the length of all. Throws a BadResult. */
+/**
+ * Reads the result of a hook. `sections` are its bytes after the total length. Throws a BadResult when the result is
+ * malformed, lacks the expected section, or has a response that cannot be sent.
+ */
 export function readHookResult(
   sections: Uint8Array,
   expects: CallMessage['expects'],
@@ -54,7 +57,7 @@ function readSections(bytes: Uint8Array): Map<number, Uint8Array> {
   return sections
 }
 
-/** The names and values of header fields, which Node writes without a change. RFC 9110 sections 5.6.2 and 5.5. */
+/** The valid names and values of header fields, which Node sends unchanged. RFC 9110 sections 5.6.2 and 5.5. */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -74,11 +77,12 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   )
   if (invalidHeader !== undefined)
     refuseResult(`the response has a header that cannot be sent: ${JSON.stringify(invalidHeader.name.slice(0, 60))}`)
-  // RFC 9110 section 8.3. The engine signs one, and a client that reads several joins them.
+  // RFC 9110 section 8.3. The engine signs a single value, and a client joins several.
   const contentTypes = headers.filter(({ name }) => name.toLowerCase() === 'content-type')
   if (contentTypes.flatMap((header) => header.values).length > 1)
     refuseResult('the response has more than one content-type; give one value')
-  // The engine signs the body as it is, and a client that decodes it would find the signature wrong.
+  // The engine signs the body of the component. A client decodes the body before it verifies the signature, which would
+  // fail.
   if (headers.some(({ name }) => name.toLowerCase() === 'content-encoding'))
     refuseResult('the response has a content-encoding; give the body without one')
   const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)

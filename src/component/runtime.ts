@@ -5,7 +5,7 @@
 import type { Address } from '../offchain/address.ts'
 import type { HttpRequestData, HttpResponseData } from '../offchain/http-data.ts'
 
-/** Bytes of a component: core WebAssembly, or a bundle of JavaScript that QuickJS runs. */
+/** The bytes of a component: a module of core WebAssembly, or a JavaScript bundle for QuickJS. */
 export interface ComponentCode {
   /** The SHA-256 of the bytes in hexadecimal, which identifies the component. */
   readonly sha256: string
@@ -19,7 +19,7 @@ export interface ComponentDescription {
 }
 
 export type Hook =
-  /** With `isHead`, the request was sent and signed as HEAD, and the component sees it as GET. */
+  /** With `isHead`, the request was sent and signed as HEAD; the component gets it as GET. */
   | { readonly kind: 'http'; readonly request: HttpRequestData; readonly isHead?: boolean }
   | { readonly kind: 'state-change' }
   | { readonly kind: 'timer'; readonly id: number; readonly payload: Uint8Array }
@@ -44,7 +44,7 @@ export interface RuntimeLimits {
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** The limits of an engine unless it is configured otherwise. */
+/** The default limits of an engine. */
 export const DEFAULT_LIMITS: RuntimeLimits = {
   memoryBytes: 64 * MIB,
   moduleBytes: 8 * MIB,
@@ -70,33 +70,32 @@ export interface ComponentCall {
   readonly chain: { readonly id: string; readonly addresses: 'evm' | 'partisia' }
   readonly block: { readonly number: number; readonly time: Date }
   readonly state: Uint8Array
-  /** The engine's clock. */
+  /** The time of the engine's clock. */
   readonly now: Date
   readonly deadlineMs: number
-  /**
-   * Milliseconds that the call may wait for a worker before it ends as `overloaded`; without a limit when undefined.
-   */
+  /** The milliseconds that the call may wait for a worker before it ends as `overloaded`; undefined for no limit. */
   readonly queueMs?: number | undefined
   /**
-   * Version of the contract's storage. Workers cache reads while it is unchanged; the caller must not commit a call
-   * that spanned a change. Undefined: nothing is cached.
+   * The version of the contract's storage. Workers cache loaded values for as long as the version stays the same. The
+   * caller must not commit a call during which it changed. When undefined, nothing is cached.
    */
   readonly storageVersion?: number | undefined
 }
 
-/** The questions of a component that only the engine can answer. A rejection traps the component. */
+/** The operations of a component that only the engine can run. When one rejects, the component traps. */
 export interface Host {
   load(bucket: Uint8Array, key: Uint8Array): Promise<Uint8Array | undefined>
   readContract(input: Uint8Array): Promise<Uint8Array>
   /**
-   * Sends a request. Never rejects for what happens on the network: a status of 600 or more has the reason as the body.
+   * Sends a request. Does not reject for network errors: these have a status of 600 or more, and the reason as the
+   * body.
    */
   send(request: HttpRequestData): Promise<HttpResponseData>
   getConfiguration(key: string): string | undefined
   listTimers(): Promise<readonly TimerState[]>
-  /** Returns the generation of the engine's database, which is another one after a backup was restored. */
+  /** Returns the generation of the engine's database, which changes when a backup is restored. */
   getGeneration(): Promise<string>
-  /** Tests whether a signed request with that id was accepted before. */
+  /** Tests whether a signed request with that id was accepted before (replay protection). */
   isSpent(id: string): Promise<boolean>
 }
 
@@ -108,11 +107,11 @@ export interface TimerState {
 export interface StorageChange {
   readonly bucket: Uint8Array
   readonly key: Uint8Array
-  /** Undefined deletes. */
+  /** The new value; undefined deletes the entry. */
   readonly value: Uint8Array | undefined
 }
 
-/** The effects of a call in the order in which it asked for them; of two changes of one key only the last is kept. */
+/** The effects of a call, in the order of its operations. Of several changes of one key only the last is kept. */
 export interface CallEffects {
   readonly storage: readonly StorageChange[]
   readonly transactions: readonly { readonly payload: Uint8Array; readonly gas: bigint }[]
@@ -121,14 +120,16 @@ export interface CallEffects {
     | { readonly id: number; readonly cancel: true }
   )[]
   /**
-   * The signed requests that the call accepted, which the engine stores until `until`. With `unlessRefused`, a request
+   * The signed requests that the call accepted. The engine stores their ids until `until`. With `unlessRefused`, an id
    * is stored only when the response has a status below 300.
    */
   readonly spentRequests: readonly { readonly id: string; readonly until: Date; readonly unlessRefused: boolean }[]
   readonly log: readonly string[]
-  /** The signers of the request, as the operation `authenticate` answered: for the audit log. */
+  /** The addresses that the operation `authenticate` returned, for the audit log. */
   readonly signers: readonly Address[]
-  /** The number of values that were read from storage: a call with reads may have missed a concurrent change. */
+  /**
+   * The number of values that were loaded from storage. A call that loaded some may have missed a concurrent change.
+   */
   readonly reads: number
 }
 
@@ -140,27 +141,27 @@ export type RunOutcome =
       readonly result: Uint8Array
       readonly effects: CallEffects
     }
-  /** `message` is for the operator's log; it may have data of callers in it. */
+  /** `message` is for the operator's log, and may quote data of callers. */
   | { readonly kind: 'trap'; readonly message: string; readonly log: readonly string[] }
   | { readonly kind: 'bad-response'; readonly message: string; readonly log: readonly string[] }
   | { readonly kind: 'deadline' }
-  /** No worker was free within `queueMs`: the component has not run. */
+  /** No worker was free within `queueMs`; the component has not run. */
   | { readonly kind: 'overloaded' }
 
 export interface Runtime {
   /**
-   * Describes the component by its bytes. Rejects with a ComponentError, in words for its author, when they cannot be
-   * run under these limits.
+   * Checks a component, and returns its kind and hooks. Rejects with a ComponentError, whose message is for the author,
+   * when it cannot be run under these limits.
    */
   describe(component: ComponentCode): Promise<ComponentDescription>
-  /** Runs a call. Never rejects for what the component does. */
+  /** Runs a call. Does not reject for errors of the component: these are outcomes. */
   run(call: ComponentCall, host: Host): Promise<RunOutcome>
-  /** Returns the numbers of running calls, of calls that wait for a worker, and of workers. */
+  /** Returns the numbers of running calls, of waiting calls, and of workers. */
   getLoad(): { readonly running: number; readonly waiting: number; readonly workers: number }
   close(): Promise<void>
 }
 
-/** The error for bytes that are not a component; `message` says what is wrong with the bytes. */
+/** The error for bytes that are not a valid component. The message is for the author of the component. */
 export class ComponentError extends Error {
   override readonly name = 'ComponentError'
 }

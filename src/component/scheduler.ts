@@ -1,6 +1,6 @@
 /**
- * A scheduler that chooses the next call, so that no contract takes the workers from the others, neither by many calls
- * nor by slow ones, and hooks and timers leave workers to requests.
+ * The scheduler of calls. It prevents one contract from taking the workers from others, by many calls or by slow ones,
+ * and prevents background calls from taking them from requests.
  */
 
 export interface WorkerScheduler {
@@ -13,29 +13,29 @@ export interface WorkerScheduler {
    * - Background calls compute on at most `workers`, so that requests have the spare ones.
    */
   readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
-  /** Notes for how many milliseconds a call of `owner` computed. */
+  /** Records for how many milliseconds a call of `owner` computed; called at its end. */
   readonly noteTime: (owner: string, ms: number) => void
 }
 
 export interface OwnedItem {
   readonly owner: string
-  /** Whether nobody waits for its answer, as of a hook or a timer. */
+  /** Whether no client waits for the result: true for state changes and timers. */
   readonly isBackground: boolean
 }
 
 export interface HeldWorker extends OwnedItem {
-  /** Whether the worker computes; false while it sleeps until the engine answers it. */
+  /** Whether the worker computes; false while it waits for an answer of the engine. */
   readonly computes: boolean
 }
 
-/** The computing time from which a call is slow. */
+/** The computing time from which a call counts as slow. */
 const SLOW_MS = 250
-/** The time for which the owner of a slow call counts as slow. */
+/** The time for which an owner counts as slow after a slow call. */
 const SLOW_FOR_MS = 60_000
-/** The most workers as a multiple of `workers`, with those that sleep until the engine answers them. */
+/** The most workers as a multiple of `workers`, including those that wait for an answer of the engine. */
 const ASLEEP_FACTOR = 4
 
-/** Returns how many workers there are at most where `workers` compute. */
+/** Returns the most workers of a pool in which `workers` compute. */
 export function mostWorkers(workers: number): number {
   return workers * ASLEEP_FACTOR
 }
@@ -47,7 +47,7 @@ interface Count {
 
 const NONE: Count = { all: 0, computing: 0 }
 
-/** Makes a scheduler for `workers`. The clock `now` gives milliseconds and never goes back. */
+/** Makes a scheduler for `workers` computing workers. The clock `now` returns milliseconds, and never goes back. */
 export function createScheduler(workers: number, now: () => number): WorkerScheduler {
   const slowUntil = new Map<string, number>()
   return {

@@ -13,7 +13,7 @@ import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
 
 export interface QueuedJob {
-  /** The contract of the call; the component itself for a task that finds the hooks of a component. */
+  /** The contract of the call; the hash of the component for a task that lists its hooks. */
   readonly owner: string
   readonly isBackground: boolean
   readonly component: string
@@ -21,9 +21,9 @@ export interface QueuedJob {
   readonly call: CallMessage | undefined
   readonly host: Host | undefined
   readonly deadlineMs: number
-  /** Milliseconds that the task may wait for a worker. */
+  /** The milliseconds that the task may wait for a worker; undefined for no limit. */
   readonly queueMs: number | undefined
-  /** The timer that ends the task when it has waited for too long; set while the task waits. */
+  /** The timer that ends the task as `overloaded`; set while the task waits. */
   queueTimer: NodeJS.Timeout | undefined
   readonly end: (report: JobOutcome) => void
   readonly fail: (error: Error) => void
@@ -32,26 +32,25 @@ export interface QueuedJob {
 export interface Slot {
   readonly worker: Worker
   readonly signal: Int32Array
-  /** The components that the worker has already, all of which the cache of programs has. */
+  /** The components whose programs the worker has. The cache of programs has all of them too. */
   readonly components: Set<string>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   task: QueuedJob | undefined
-  /** The number of tasks that the worker was given, which is also the number of the last. */
+  /** The number of tasks that the worker has been given, which is the number of its current job. */
   jobs: number
   /** The time at which the worker was given its task. */
   since: number
-  /** The time of the task's question that the engine has not answered yet, if there is one. */
+  /** The time of the task's unanswered question; undefined when there is none. */
   askedAt: number | undefined
-  /** The time for which the task has slept until earlier questions were answered. */
+  /** The time for which the task has waited for the answers to earlier questions. */
   sleptMs: number
   timer: NodeJS.Timeout | undefined
 }
 
-/**
- * The time after which a component that waits for an answer counts as asleep; shorter questions are part of computing.
- */
+/** The time after which a component that waits for an answer counts as asleep; shorter waits count as computing. */
 const ASLEEP_AFTER_MS = 100
 
+/** Yields the workers that have a task, for the scheduler. */
 export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
   for (const slot of slots) {
     if (slot.task === undefined) continue
@@ -60,25 +59,25 @@ export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
   }
 }
 
-/** Tests whether the component of `slot` waits for an answer of the engine and computes nothing meanwhile. */
+/** Tests whether the task of `slot` waits for an answer of the engine, and thus uses no CPU. */
 export function isAsleep({ askedAt }: Slot): boolean {
   return askedAt !== undefined && performance.now() - askedAt >= ASLEEP_AFTER_MS
 }
 
 /**
- * Returns for how many milliseconds the task of `slot` has computed, without the time in which it waited for answers.
+ * Returns the milliseconds for which the task of `slot` has computed, without the time in which it waited for answers.
  */
 export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
 }
 
-/** Returns an idle worker, preferably one that has the component already; undefined when all are busy. */
+/** Returns an idle worker, preferably one that has the component; undefined when none is idle. */
 export function findIdle(slots: Iterable<Slot>, component: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
   return idle.find(({ components }) => components.has(component)) ?? idle[0]
 }
 
-/** Notes that the worker of `slot` computes for `task` from now on. */
+/** Records that the worker of `slot` runs `task` from now on. */
 export function beginTask(slot: Slot, task: QueuedJob): void {
   slot.state = 'busy'
   slot.since = performance.now()
@@ -89,14 +88,14 @@ export function beginTask(slot: Slot, task: QueuedJob): void {
   slot.worker.ref()
 }
 
-/** Makes the workers of `slots` drop a component; one that runs it does so afterwards. */
+/** Tells the workers of `slots` to drop a component. A worker that runs it drops it afterwards. */
 export function forgetComponent(slots: Iterable<Slot>, component: string): void {
   for (const { components, worker } of slots) {
     if (components.delete(component)) worker.postMessage({ forget: component } satisfies ForgetMessage)
   }
 }
 
-/** Passes a question of the task of `slot` to the engine, and wakes the worker with the answer. */
+/** Asks the engine a question of the task of `slot`, sends the answer to the worker, and wakes it. */
 export async function answerQuestion(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
   const { task, jobs } = slot
   if (task?.host === undefined || job !== jobs) return
@@ -104,7 +103,7 @@ export async function answerQuestion(slot: Slot, { job, question }: QuestionMess
   const hostAnswer = await askHost(task.host, question).catch((error: unknown) => ({
     failed: (error as Error).message,
   }))
-  // The task that asked may have ended.
+  // The task may have ended meanwhile.
   if (slot.task !== task || slot.jobs !== job) return
   slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined

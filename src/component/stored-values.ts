@@ -1,13 +1,16 @@
 /**
- * Caches in a worker the stored values that the engine has answered, since every question wakes two threads. The cached
- * values of a contract belong to one version of its storage, and are dropped at the first call with another version.
+ * Caches loaded values in a worker, because every question to the engine wakes two threads. The cached values of a
+ * contract belong to one version of its storage, and are dropped when a value of another version is cached.
  */
 import type { Address } from '../offchain/address.ts'
 import { entryName } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 
 export interface StoredValues {
-  /** Wraps `ask` so that each value of this call's contract is asked for once for each version. */
+  /**
+   * Wraps `ask` so that each value of the call's contract is loaded from the engine once for each version. Caches
+   * nothing when the version is undefined.
+   */
   wrapAsk(
     call: Pick<CallMessage, 'contract' | 'storageVersion'>,
     ask: (question: HostQuestion) => HostAnswer,
@@ -19,10 +22,10 @@ interface ContractValues {
   readonly values: Map<string, Uint8Array | undefined>
 }
 
-/** The approximate cost of a value beside its bytes. */
+/** The approximate memory of a value beside its bytes. */
 const OVERHEAD = 256
 
-/** Makes a cache of at most `most` bytes of values with their keys, which is emptied when it would have more. */
+/** Makes a cache of at most `most` bytes of values and keys. It is emptied when the next value would exceed them. */
 export function cacheStoredValues(most: number): StoredValues {
   const contracts = new Map<Address, ContractValues>()
   let heldBytes = 0

@@ -1,6 +1,6 @@
 /**
- * Vets components: the imports of a module, the types of its hooks, its size, and the maximum of its memory. Its
- * functions are checked by `function-check.ts`.
+ * Vets components before they are compiled: the size, and for a module its imports, the types of its hooks, and the
+ * limits of its memory and tables. `function-check.ts` checks the functions.
  */
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { importTable } from './import-table.ts'
@@ -8,7 +8,7 @@ import { boundModule, type FunctionType, type ModuleOutline, PAGE_BYTES, quoteIm
 import { refuseModule } from './module-reader.ts'
 import { type ComponentCode, ComponentError, type RuntimeLimits } from './runtime.ts'
 
-/** The part of a component that a worker gets, before the module is compiled. */
+/** A component that passed the checks, with its memory and tables limited; a module is not compiled yet. */
 export type VettedComponent =
   | {
       readonly kind: 'wasm'
@@ -19,12 +19,12 @@ export type VettedComponent =
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
-/** The most elements of a table, which no table of functions of a large module exceeds. */
+/** The most elements of a table; the tables of large modules have fewer. */
 const MAX_ELEMENTS = 100_000
 
 /**
- * Checks a component, and returns what a worker gets of it. Throws a ComponentError, in words for its author, when the
- * component cannot be run under these limits.
+ * Checks a component, and returns its program. Throws a ComponentError, whose message is for the author, when it cannot
+ * be run under these limits.
  */
 export function vetComponent(component: ComponentCode, limits: RuntimeLimits): VettedComponent {
   const { bytes } = component
@@ -86,7 +86,7 @@ function readHooks({ functions }: ModuleOutline): string[] {
   return hooks.map(([name]) => name).sort()
 }
 
-/** Tests whether a function with that name is called by an engine. */
+/** Tests whether the name is that of a hook, which an engine calls. */
 export function isHook(name: string): boolean {
   return (
     [hookNames.httpRequest, hookNames.stateChange, hookNames.engines].some((hookName) => hookName === name) ||
@@ -94,7 +94,7 @@ export function isHook(name: string): boolean {
   )
 }
 
-/** Returns the id of the timer that the function of that name handles; undefined for another name. */
+/** Returns the id of the timer that the hook of that name handles; undefined for any other name. */
 export function timerIdOf(name: string): number | undefined {
   const [, digits] = /^off_chain_thread_([0-9a-f]{1,8})$/.exec(name) ?? []
   return digits === undefined ? undefined : Number.parseInt(digits, 16) | 0

@@ -1,7 +1,7 @@
 /**
- * Runs components in core WebAssembly. Each call has a new instance; the engine writes the input into pages that it
- * adds to the memory, and copies the result at the pointer that the hook returns. Every length and pointer of the
- * component is checked against its memory before use.
+ * Runs components in core WebAssembly. Each call has a new instance. The engine adds pages to the memory, writes the
+ * input there, and copies the result from the pointer that the hook returns. Every pointer and length of the component
+ * is checked against its memory.
  */
 import { createAvlMaps, type Memory } from './avl.ts'
 import type { HostedCall } from './hosted-call.ts'
@@ -12,9 +12,11 @@ import { HEADERS_BYTES } from './result.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap, trapOverLimit } from './trap.ts'
 
-/** A module whose hooks can be called. */
+/** A compiled module whose hooks can be called. */
 export interface LoadedModule {
-  /** Runs a hook and copies the sections of its result. Throws a Trap, or what WebAssembly throws. */
+  /**
+   * Runs a hook in a new instance, and returns the sections of its result. Throws a Trap, or an error of WebAssembly.
+   */
   readonly run: (call: { readonly hook: string; readonly input: Uint8Array }, hosted: HostedCall) => Uint8Array
 }
 
@@ -24,12 +26,13 @@ type Hook = (pointer: number, length: number) => bigint
 interface RunningCall {
   readonly hosted: HostedCall
   readonly results: Results
-  /** Undefined while the start function runs. */
+  /** The memory of the instance; undefined while the start function runs. */
   memory?: WebAssembly.Memory
-  /** The functions `pbc.avl_*`, once one of them is called. */
+  /** The functions `pbc.avl_*`, which are made when the first of them is called. */
   maps?: Functions
 }
 
+/** Makes the imports of a compiled module, and the function that runs its hooks. */
 export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
   let runningCall: RunningCall | undefined
   const imports = createImports(() => runningCall ?? trap('no call runs'))
@@ -39,7 +42,7 @@ export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limi
       try {
         const { exports } = new WebAssembly.Instance(program.module, imports)
         const callTrap = hosted.getTrap()
-        // The start function may have caught the trap of an operation.
+        // The start function may have caught the exception of a trap.
         if (callTrap !== undefined) throw callTrap
         const memory = exports[program.memoryName] as WebAssembly.Memory
         runningCall.memory = memory
@@ -62,7 +65,9 @@ function copySections(memory: WebAssembly.Memory, start: number, limits: Runtime
   return sliceMemory(memory, start + 4, length).slice()
 }
 
-/** Writes the input behind the memory that the instance began with, and gives its address. */
+/**
+ * Writes the input to new pages at the end of the memory, and returns its address. Traps when the memory cannot grow.
+ */
 function writeInput(memory: WebAssembly.Memory, input: Uint8Array, limits: RuntimeLimits): number {
   const pointer = memory.buffer.byteLength
   try {
@@ -84,14 +89,17 @@ function sliceMemory({ buffer }: WebAssembly.Memory, pointer: number, length: nu
   return new Uint8Array(buffer, start, size)
 }
 
-/** A list where results wait until the component has copied them. */
+/** The results of operations, until the component copies them. */
 interface Results {
   readonly add: (bytes: Uint8Array) => bigint
   readonly take: (id: number) => Uint8Array
 }
 
 const NOTHING = -1n
-/** Makes a list of results, each under an id from 1 and below 2^31, so that no answer is negative. */
+/**
+ * Makes a list of results. `add` returns the id and the length of a result in one i64. Ids are below 2^31, so that only
+ * NOTHING is negative.
+ */
 function createResultList(): Results {
   const results = new Map<number, Uint8Array>()
   let last = 0
@@ -147,7 +155,7 @@ function createImports(getCall: () => RunningCall): WebAssembly.Imports {
 
 type Functions = Record<string, (...args: number[]) => unknown>
 
-/** Returns the functions of maps, which are made for a call that uses one. */
+/** Returns the functions `pbc.avl_*`. The first call of one makes the maps of the running call. */
 function createAvlImports(getCall: () => RunningCall, memory: Memory): Functions {
   const bindToCall = (name: string) => {
     return (...args: number[]): unknown => {
@@ -159,7 +167,7 @@ function createAvlImports(getCall: () => RunningCall, memory: Memory): Functions
   return Object.fromEntries(Object.keys(importTable.pbc ?? {}).map((name) => [name, bindToCall(name)]))
 }
 
-/** Wraps functions so that an exception of one ends the call, also where the component would catch it. */
+/** Wraps functions so that an exception of one traps the call, also where the component catches the exception. */
 function guardFunctions(getCall: () => RunningCall, functions: Functions): WebAssembly.Imports[string] {
   const guardFunction = (run: (...args: number[]) => unknown) => {
     return (...args: number[]): unknown => {

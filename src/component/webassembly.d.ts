@@ -1,5 +1,6 @@
 /**
- * The part of WebAssembly that is used here: its types come with those of browsers, which this package does not have.
+ * The types of WebAssembly that are used here. TypeScript has them in its library for browsers, which this package does
+ * not use.
  */
 declare namespace WebAssembly {
   type Exports = Record<string, unknown>
@@ -13,7 +14,7 @@ declare namespace WebAssembly {
   const Instance: new (module: Module, imports: Imports) => Instance
   interface Memory {
     readonly buffer: ArrayBuffer
-    /** Grows the memory, and returns how many pages it had before. Throws a RangeError. */
+    /** Grows the memory, and returns its previous size in pages. Throws a RangeError when it cannot grow. */
     grow(pages: number): number
   }
   interface Global<Value = number> {

@@ -1,6 +1,6 @@
 /**
- * The thread in which components run, which `build/bundle.js` bundles into a file of its own. The thread runs one job
- * at a time to its end, and sleeps while a component waits for an answer of the engine.
+ * The program of the threads in which components run; `build/bundle.js` bundles it into a file of its own. A thread
+ * runs one job at a time, and blocks while the component waits for an answer of the engine.
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
@@ -26,17 +26,17 @@ import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { type LoadedModule, loadWasmModule } from './wasm.ts'
 
-/** The most bytes of the cached values of all contracts together. */
+/** The most bytes of cached values, of all contracts together. */
 const STORED_BYTES = 8 * 1024 * 1024
 
-/** A component that has run here, or is about to. */
+/** A component that this worker has loaded. */
 type LoadedComponent = LoadedModule | Script
 
 const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 /**
  * The most bytes of the scripts that stay loaded: two of the largest, or many small ones. A script that was dropped is
- * evaluated again at its next call; a module holds nothing between calls.
+ * evaluated again at its next call. Modules count as zero, since they hold no memory between calls.
  */
 const SCRIPT_BYTES = Math.max(4 * limits.memoryBytes, 32 * 1024 * 1024)
 
@@ -46,7 +46,7 @@ const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, (each) =>
 )
 const storedValues = cacheStoredValues(STORED_BYTES)
 
-/** Asks the engine, and drops its answers to other jobs. */
+/** Sends a question to the engine, and blocks until the answer arrives. Ignores answers to earlier jobs. */
 function askEngine(job: number, question: HostQuestion): HostAnswer {
   port.postMessage({ job, question } satisfies QuestionMessage)
   for (;;) {
@@ -98,21 +98,20 @@ function runJob({ number, component, call }: JobMessage, recover: Recover): Work
 }
 
 /**
- * The most characters of an error message, which goes to the operator's log; the error of a script may be as long as
- * its memory.
+ * The most characters of an error message for the operator's log; the error of a script may be as long as its memory.
  */
 const MAX_MESSAGE = 4096
 
 function messageOf(error: unknown): string {
   const { message } = error as Error
   if (error instanceof Trap) return message
-  // V8 throws this RangeError for the stack of the thread and for that of WebAssembly.
+  // V8 throws this RangeError when the stack overflows, also in WebAssembly.
   if (error instanceof RangeError && message.includes('call stack'))
     return 'the stack is full: it calls itself too deeply'
   return message
 }
 
-// Jobs come to a worker that has said that it is ready.
+// The engine sends jobs only after the worker has reported that it is ready.
 void loadRecovery().then((recover) => {
   port.on('message', (job: JobMessage | ForgetMessage) => {
     if ('forget' in job) {
@@ -121,7 +120,7 @@ void loadRecovery().then((recover) => {
     }
     if (job.program !== undefined) programs.set(job.component, job.program)
     port.postMessage(runJob(job, recover))
-    // The script is restored after the answer is sent, so that the engine does not wait for it.
+    // The script is restored after the report is sent, so that the engine does not wait for it.
     const loadedComponent = components.get(job.component)
     if (loadedComponent !== undefined && 'restore' in loadedComponent) loadedComponent.restore()
   })
