@@ -1,81 +1,84 @@
 /**
- * The authorization request of the authorization code flow: data, and the transitions between its steps as functions on
- * it. A request leads to one issuance session, whose `Authorization` begins when the code of the request is redeemed.
- * OpenID4VCI 1.0, Authorization Code Flow; RFC 6749 section 4.1.
+ * The authorization request of the authorization code flow: its data, and its state transitions as pure functions. Each
+ * request leads to one issuance session. The session's `Authorization` starts when the code is redeemed. OpenID4VCI
+ * 1.0, Authorization Code Flow; RFC 6749 section 4.1.
  */
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** The wallet's request: for whom, for which credentials, and bound to which keys. */
+/** The wallet's request: its client, the credentials, and the keys that the code and the token are bound to. */
 export interface CodeFlowRequest {
   readonly clientId: string
-  /** The thumbprint of the key of the wallet instance that pushed it, where that has authenticated itself. */
+  /** The JWK thumbprint of the wallet instance that pushed the request, if it authenticated itself. */
   readonly instance?: string
   readonly redirectUri: string
   readonly state?: string
   /** The SHA-256 of the code_verifier. RFC 7636 section 4.2. */
   readonly codeChallenge: string
-  /** The thumbprint of the key that the token has to be bound to. RFC 9449 section 10. */
+  /** The JWK thumbprint of the DPoP key that the token will be bound to. RFC 9449 section 10. */
   readonly jkt?: string
   /** The credential configurations that the wallet asks for. */
   readonly configurationIds: readonly string[]
-  /** Whether authorization details named some of them: the token response then has details of all. */
+  /** Whether the request has authorization details: the token response then has them too. */
   readonly hasDetails?: true
-  /** The scope values that named some of them. */
+  /** The scope values that name configurations. */
   readonly scope?: string
-  /** The session of the offer that the request answers. */
+  /** The session of the offer, if the request is for an offer. */
   readonly offerSessionId?: string
-  /** Whether the request came by the endpoints of that session: its identifier is then that of the issuer. */
+  /** Whether the request came to the endpoints of that session: `iss` is then the identifier of the session. */
   readonly isAtSession?: true
 }
 
-/** An authorization request that a browser has brought, as it is stored. */
+/** A stored authorization request, after a browser has brought it. */
 export interface StoredAuthorizationRequest {
   readonly request: CodeFlowRequest
-  /** The digest of the cookie of the browser that brought it. */
+  /** The digest of the browser's cookie. */
   readonly browser: string
   readonly step: AuthorizationStep
-  /** The session at a verifier that asks the person for another credential, once the person went there. */
+  /** The verifier's session that requests another credential from the person, once it was started. */
   readonly presentation?: { readonly sessionId: string; readonly link: string }
 }
 
-/** The step at which an authorization is; times are in milliseconds since the epoch. */
+/** The state of an authorization request. Times are milliseconds since the epoch. */
 export type AuthorizationStep =
   /** The application asks the person. */
   | { readonly name: 'INTERACTION'; readonly until: number }
-  /** The application has decided, and the browser is on its way back; `secret` is the digest of what it brings. */
+  /**
+   * The application has decided, and the browser has not returned yet. `secret` is the digest of the secret that the
+   * browser must send.
+   */
   | {
       readonly name: 'RETURN'
       readonly until: number
       readonly secret: string
       readonly decision: InteractionDecision
     }
-  /** The code is on its way to the wallet, and from there to the token endpoint. */
+  /** The code was issued and not redeemed yet. */
   | { readonly name: 'CODE'; readonly until: number; readonly sessionId: string }
   | { readonly name: 'REDEEMED'; readonly sessionId: string }
-  /** Nothing comes of it any more. */
+  /** The request has ended: the code was redeemed, or the request failed. */
   | { readonly name: 'OVER' }
 
-/** A request that waits for a decision of the application. */
+/** A request without a decision of the application. */
 export type UndecidedRequest = StoredAuthorizationRequest & {
   readonly step: Extract<AuthorizationStep, { readonly name: 'INTERACTION' }>
 }
 
-/** The session that the wallet gets a code for, or the words of a refusal. */
+/** The session that the wallet gets a code for, or the reason of the denial. */
 export type InteractionDecision =
   | { readonly sessionId: string; readonly denied?: never }
   | { readonly denied: { readonly reason?: string } }
 
 const SECOND = 1000
-/** The time for which a pushed request may wait for its browser. */
+/** The lifetime of a request_uri. */
 export const PUSHED_SECONDS = 60
-/** The time that a person may take at the application. */
+/** The time limit for the decision of the application. */
 export const INTERACTION_SECONDS = 600
-/** The time that a browser may take to come back. */
+/** The time limit for the return of the browser after the decision. */
 const RETURN_SECONDS = 300
-/** The lifetime of a code. */
+/** The lifetime of an authorization code. */
 const CODE_SECONDS = 60
-/** The time for which the end of a request is remembered, so that a code that comes again is known. */
+/** How long an ended request is stored, so that a repeated code is detected. */
 const REMEMBERED_SECONDS = 600
 
 /** Returns when the row of a request can be purged. */
@@ -84,12 +87,13 @@ export function endOfRequest({ step }: StoredAuthorizationRequest, now: Date): D
   return new Date(until + REMEMBERED_SECONDS * SECOND)
 }
 
+/** Starts the interaction for a request: the state from which the application decides. */
 export function startInteraction(request: CodeFlowRequest, browser: string, now: Date): StoredAuthorizationRequest {
   const step = { name: 'INTERACTION', until: now.getTime() + INTERACTION_SECONDS * SECOND } as const
   return { request, browser: digestOf(browser), step }
 }
 
-/** Gives the request its code, which is good once and for a minute, when its person or its offer allows it. */
+/** Moves the request to the state in which its code can be redeemed, for one minute. */
 export function giveCode(
   storedRequest: Omit<StoredAuthorizationRequest, 'step'>,
   sessionId: string,
@@ -98,21 +102,22 @@ export function giveCode(
   return { ...storedRequest, step: { name: 'CODE', until: now.getTime() + CODE_SECONDS * SECOND, sessionId } }
 }
 
+/** Ends the request, in any state. */
 export function endRequest(storedRequest: StoredAuthorizationRequest): StoredAuthorizationRequest {
   return { ...storedRequest, step: { name: 'OVER' } }
 }
 
-/** Tests whether the request waits for a decision of the application. */
+/** Tests whether the application can still decide on the request. */
 export function isUndecidedRequest({ step }: StoredAuthorizationRequest, now: Date): boolean {
   return step.name === 'INTERACTION' && now.getTime() < step.until
 }
 
-/** Tests whether nothing can come of the request any more, or has come of it. */
+/** Tests whether the request has ended or its time limit is over. */
 export function hasEnded({ step }: StoredAuthorizationRequest, now: Date): boolean {
   return !('until' in step) || now.getTime() >= step.until
 }
 
-/** Returns the request. Refuses with `gone` one that waits for no decision of the application. */
+/** Returns the request. Refuses with `gone` one that was decided or has expired. */
 export function requireUndecided(storedRequest: StoredAuthorizationRequest, now: Date): UndecidedRequest {
   const { step } = storedRequest
   if (step.name !== 'INTERACTION') refuse('gone', 'this interaction has been completed; the wallet has to begin anew')
@@ -120,7 +125,7 @@ export function requireUndecided(storedRequest: StoredAuthorizationRequest, now:
   return { ...storedRequest, step }
 }
 
-/** Records the decision of the application, and the secret with which the person's browser comes back. */
+/** Records the decision of the application, and the digest of the secret that the returning browser must send. */
 export function recordRequestDecision(
   storedRequest: StoredAuthorizationRequest,
   decision: InteractionDecision,
@@ -131,8 +136,8 @@ export function recordRequestDecision(
 }
 
 /**
- * Returns the decision that a browser comes back for. Refuses with `gone` when there is none any more, and with
- * `invalid_request` a browser without the secret that the application was given.
+ * Returns the decision for a returning browser. Refuses with `gone` if the request has ended or expired, and with
+ * `invalid_request` if the secret is wrong or there is no decision yet.
  */
 export function requireDecision({ step }: StoredAuthorizationRequest, secret: string, now: Date): InteractionDecision {
   if (step.name === 'INTERACTION') refuse('invalid_request', 'the application has not completed this interaction')

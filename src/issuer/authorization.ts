@@ -1,69 +1,71 @@
 /**
- * The authorization of a wallet: the tokens that it got for a code, and how these are refreshed and ended. No function
- * here needs more of a session than its authorization.
+ * The authorization of a wallet: the tokens of a redeemed code, their refresh and their end. The functions here use
+ * only this part of a session.
  */
 
-/** The tokens that a redeemed code gave. */
+/** The tokens for a redeemed code. */
 export interface Authorization {
   readonly token: AccessTokenRecord
-  /** The wallet that has them; absent where nobody knows, as with the code of an offer. */
+  /** The client that has the tokens; absent when it is unknown, as with a pre-authorized code. */
   readonly client?: AuthorizedClient
-  /** The refresh token, in a session that has any. */
+  /** The refresh token, if the session has one. */
   readonly refresh?: RefreshPolicy
 }
 
 /** The client that an authorization belongs to. */
 export interface AuthorizedClient {
   readonly id: string
-  /** The thumbprint of the key of its instance, where its provider attests that. */
+  /** The JWK thumbprint of its wallet instance, if it is attested. */
   readonly instance?: string
 }
 
-/** An access token, as far as it is stored. */
+/** The stored part of an access token. */
 export interface AccessTokenRecord {
-  /** The digest of the token, of which nothing else is kept. */
+  /** The digest of the token. The token itself is not stored. */
   readonly digest: string
   readonly expiresAt: number
-  /** The thumbprint of the key that the token is bound to. RFC 9449 section 6.1. */
+  /** The JWK thumbprint of the DPoP key that the token is bound to. RFC 9449 section 6.1. */
   readonly jkt?: string
-  /** How many credentials had been issued when the token was made; none, where the member is absent. */
+  /** The number of credentials that the session had issued when the token was made; 0 when absent. */
   readonly issuedBefore?: number
-  /** The configurations that the wallet named in authorization details; absent when it named none, and has all. */
+  /** The configurations in the wallet's authorization details; when absent, the token is for all of the session. */
   readonly authorized?: readonly string[]
 }
 
-/** The state of refreshing; of refresh tokens only digests are kept. */
+/** The state of the refresh tokens. Only their digests are stored. */
 export interface RefreshPolicy {
   readonly until: number
   readonly digest: string
-  /** The previous token, which is accepted until the wallet uses a token of the last answer, which may be lost. */
+  /**
+   * The previous token. It is accepted until the wallet uses a token of the last response, which may have been lost.
+   */
   readonly retry?: string
-  /** Some of the tokens before `retry`. */
+  /** The last tokens before `retry`. */
   readonly spent: readonly string[]
 }
 
-/** The most used refresh tokens that are recognized when they come again. */
+/** The maximum number of used refresh tokens whose reuse is detected. */
 const MAX_SPENT = 10
 
-/** Returns the time from which the wallet can get nothing for its tokens any more. */
+/** Returns when the wallet's tokens end, refresh included. */
 export function endOfAuthorization({ token, refresh }: Authorization): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)
 }
 
-/** Moves the previous token to those that are used up, of which the last are recognized when they come again. */
+/** Moves the previous token to the used tokens, of which the last {@link MAX_SPENT} are stored. */
 export function dropRetry({ retry, spent, ...policy }: RefreshPolicy): RefreshPolicy {
   return { ...policy, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
-/** Notes that the wallet has the access token, and with it the refresh token that came along. */
+/** Records that the wallet has received the last token response. */
 export function recordReceipt<T extends Partial<Authorization>>(authorization: T): T {
   const { refresh } = authorization
   return refresh?.retry === undefined ? authorization : { ...authorization, refresh: dropRetry(refresh) }
 }
 
 /**
- * Ends all tokens of an authorization whose authorization code or refresh token came a second time, because somebody
- * else may have that code or token. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
+ * Ends all tokens of an authorization, after its authorization code or a refresh token was used twice and so may have
+ * been stolen. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
  */
 export function endTokens<T extends Authorization>(authorization: T, now: Date): T {
   const { token, refresh } = authorization
@@ -75,7 +77,7 @@ export function endTokens<T extends Authorization>(authorization: T, now: Date):
   }
 }
 
-/** Ends refreshing, since the credentials of the session have been revoked. */
+/** Ends the refresh tokens, after the credentials of the session were revoked. */
 export function endRefreshing<T extends Partial<Authorization>>(authorization: T, now: Date): T {
   const { refresh } = authorization
   const until = now.getTime()

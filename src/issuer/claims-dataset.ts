@@ -1,10 +1,10 @@
-/** The dataset that is made of the claims of a person, as the operator's provider has signed them in. */
+/** Makes the dataset from the claims of a person, as the operator's OpenID Connect provider returned them. */
 import { isObject, type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
 import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
 import type { Configuration } from '../credential/format.ts'
 import { pathText } from '../protocol/claim-path.ts'
 
-/** The dataset, and the claims that it has no values of, because the account has none. */
+/** The dataset, and the names of required claims that the account lacks. */
 export interface ClaimsDataset {
   readonly dataset: JsonObject
   readonly missing: readonly string[]
@@ -12,18 +12,15 @@ export interface ClaimsDataset {
 
 type NamedConfiguration = Pick<Configuration, 'posted'> & { readonly id: string }
 
-/**
- * Claims that the provider may hold without having verified them, with the claims that say so. OpenID Connect Core 1.0
- * section 5.1.
- */
+/** Claims that the provider may not have verified, with the claim that says so. OpenID Connect Core 1.0 section 5.1. */
 const VERIFIED_BY: Readonly<Record<string, string>> = {
   email: 'email_verified',
   phone_number: 'phone_number_verified',
 }
 
 /**
- * Returns the mappings of the configurations, by their ids or scopes; where one has no mapping, `unmappedName` is the
- * scope or the id of the first such configuration.
+ * Returns the mapping of each configuration, by its id or scope. If one has no mapping, `unmappedName` is the scope or
+ * the id of the first such configuration.
  */
 export function mappingsOf(
   datasets: ReadonlyMap<string, DatasetMapping>,
@@ -38,13 +35,13 @@ export function mappingsOf(
   return mappings
 }
 
-/** Returns the first names of all claims that the mappings need, with those that say whether they are verified. */
+/** Returns the top-level claim names that the mappings need, with the claims that say whether they are verified. */
 export function claimNamesOf(datasets: Iterable<DatasetMapping>): readonly string[] {
   const names = [...datasets].flatMap(({ claims }) => namesIn(claims))
   return [...new Set(names.flatMap((name) => [name, verificationClaimOf(name) ?? name]))]
 }
 
-/** Makes the dataset of all mappings together. */
+/** Makes one dataset by all `mappings`. */
 export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMapping[]): ClaimsDataset {
   const missing = new Set<string>()
   const parts = mappings.map(({ claims: template, constants }) => {
@@ -54,8 +51,8 @@ export function datasetOfClaims(claims: JsonObject, mappings: readonly DatasetMa
 }
 
 /**
- * Tests whether the claims are those of the person. An address or a number counts when the provider says that it is
- * verified, since people who may edit their own account could write those of anybody.
+ * Tests whether the claims match `person`. An email address or a phone number must be verified, because people may edit
+ * their own account.
  */
 export function isPerson(claims: JsonObject, person: Readonly<Record<string, string>>): boolean {
   return Object.entries(person).every(([name, value]) => {
@@ -87,8 +84,8 @@ function isPath(value: ClaimTemplate | readonly string[]): value is readonly str
 }
 
 /**
- * Returns the claim at `path`; undefined when there is none, when the claim is null or empty, or when the provider says
- * that the claim is not verified.
+ * Returns the claim at `path`; undefined if it is absent, null or empty, or if the provider says that it is not
+ * verified.
  */
 function findClaim(claims: JsonObject, path: readonly string[]): Json | undefined {
   const [first = ''] = path
@@ -98,8 +95,8 @@ function findClaim(claims: JsonObject, path: readonly string[]): Json | undefine
 }
 
 /**
- * Returns whether the provider has verified the claim; undefined where it does not say, and where no claim would say
- * it. Some providers write `true` as a text.
+ * Returns whether the provider has verified the claim; undefined if it does not say so, or if there is no claim for it.
+ * Some providers send `true` as a text.
  */
 function readVerification(claims: JsonObject, name: string): boolean | undefined {
   const verifiedBy = verificationClaimOf(name)
@@ -111,7 +108,7 @@ function verificationClaimOf(name: string): string | undefined {
   return Object.hasOwn(VERIFIED_BY, name) ? VERIFIED_BY[name] : undefined
 }
 
-/** Returns the members of both; of a value that both have, that of `other`. */
+/** Merges two objects. For a member of both, the value of `other` wins. */
 function mergeMembers(one: JsonObject, other: JsonObject): JsonObject {
   const members = Object.entries(other).map(([name, value]): [string, Json] => {
     const before = own(one, name)

@@ -22,27 +22,27 @@ import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-rows.ts'
 
 export interface StoredConfiguration {
-  /** The configuration as it was posted. */
+  /** The configuration as the application posted it. */
   readonly configuration: CredentialConfiguration
-  /** No new session may name it; those that do keep working. */
+  /** Whether new sessions cannot use it any more. Existing sessions still can. */
   readonly removed: boolean
 }
 
 export interface DeferredTransaction {
   readonly sessionId: string
   readonly configurationId: string
-  /** The keys that were proved: a credential for each. */
+  /** The proved keys; each gets one credential. */
   readonly holderKeys: readonly PublicJwk[]
-  /** The form that the response has to take, as the first request asked for it. */
+  /** The form of the response, as the first request asked for it. */
   readonly responseForm?: CredentialResponseForm
   /** Members of the form in rows of release 0.1.0. */
   readonly wantsSingle?: true
   readonly encryption?: JweParameters
 }
 
-/** The form that the response to a credential request has to take. */
+/** The form of a credential response. */
 export interface CredentialResponseForm {
-  /** The first credential stands beside the list of all. */
+  /** Whether the response has the first credential also outside of the list. */
   readonly hasSingleCredential?: true
   readonly encryption?: JweParameters
 }
@@ -55,19 +55,19 @@ export type IssuerCollections = EventCollections &
     credential_configuration: StoredConfiguration
     issuance_session: IssuanceSession
     /**
-     * The dataset of a session's credentials, by session; null when it was erased. It is apart, since only the
-     * credential request reads it, and nothing else changes it.
+     * The dataset of each session, by session id; null when it was erased. It has its own row because only the
+     * credential request reads it.
      */
     issuance_dataset: JsonObject | null
-    /** The progress of wallets in a session, by session. */
+    /** The progress of wallets in each session, by session id. */
     issuance_progress: SessionProgress
-    /** The session of a pre-authorized code that the application supplied, by the MAC of the code. */
+    /** The session of each supplied pre-authorized code, by the MAC of the code. */
     pre_authorized_code: { readonly sessionId: string }
-    /** An authorization request that a browser has brought, by a random id, with which its code begins. */
+    /** The authorization requests that browsers have brought, by a random id. The code begins with this id. */
     authorization_request: StoredAuthorizationRequest
-    /** A request that waits for the dataset of its session, by transaction id. */
+    /** The deferred requests, by transaction id. */
     deferred_transaction: DeferredTransaction
-    /** A single-use value that was used: a c_nonce, or the digest of a proof by DPoP or of a wallet attestation. */
+    /** The used single-use values: a `c_nonce`, or the digest of a DPoP or wallet attestation proof. */
     spent_nonce: Record<string, never>
   }
 
@@ -83,7 +83,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0003', statements: createCollection('event') },
   { id: 'issuer-0004', statements: createCollection('idempotent_answer') },
   { id: 'issuer-0005', statements: STATUS_COLLECTIONS.flatMap(createCollection) },
-  // The next sweep looks at the sessions of earlier releases too, and sets the time of what is to be done about each.
+  // Makes the next sweep look at the sessions of earlier releases, and set their `due_at`.
   { id: 'issuer-0006', statements: ['update issuance_session set due_at = 0 where due_at is null'] },
   { id: 'issuer-0007', statements: encryptionKeyCollection },
   { id: 'issuer-0008', statements: eventCollectionNames.flatMap(createCollection) },
@@ -96,7 +96,7 @@ export const issuerMigrations: readonly Migration[] = [
   { id: 'issuer-0015', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
 ]
 
-/** The collections that a database key encrypts: those with personal data, and with secrets of sessions. */
+/** The collections that a database key encrypts: those with personal data or session secrets. */
 export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = [
   'issuance_session',
   'issuance_dataset',
@@ -105,7 +105,7 @@ export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = 
   'idempotent_answer',
 ]
 
-/** Finds a session. Refuses with `not_found`. */
+/** Returns a session. Refuses with `not_found`. */
 export async function findIssuanceSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
   const row = await store.get('issuance_session', sessionId)
   return row?.value ?? refuseUnknownSession()

@@ -1,4 +1,4 @@
-/** The application's decision on a deferred session: the data of its credentials, or that there will be none. */
+/** The application's decision on a deferred session: its dataset, or a denial. */
 import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
@@ -10,9 +10,9 @@ import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecide
 import { addProgress, type IssuanceStatusBody, makeSessionEvent, makeStatusBody } from './session-status.ts'
 
 /**
- * Records the decision of the application on a session, once, and returns its status. Refuses with `not_found` or
- * `gone` a session that is not there any more, with `invalid_state` one that has its data or a decision, with
- * `invalid_request`, naming the path, what does not fit.
+ * Records the decision of the application on a session, once, and returns the session's status. Refuses with
+ * `not_found` or `gone` if the session was purged or has ended, with `invalid_state` if it has its dataset or a
+ * decision, and with `invalid_request` and the path if the dataset is invalid.
  */
 export async function completeSession(
   context: IssuerContext,
@@ -40,7 +40,7 @@ export async function completeSession(
   return addProgress(status, await context.progress.read(sessionId))
 }
 
-/** Returns the dataset; undefined where there will be none. Refuses with `invalid_request` one that does not fit. */
+/** Returns the dataset; undefined for a denial. Refuses with `invalid_request` an invalid dataset. */
 async function requireFittingDataset(
   context: IssuerContext,
   { configurationIds }: IssuanceSession,

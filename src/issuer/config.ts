@@ -1,4 +1,4 @@
-/** The issuance service's `server.json`. */
+/** The settings of the issuance service in `server.json`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { readAnchorDirectory } from '../config/anchor-directory.ts'
@@ -131,31 +131,36 @@ type Settings = Static<typeof IssuerSettings>
 
 export interface IssuerConfig extends CommonConfig {
   readonly profile: 'haip' | undefined
-  /** The authorization server that gives the access tokens; undefined when this service does. */
+  /** The external authorization server; undefined when this service issues the access tokens. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
-  /** The providers whose wallets authenticate themselves, and whether all have to; undefined where none does. */
+  /**
+   * The trusted wallet providers, and whether wallet attestations are required; undefined where wallets are not
+   * authenticated.
+   */
   readonly clientAuthentication: ClientAuthentication | undefined
-  /** The JWT; undefined where there is none. */
+  /** The registration certificate, a JWT; undefined if there is none. */
   readonly registrationCertificate: string | undefined
-  /** The authorization code flow of this service; undefined where there is none. */
+  /** The settings of the authorization code flow; undefined where it is not configured. */
   readonly codeFlow: CodeFlowConfig | undefined
-  /** The anchors of key attestations; without any no configuration can require key attestations. */
+  /** The trust anchors of key attestations. Without any, a configuration cannot require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: {
     /** `iss` and `issuer` of credentials. */
     readonly id: string
     readonly display: { readonly name: string }
-    /** The kind of identifier that offers name: one for the session, or the base URL. */
+    /** The credential issuer identifier in offers: one for each session, or the base URL. */
     readonly identifier: 'session' | 'base'
   }
-  /** Whether requests and responses of the credential endpoint must be encrypted; otherwise the wallet decides. */
+  /**
+   * Whether requests and responses of the credential endpoint must be encrypted; if false, wallets may encrypt them.
+   */
   readonly encryptionRequired: boolean
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
-  /** Whether a token request without a DPoP proof is refused; otherwise each wallet may send one. */
+  /** Whether a token request must have a DPoP proof; if false, wallets may send one. */
   readonly dpopRequired: boolean
-  /** The algorithms of DPoP proofs, wallet attestations and their proofs. */
+  /** The accepted algorithms of DPoP proofs, wallet attestations and their proofs. */
   readonly tokenAlgorithms: readonly string[]
-  /** `c_nonce` stands in token responses, and answers to requests of draft 13 are in its words. */
+  /** Whether wallets of draft 13 are served: token responses then have a `c_nonce`. */
   readonly draft13: boolean
 }
 
@@ -169,7 +174,7 @@ export const issuerDefaults: ServiceDefaults = {
   retention: { personalDataSeconds: 0, sessionSeconds: 2_592_000 },
 }
 
-/** Returns the configuration, or every mistake in it with its path. */
+/** Reads the configuration. Returns all mistakes, each with its path, if there are any. */
 export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadResult<IssuerConfig> {
   const checked = checkSettings(IssuerSettings, value)
   const shape = { ...checked, settings: addProfileDefaults(checked.settings) }
@@ -205,7 +210,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   }
 }
 
-/** Returns the files that the settings of an issuer alone name, and what these settings exclude. */
+/** Reads the files of settings that only an issuer has, and finds the mistakes that these settings cause. */
 function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const anchors = readAnchorDirectory('keyAttestationTrustAnchors', settings.keyAttestationTrustAnchors, files, now)
   const authentication = readClientAuthentication(settings, files, now)
@@ -231,7 +236,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   }
 }
 
-/** Returns the settings that name no file. */
+/** Returns the settings that only an issuer has and that name no file. */
 function ownSettings(settings: Settings) {
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
   return {
@@ -263,16 +268,13 @@ function entriesMistakes(entries: number = ENTRIES.default): string[] {
   return fits ? [] : [`statusList.entries: must be a power of two from ${ENTRIES.least} to ${ENTRIES.most}`]
 }
 
-/**
- * Returns a warning when `issuer.id` is none of the names of the certificate, if it has names at all, since verifiers
- * compare the two.
- */
+/** Returns a warning if `issuer.id` is not one of the certificate's names, since verifiers compare the two. */
 function identifierWarnings([leaf]: readonly Certificate[], issuerId: string): string[] {
   const problem = leaf?.hasSubjectAltName ? identifierProblem(leaf, issuerId) : undefined
   return problem === undefined ? [] : [`issuer.id: ${problem}; verifiers that compare the two refuse what it signs`]
 }
 
-/** Returns a warning when credentials would name this machine as their issuer, though wallets come from elsewhere. */
+/** Returns a warning if `issuer.id` has a local host and `baseUrl` does not. */
 function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
   const isLocal = (url: string): boolean => URL.canParse(url) && isLoopback(new URL(url).hostname)
   if (!isLocal(issuerId) || isLocal(baseUrl)) return []
@@ -280,8 +282,8 @@ function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
 }
 
 /**
- * Returns a warning when verifiers would refuse status lists by their own key, since they take such a list only from
- * the same issuer, or from a provider of status lists.
+ * Returns a warning if status lists have a key of their own that verifiers would refuse: they accept a status list only
+ * of the same issuer, or of a trusted provider of status lists.
  */
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]

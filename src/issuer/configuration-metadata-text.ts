@@ -1,6 +1,6 @@
 /**
- * The configurations in issuer metadata, as text: made once for all documents that have the same of them, whoever asks.
- * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ * The metadata of the credential configurations as JSON text, which is made once and reused for all metadata documents
+ * with the same configurations. OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
  */
 import { hash } from 'node:crypto'
 import { cacheById, createPromiseCache } from '../async/cache.ts'
@@ -13,11 +13,11 @@ import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './con
 
 export interface ConfigurationTexts {
   /**
-   * Returns the member of all configurations that are offered, for the final specification; the same object where
-   * nothing has changed.
+   * Returns the member for all offered configurations, in the form of the final specification. Returns the same object
+   * while nothing has changed.
    */
   readonly makeOfferedMember: () => Promise<ConfigurationsMember>
-  /** Returns the member of the configurations with these ids, removed or not. */
+  /** Returns the member for the configurations with these ids, including removed ones. */
   readonly makeMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
 }
 
@@ -28,6 +28,7 @@ export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 
   readonly config: Pick<IssuerConfig, 'draft13' | 'profile'>
 }
 
+/** Creates the functions that make `credential_configurations_supported`, with caches for the texts. */
 export function createConfigurationTexts({
   store,
   signer,
@@ -87,7 +88,7 @@ function groupByScope(scopes: readonly (readonly [id: string, scope: string | un
   return idsByScope
 }
 
-/** Returns the largest batch size among the configurations; 1 of none. */
+/** Returns the largest batch size of the configurations; 1 if there are none. */
 export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
   return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
 }

@@ -1,6 +1,6 @@
 /**
- * The metadata of a credential configuration: what was posted, and what follows from the format and our keys.
- * OpenID4VCI 1.0, Credential Issuer Metadata Parameters; its drafts 13 to 15, which have some of it elsewhere.
+ * The metadata of a credential configuration: its posted members, and those that follow from its format and the
+ * issuer's key. OpenID4VCI 1.0, Credential Issuer Metadata Parameters, and its drafts 13 to 15.
  */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
@@ -10,10 +10,10 @@ import type { ClaimPath } from '../protocol/claim-path.ts'
 import { INTERNAL_MEMBERS } from '../protocol/credential-configuration.ts'
 import { proofTypes } from './proof-types.ts'
 
-/** The members that wallets do not get; those of one format are for it alone. */
+/** The members that the metadata leaves out. */
 const HIDDEN_MEMBERS: readonly string[] = [...INTERNAL_MEMBERS, ...ownConfigurationMembers.map(({ member }) => member)]
 
-/** Returns the configuration as the final specification has it, `mandatory` spelled out. */
+/** Makes the metadata of a configuration in the form of the final specification, with `mandatory` always present. */
 export function configurationMetadata(configuration: Configuration, signer: Signer): JsonObject {
   const { format, posted } = configuration
   const members = Object.entries(posted).filter(([name]) => !HIDDEN_MEMBERS.includes(name))
@@ -28,9 +28,9 @@ export function configurationMetadata(configuration: Configuration, signer: Sign
 }
 
 /**
- * Makes the metadata of a configuration for wallets of drafts up to 15: display and claims stand in the configuration
- * itself, and algorithms have names. For `draft13`, claims are trees, and an SD-JWT VC has the format identifier of
- * that draft.
+ * Makes the metadata of a configuration in the form of drafts 13 to 15: `display` and `claims` are members of the
+ * configuration itself, and algorithms have names. With `draft13`, claims are nested objects, and SD-JWT VC has the
+ * format identifier of that draft.
  */
 export function makeOlderConfigurationMetadata(
   configuration: Configuration,
@@ -38,7 +38,7 @@ export function makeOlderConfigurationMetadata(
   draft13: boolean,
 ): JsonObject {
   const { olderId } = configuration.format
-  // Strict readers of these drafts refuse a configuration that also has the member of the final specification.
+  // Strict wallets of these drafts refuse a configuration with the member of the final specification.
   const { credential_metadata: metadata, ...members } = configurationMetadata(configuration, signer)
   const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
   return {
@@ -51,8 +51,8 @@ export function makeOlderConfigurationMetadata(
 }
 
 /**
- * Makes the members of a configuration that hold its claims in draft 13: W3C formats have them in the credential
- * definition, all others beside it.
+ * Makes the members for the claims of a configuration in draft 13: in `credential_definition` for W3C formats, and in
+ * `claims` for the others.
  */
 function makeDraft13Claims(members: JsonObject, claims: readonly JsonObject[]): JsonObject {
   const tree = claimTree(claims.map(({ path, ...description }) => ({ path: path as ClaimPath, description })))
@@ -66,7 +66,7 @@ interface ClaimAtPath {
   readonly description: JsonObject
 }
 
-/** Makes nested members of the paths of claims. A path through an array has no place there. */
+/** Makes nested objects of claim paths. Paths through arrays have no such form and are left out. */
 function claimTree(claims: readonly ClaimAtPath[]): JsonObject {
   const names = new Set(claims.flatMap(({ path: [name] }) => (typeof name === 'string' ? name : [])))
   return Object.fromEntries(

@@ -1,4 +1,7 @@
-/** Credential configurations: what the issuer can issue. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+/**
+ * Credential configurations: the credentials that the issuer can issue. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Parameters.
+ */
 import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
@@ -15,10 +18,13 @@ import { profileProblem } from './haip.ts'
 import { refuseUnattestable } from './proof-types.ts'
 import { refuseForeignType } from './type-metadata.ts'
 
-/** The number of configurations that are kept in memory, parsed: those used last. */
+/** The maximum number of parsed configurations in the cache. */
 const MAX_CACHED_CONFIGURATIONS = 1000
 
-/** Stores the configuration as it was posted and returns its id. Refuses with `invalid_request`, naming the path. */
+/**
+ * Validates and stores a posted configuration, and returns its id. Refuses with `invalid_request` and the path of the
+ * mistake.
+ */
 export async function createConfiguration(
   context: IssuerContext,
   posted: CredentialConfiguration,
@@ -49,10 +55,7 @@ export async function getConfiguration({ store }: IssuerContext, id: string): Pr
   return row?.value.removed === false ? row.value.configuration : refuseUnknown(id)
 }
 
-/**
- * Returns a configuration that new sessions may name; undefined when there is none, none any more, or none of the
- * profile.
- */
+/** Returns a configuration for a new session; undefined if it is unknown or removed, or if the profile excludes it. */
 export async function loadOffered(context: IssuerContext, id: string): Promise<Configuration | undefined> {
   const row = await context.store.get('credential_configuration', id)
   return row !== undefined && isOffered(row.value, context.config) ? context.loadConfiguration(id) : undefined
@@ -66,16 +69,16 @@ export function isOffered(
   return !removed && (profile === undefined || profileProblem(configuration) === undefined)
 }
 
-/** Refuses with `invalid_request`, naming the path, a configuration that the profile excludes. */
+/** Refuses with `invalid_request` and the path a configuration that the profile excludes. */
 function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: IssuerConfig): void {
   const problem = profile && profileProblem(posted)
   if (problem !== undefined) refuse('invalid_request', problem)
 }
 
 /**
- * Returns the function that loads a configuration, removed or not, parsed. A configuration never changes, so that the
- * ones used last are kept in memory. A configuration of an earlier release that its format does not take any more is as
- * good as none, and logged.
+ * Creates the function that loads and parses a configuration, removed or not, and caches it; configurations never
+ * change. If the format does not accept a configuration of an earlier release any more, the function logs it and
+ * returns undefined.
  */
 export function createConfigurationLoader({
   store,
@@ -94,7 +97,7 @@ export function createConfigurationLoader({
   })
 }
 
-/** Takes the configuration away from new sessions; those that name it keep working. Refuses with `not_found`. */
+/** Removes the configuration for new sessions. Existing sessions keep it. Refuses with `not_found`. */
 export async function removeConfiguration(context: IssuerContext, id: string, caller: string): Promise<void> {
   const at = context.now().getTime()
   const otherChanges = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]

@@ -1,4 +1,4 @@
-/** The context of the issuance service: configuration, effects, keys, and the functions that its routes share. */
+/** The context of the issuance service: its configuration, effects, keys, and the functions that the routes share. */
 import type { CachedValue } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
 import type { DecryptionKey } from '../keys/decryption-key.ts'
@@ -10,8 +10,8 @@ import type { SignMetadata } from './signed-metadata.ts'
 import type { StatusEntry } from './status-rows.ts'
 
 /**
- * The form of a document: drafts before the final specification appended the well-known path, so that the path shows
- * which form a wallet expects.
+ * The form of a metadata document. Drafts before the final specification append the well-known path, so the requested
+ * path tells which form a wallet expects.
  */
 export type MetadataVersion = 'final' | 'older'
 
@@ -20,45 +20,45 @@ export interface ConfigurationsMember {
   readonly json: Uint8Array
   /** SHA-256 of the text. */
   readonly digest: string
-  /** The largest batch size among them; 1 when there are none. */
+  /** The largest batch size of the configurations; 1 if there are none. */
   readonly batchSize: number
-  /** The ids of the configurations with a scope, by their scope. */
+  /** The ids of the configurations that have a scope, by scope. */
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
-/** Allocates `count` entries, none of which was or will be given to another credential. Rejects when the store does. */
+/** Allocates `count` status list entries. Each entry is allocated once. Rejects if the store fails. */
 export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
 
-/** The times of a status list that was signed to be published. */
+/** The times of a signed status list. */
 export interface SignedListTimes {
   readonly issuedAt: Date
   readonly expiresAt: Date
-  /** The time after which this document is not served any more, since another was signed. */
+  /** The time from which a newer document is served instead of this one. */
   readonly servedUntil: Date
 }
 
-/** Records that the document `name` (the id of a list and its kind) was signed to be published. */
+/** Records that a status list was signed. `name` is the id of the list and its kind. */
 export type RecordSignedList = (name: string, times: SignedListTimes) => void
 
 export interface IssuerContext extends AccessContext {
   readonly keys: KeyRing
-  /** The OpenID Connect provider that signs people in; undefined where the application asks them. */
+  /** The OpenID Connect provider for sign-in; undefined where the application asks the person. */
   readonly signInProvider: OpenidProvider | undefined
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
-  /** The metadata of every configuration that new sessions may name. Another process may be a second ahead. */
+  /** The metadata of all configurations that new sessions may use. It may be one second behind other processes. */
   readonly offeredConfigurations: CachedValue<ConfigurationsMember>
-  /** The type metadata that is served, by the `vct`. Another process may be a second ahead. */
+  /** The type metadata, by `vct`. It may be one second behind other processes. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
-  /** Returns the metadata of some configurations, removed or not. */
+  /** Makes the metadata of the configurations with these ids, including removed ones. */
   readonly makeConfigurationsMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
-  /** Signs issuer metadata, and keeps the result while it may be served again. */
+  /** Signs issuer metadata, and caches the result. */
   readonly signMetadata: SignMetadata
-  /** The keys that wallets encrypt their requests to; the first is published. */
+  /** The decryption keys for encrypted requests. The first one is in the metadata. */
   readonly decryptionKeys: readonly [DecryptionKey, ...DecryptionKey[]]
   readonly allocateEntries: AllocateEntries
-  /** Notes each status list that is signed, for metrics; undefined where nobody reads these. */
+  /** Records each signed status list for metrics; undefined where metrics are off. */
   readonly recordSignedList?: RecordSignedList | undefined
-  /** Records how far wallets come in their sessions, for the status. */
+  /** Records the progress of wallets for the session status. */
   readonly progress: ProgressRecorder
 }

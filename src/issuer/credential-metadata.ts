@@ -1,7 +1,7 @@
 /**
- * The metadata of a configuration for people: names by language, images, claims. Wallets read the metadata as it was
- * posted, so that mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and
- * Claims Description.
+ * Validates the display metadata of a configuration: names by language, images, claims. Wallets get it as it was
+ * posted, so mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims
+ * Description.
  */
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
@@ -15,13 +15,12 @@ import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
 type LocalizedEntries = readonly { readonly locale?: string }[]
 
-/** The most characters of a data: URI; wallets fetch the metadata with all of them in it. */
+/** The maximum length of a data: URI in the metadata. */
 const MAX_DATA_URI = 64 * 1024
 
 /**
- * Refuses with `invalid_request`, naming the path: a locale that is not valid or is repeated, an image that is not at
- * an http(s) or data: URI or has more than 64 KiB in a data: URI, an invalid colour, a claim described twice, a member
- * whose name resembles that of a known one.
+ * Refuses with `invalid_request` and the path: an invalid or repeated locale, an image without an http(s) or data: URI,
+ * a data: URI over 64 KiB, an invalid colour, a claim that is described twice, and a misspelt member name.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
@@ -44,7 +43,7 @@ export function checkCredentialMetadata(configuration: CredentialConfiguration):
   refuseContraryReuse(configuration)
 }
 
-/** Refuses with `invalid_request` members that are nearly known ones: wallets ignore them, and nobody would notice. */
+/** Refuses with `invalid_request` member names that resemble known ones. Wallets would ignore them. */
 function refuseMisspeltNames(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata, credential_definition: definition } = configuration
   refuseMisspeltMember(definition as Json | undefined, METADATA_MEMBERS.definition, 'credential_definition')
@@ -67,8 +66,8 @@ function refuseMisspeltNames(configuration: CredentialConfiguration): void {
 }
 
 /**
- * Refuses with `invalid_request` a path of `selective_disclosure` that is not declared but resembles a declared path.
- * The holder could not hide the claim that was meant.
+ * Refuses with `invalid_request` a path of `selective_disclosure` that is not declared but resembles a declared one.
+ * Otherwise the intended claim would always be disclosed.
  */
 function refuseMisspeltDisclosures({
   selective_disclosure: disclosure,
@@ -78,7 +77,7 @@ function refuseMisspeltDisclosures({
   const declaredPaths = (metadata?.claims ?? []).map(({ path }) => path)
   for (const [index, path] of disclosure.entries()) {
     const nearest = nearestPath(path, declaredPaths)
-    // Beside the correct path, a similar one is that of another claim.
+    // If the similar path is listed too, this path is not a misspelling of it.
     if (nearest === undefined || disclosure.some((other) => isBelow(other, nearest))) continue
     const misspelt = pathText(path.slice(0, nearest.length))
     refuse(
@@ -88,7 +87,7 @@ function refuseMisspeltDisclosures({
   }
 }
 
-/** Returns the beginning of `path` with its first unknown name replaced by the one that was probably meant. */
+/** Returns `path` up to its first unknown name, with that name replaced by the most similar declared one. */
 function nearestPath(path: ClaimPath, declaredPaths: readonly ClaimPath[]): ClaimPath | undefined {
   for (const [index, name] of path.entries()) {
     if (typeof name !== 'string') continue
@@ -104,17 +103,14 @@ function nearestPath(path: ClaimPath, declaredPaths: readonly ClaimPath[]): Clai
   return undefined
 }
 
-/** Tests whether `path` begins with the steps of `start`; one element of an array is as good as another. */
+/** Tests whether `path` begins with `start`. All elements of an array count as equal. */
 function isBelow(path: ClaimPath, start: ClaimPath): boolean {
   return start.every((step, at) =>
     typeof step === 'string' ? step === path[at] : path[at] !== undefined && typeof path[at] !== 'string',
   )
 }
 
-/**
- * Refuses with `invalid_request` a long `data:` URI anywhere in `value`, since metadata has every member as it was
- * posted.
- */
+/** Refuses with `invalid_request` a too long `data:` URI anywhere in `value`. */
 function refuseLongData(value: Json, path: string): void {
   if (typeof value === 'string') {
     if (value.length <= MAX_DATA_URI || !/^\s*data:/i.test(value)) return
@@ -126,7 +122,7 @@ function refuseLongData(value: Json, path: string): void {
   }
 }
 
-/** Refuses a language that BCP 47 (RFC 5646) does not have, and two objects for the same language. */
+/** Refuses an invalid language tag (BCP 47, RFC 5646), and two objects for the same language. */
 function refuseLocales(display: LocalizedEntries, path: string): void {
   const locales = new Set<string>()
   for (const [index, { locale }] of display.entries()) {
@@ -145,23 +141,22 @@ function canonicalLocale(locale: string, path: string): string {
   }
 }
 
-/**
- * Refuses with `invalid_request` an image that wallets cannot load: one is loaded from https, from a `data:` URI, or,
- * for trying out, from this machine and its network.
- */
+/** Refuses with `invalid_request` an image URI other than https, `data:`, or http to the local network (for tests). */
 function refuseImage(uri: string | undefined, path: string): void {
   if (uri !== undefined && !isImageUri(uri)) refuse('invalid_request', `${path}: ${IMAGE_URI_RULE}`)
 }
 
-/** Refuses with `invalid_request` a colour that is not in hexadecimal, since each wallet reads other words. */
+/**
+ * Refuses with `invalid_request` a colour that is not in hexadecimal form, since wallets differ in the names they know.
+ */
 function refuseColor(color: string | undefined, path: string): void {
   if (color === undefined || /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color)) return
   refuse('invalid_request', `${path}: it must be a colour in hexadecimal, like #102030`)
 }
 
 /**
- * Refuses with `invalid_request` a reuse policy that the configuration cannot keep: one with more credentials than a
- * request gets, or with a trigger that never comes.
+ * Refuses with `invalid_request` a reuse policy that conflicts with the configuration: with a larger batch than a
+ * request may get, or with a trigger that cannot occur.
  */
 function refuseContraryReuse({
   credential_metadata: metadata,
@@ -189,7 +184,7 @@ function refuseContraryReuse({
   }
 }
 
-/** Refuses with `invalid_request` two descriptions of one claim, which could contradict each other. */
+/** Refuses with `invalid_request` two descriptions of the same claim. */
 function refuseRepeatedClaims(claims: NonNullable<Metadata['claims']>): void {
   const paths = new Set<string>()
   for (const [index, { path }] of claims.entries()) {

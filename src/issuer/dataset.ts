@@ -1,4 +1,4 @@
-/** The dataset of a session: which of its members each format takes, and whether they fit the configurations. */
+/** The dataset of a session: which members each format uses, and whether they fit the configurations. */
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration, CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { datasetRules } from '../credential/formats.ts'
@@ -7,8 +7,8 @@ import { refuse } from '../protocol/error.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 
 /**
- * Refuses with `invalid_request`, naming the path, a dataset that one of the configurations cannot be filled with, and
- * a member that the formats of none of them take.
+ * Refuses with `invalid_request` and the path a dataset that does not fit one of the configurations, and a member that
+ * none of their formats uses.
  */
 export function refuseUnfittingDataset(dataset: JsonObject, configurations: readonly Configuration[]): void {
   const formats = configurations.map(({ format }) => format)
@@ -23,7 +23,7 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
   }
 }
 
-/** Refuses as {@link refuseUnfittingDataset} does a dataset for those of the configurations that are still there. */
+/** Refuses a dataset like {@link refuseUnfittingDataset}. Ignores ids of unknown configurations. */
 export async function checkDatasetFits(
   { loadConfiguration }: { readonly loadConfiguration: (id: string) => Promise<Configuration | undefined> },
   dataset: JsonObject,
@@ -37,9 +37,9 @@ export async function checkDatasetFits(
 }
 
 /**
- * Returns the members of a dataset that one format of a session takes: W3C formats `credentialSubject`, an mdoc the
- * namespaces, an SD-JWT VC what is neither, or else `credentialSubject`. Where all formats of the session take the
- * same, the dataset is theirs whole.
+ * Returns the members of a dataset that one format of a session uses: `credentialSubject` for W3C formats, the
+ * namespaces for mdoc, and the other members for SD-JWT VC, or `credentialSubject` if there are no others. Returns the
+ * whole dataset if all formats of the session use the same members.
  */
 export function datasetPart(
   dataset: JsonObject,
@@ -57,8 +57,8 @@ function membersOf(dataset: JsonObject, kind: DatasetMembers): JsonObject {
 }
 
 /**
- * Returns which member of a dataset of several formats the claim `name` belongs to. Namespaces must have a dot in their
- * names there, unlike in the dataset of an mdoc alone.
+ * Returns the kind of a dataset member, if the session has several formats. A namespace must then have a dot in its
+ * name, which an mdoc alone does not require.
  */
 function kindOfMember(name: string, value: Json): DatasetMembers {
   if (name === 'credentialSubject') return name
@@ -66,8 +66,8 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
 }
 
 /**
- * Refuses a member that no format takes, where there are several; for one alone, `checkDataset` says what does not
- * belong there.
+ * Refuses a member that no format uses, if the session has several formats. For a single format, `checkDataset` does
+ * this.
  */
 function refuseUnusedMember(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
   const usedMembers = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
@@ -98,10 +98,7 @@ function refuseUnlessComplete(claims: JsonObject, configuration: Configuration):
   }
 }
 
-/**
- * Refuses with `invalid_request` a claim that is not declared and has nearly the name of a declared claim that is
- * missing. The credential would have that claim under the wrong name.
- */
+/** Refuses with `invalid_request` an undeclared claim whose name resembles a declared claim that is missing. */
 function refuseMisspeltClaims(claims: JsonObject, configuration: Configuration): void {
   const declaredNames = new Map<string, { readonly parent: readonly string[]; readonly names: string[] }>()
   for (const { path } of configuration.claims) {

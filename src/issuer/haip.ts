@@ -1,6 +1,6 @@
 /**
- * The profile HAIP of an issuer: what it demands of the settings, of what is declared, and of sessions. Everything else
- * that it demands is so for every issuer of this service. HAIP 1.0, OpenID for Verifiable Credential Issuance.
+ * The HAIP profile of an issuer: its requirements for settings, credential configurations and sessions. The service
+ * meets the other requirements of HAIP always. HAIP 1.0, OpenID for Verifiable Credential Issuance.
  */
 import * as Type from 'typebox'
 import { haipFormats } from '../credential/formats.ts'
@@ -16,7 +16,7 @@ export const ProfileSetting = Type.Literal('haip', {
 
 type Requirement = 'optional' | 'required'
 
-/** The settings that the profile is about. */
+/** The settings that the profile affects. */
 export interface ProfiledSettings {
   readonly profile?: 'haip'
   readonly authentication?: unknown
@@ -28,23 +28,23 @@ export interface ProfiledSettings {
   readonly compatibility?: readonly string[]
 }
 
-/** The algorithms of FAPI 2.0 Security Profile, Cryptography and secrets, as far as they are ours. */
+/** The supported algorithms among those of FAPI 2.0 Security Profile, Cryptography and secrets. */
 const ALGORITHMS: readonly string[] = [...algorithms.ES256.jose, ...algorithms.EdDSA.jose]
 const REQUIRED_SETTINGS = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
 
-/** Adds what the profile demands, where the settings say nothing of it. */
+/** Adds the settings that the profile requires, unless they are set. */
 export function addProfileDefaults<T extends ProfiledSettings>(settings: T): T {
   if (settings.profile !== 'haip') return settings
   return {
     dpop: 'required',
-    // Another server takes the requests, where there is one.
+    // An external authorization server receives the requests itself.
     ...(settings.authentication !== undefined && { pushedAuthorizationRequests: 'required' }),
     ...(settings.walletProviderTrustAnchors !== undefined && { walletAttestation: 'required' }),
     ...settings,
   }
 }
 
-/** Finds what the settings lack or have against the profile, each with its path. */
+/** Returns the mistakes of the settings under the profile, each with its path. */
 export function findProfileMistakes(settings: ProfiledSettings): string[] {
   if (settings.profile !== 'haip') return []
   const { authentication, authorizationServer, walletProviderTrustAnchors: providers, compatibility = [] } = settings
@@ -69,14 +69,14 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
   ]
 }
 
-/** Returns the algorithms of the JWTs by which wallets get and use tokens. */
+/** Returns the accepted algorithms of DPoP proofs and wallet attestations. */
 export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] {
   return profile === 'haip' ? ALGORITHMS : joseAlgorithms
 }
 
 /**
- * Finds certificates that wallets of the profile refuse: a self-signed one is its own trust anchor, which must not be
- * sent. HAIP 1.0, SD-JWT VC: x5c. Finds a key of access tokens whose algorithm FAPI 2.0 does not have.
+ * Returns the mistakes of keys under the profile: a self-signed certificate, which must not be in `x5c` (HAIP 1.0,
+ * SD-JWT VC: x5c), and a key of access tokens whose algorithm FAPI 2.0 does not allow.
  */
 export function findProfileKeyMistakes({ signing, statusLists, accessTokens, metadata }: ServiceKeys): string[] {
   const keys = { signing, 'keys.statusLists': statusLists, 'keys.metadata': metadata }
@@ -96,7 +96,7 @@ export function findProfileKeyMistakes({ signing, statusLists, accessTokens, met
   return [...algorithmMistakes, ...certificateMistakes]
 }
 
-/** Says why a configuration cannot be offered under the profile, with the path in it; undefined when it can. */
+/** Returns why the profile excludes a configuration, with the path; undefined if it does not. */
 export function profileProblem({ format, scope }: CredentialConfiguration): string | undefined {
   if (!haipFormats.includes(format)) return `format: the profile haip has ${haipFormats.join(' and ')} alone`
   return scope ? undefined : 'scope: the profile haip needs one for every configuration; wallets ask by it'

@@ -1,4 +1,4 @@
-/** The issuance service, ready to listen: everything it needs comes in, and a server comes out. */
+/** Assembles the issuance service from its configuration and its effects. */
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
@@ -23,22 +23,20 @@ import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
   /**
-   * Returns the configuration, once its certificates and trust anchors have been read again; without this function, the
-   * first holds for ever.
+   * Returns the current configuration, with certificates and trust anchors that were read again. Without this function,
+   * the initial configuration is always used.
    */
   readonly getCurrentConfig?: () => IssuerConfig
-  /** The PKCS #11 tokens with private keys, for a configuration that names one. */
+  /** The PKCS #11 tokens with private keys, if the configuration names any. */
   readonly pkcs11Tokens?: Pkcs11Tokens
-  /** Notes each status list that is signed, for metrics. */
+  /** Records each signed status list for metrics. */
   readonly recordSignedList?: RecordSignedList | undefined
 }
 
-/**
- * The time for which the offered configurations are cached, and for which one that another process declared may not
- * show.
- */
+/** How long the offered configurations and the type metadata are cached. */
 const OFFERED_MS = 1000
 
+/** Creates the server of the issuance service with all its routes. The caller makes it listen. */
 export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Promise<App> {
   const context = createContext(config, effects)
   const document = {
@@ -87,7 +85,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
   }
 }
 
-/** Derives each secret for its own purpose: two secrets with the same purpose would be one. */
+/** Derives the secrets, each for its own purpose: two secrets for the same purpose would be equal. */
 function secretsOf({ deriveSecrets: secrets }: KeyRing): IssuerContext['secrets'] {
   return {
     code: secrets('pre-authorized code'),

@@ -1,7 +1,7 @@
 /**
- * The metadata of the service for wallets: issuer metadata (OpenID4VCI 1.0, Credential Issuer Metadata),
- * authorization server metadata (RFC 8414) and the keys of its access tokens (RFC 7517). A document names the
- * identifier that its own URL derives from: that of a session, or the base.
+ * The metadata for wallets: issuer metadata (OpenID4VCI 1.0, Credential Issuer Metadata), authorization server metadata
+ * (RFC 8414) and the JWK Set of access tokens (RFC 7517). A document has the identifier that matches its URL: that of a
+ * session, or that of the service.
  */
 import { hash } from 'node:crypto'
 import type { CodeFlowConfig } from '../config/authentication.ts'
@@ -20,10 +20,7 @@ import { credentialIssuerIdentifier } from './issuer-identifier.ts'
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
 
-/**
- * Makes the issuer metadata of a session, or of the service, with the configurations that can be issued there. Refuses
- * an unknown session with `not_found`.
- */
+/** Makes the issuer metadata of a session, or of the service. Refuses with `not_found` an unknown session. */
 export async function makeIssuerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
@@ -56,7 +53,7 @@ function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issu
   return data === undefined ? {} : { issuer_info: [{ format: 'registration_cert', data }] }
 }
 
-/** Makes the metadata of the authorization server. Refuses an unknown session with `not_found`. */
+/** Makes the metadata of the authorization server. Refuses with `not_found` an unknown session. */
 export async function makeAuthorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
@@ -86,7 +83,7 @@ export async function makeAuthorizationServerMetadata(
 }
 
 /**
- * Returns the `token_endpoint_auth_methods_supported`. Attestation-Based Client Authentication, Authorization Server
+ * Makes `token_endpoint_auth_methods_supported`. Attestation-Based Client Authentication, Authorization Server
  * Metadata.
  */
 function listAuthenticationMethods(settings: ClientAuthentication | undefined): string[] {
@@ -119,7 +116,7 @@ async function makeCodeFlowMetadata(
   }
 }
 
-/** Returns the key set of access tokens. RFC 7517 section 5. */
+/** Returns the JWK Set of the access token keys. RFC 7517 section 5. */
 export function accessTokenKeys({ keys }: IssuerContext) {
   return { keys: keys.accessTokenSigners.map(({ jwk, kid, alg }) => ({ ...jwk, kid, use: 'sig', alg })) }
 }
@@ -138,8 +135,8 @@ function endpointUrl(baseUrl: string, path: string, sessionId: string | undefine
 }
 
 /**
- * Returns the paths of the well-known document `name`: that of the base, that to which the identifier of a session
- * leads, and that to which drafts before the final specification appended the name. RFC 8414 section 3.1.
+ * Returns the paths of a well-known document: that of the service, and those of a session with the well-known part
+ * inserted (RFC 8414 section 3.1) and appended (drafts before the final specification).
  */
 export function makeDocumentPaths(name: string): readonly [base: string, inserted: string, appended: string] {
   return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]

@@ -1,4 +1,4 @@
-/** Starts issuance sessions, once the dataset is checked against every configuration. */
+/** Starts issuance sessions. */
 
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
@@ -20,9 +20,9 @@ import { hasGrant, type IssuanceSession } from './session.ts'
 import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-code.ts'
 
 const LIFETIME_SECONDS = 600
-/** The time for which a wallet can come back to a deferred session when the application sets none: seven days. */
+/** How long a wallet can return to a deferred session if the application sets no time: seven days. */
 const DEFERRED_REFRESH_SECONDS = 604_800
-/** The longest time for which a session can be refreshed: a year, as with `refresh_seconds`. */
+/** The maximum time for refresh tokens: a year, like the maximum of `refresh_seconds`. */
 const MAX_REFRESH_SECONDS = 31_536_000
 
 export type NewSessionAnswer = {
@@ -32,10 +32,10 @@ export type NewSessionAnswer = {
 }
 
 /**
- * Starts a session for the dataset, or one that gets it later. Refuses with `invalid_request`, naming the path, an
- * unknown configuration and a dataset that one of them cannot be filled with; with `invalid_state` a code that was used
- * before. Returns the change that conflicted when a request with the same idempotency key was first. The transaction
- * code in the answer is encrypted, since the answer is stored: {@link decryptAnswer} decrypts it before it leaves.
+ * Starts a session, with its dataset or deferred. Refuses with `invalid_request` and the path an unknown configuration
+ * and a dataset that does not fit one of them, and with `invalid_state` a supplied code that was used before. Returns
+ * the conflicting change if a request with the same idempotency key was first. The transaction code in the answer is
+ * encrypted, because the answer is stored; {@link decryptAnswer} decrypts it before the answer is sent.
  */
 export async function startIssuanceSession(
   context: IssuerContext,
@@ -78,10 +78,7 @@ export async function startIssuanceSession(
   return conflict === undefined ? { committed: answer } : { conflict }
 }
 
-/**
- * Starts a session without an offer, that an authorization request leads to; returns its id, and the changes that
- * start it.
- */
+/** Makes a session without an offer, for an authorization request. Returns its id and the changes to commit. */
 export async function startRequestedSession(
   context: IssuerContext,
   request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
@@ -97,7 +94,7 @@ export async function startRequestedSession(
   return { sessionId, changes: insertSession(context, sessionId, { value, dataset, caller }) }
 }
 
-/** Returns the changes that start a session: with the dataset, where there is one already, and the event. */
+/** Returns the changes that store a session, its dataset if it has one, and its event. */
 function insertSession(
   { random }: IssuerContext,
   id: string,
@@ -115,7 +112,7 @@ function insertSession(
   ]
 }
 
-/** Makes the answer to a request for a new session, with a transaction code that was generated, encrypted. */
+/** Makes the answer for a new session, with the generated transaction code encrypted. */
 function makeAnswer(context: IssuerContext, sessionId: string, generatedCode: string | undefined): NewSessionAnswer {
   const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
   return {
@@ -125,7 +122,7 @@ function makeAnswer(context: IssuerContext, sessionId: string, generatedCode: st
   }
 }
 
-/** Returns the answer as it is sent, the first time and when it is repeated. */
+/** Decrypts the transaction code of an answer, before it is sent for the first time or repeated. */
 export function decryptAnswer(
   context: IssuerContext,
   { tx_code: encryptedCode, ...answer }: NewSessionAnswer,
@@ -135,7 +132,7 @@ export function decryptAnswer(
 }
 
 /**
- * Returns the grants of the offer as a member of the session, which has none for the usual grants. HAIP 1.0,
+ * Returns the grants of the offer as a session member; empty for the pre-authorized code grant alone. HAIP 1.0,
  * Credential Offer.
  */
 function chooseGrants({ config }: IssuerContext, { grants }: NewIssuanceSession): Pick<IssuanceSession, 'grants'> {
@@ -147,8 +144,8 @@ function chooseGrants({ config }: IssuerContext, { grants }: NewIssuanceSession)
 }
 
 /**
- * Refuses with `invalid_request` a grant for which no authorization endpoint is configured, a dataset that anybody who
- * signs in could take, and members of the pre-authorized code grant without that grant.
+ * Refuses with `invalid_request`: a grant without a configured authorization endpoint, a dataset that anybody who signs
+ * in would get, and members of the pre-authorized code grant without that grant.
  */
 function refuseContraryGrants(
   { externalAuthorizationServer, config }: IssuerContext,
@@ -178,8 +175,8 @@ function refuseContraryGrants(
 }
 
 /**
- * Refuses with `invalid_request` a `person` unless people sign in for the offer, and unless all its claims are
- * requested from the provider.
+ * Refuses with `invalid_request` a `person` unless people sign in for the offer and the provider is asked for all its
+ * claims.
  */
 function refuseUnfittingPerson(
   { config }: IssuerContext,
@@ -205,7 +202,7 @@ function refuseUnfittingPerson(
   }
 }
 
-/** Makes the members of a session whose wallet may renew its credentials, or gets them later. */
+/** Makes `refreshSeconds` and `deferral` of a new session. */
 function makeRefreshMembers({
   deferred,
   refresh_seconds: seconds,
@@ -215,8 +212,8 @@ function makeRefreshMembers({
 }
 
 /**
- * Adds `refreshSeconds`, unless the application set them, for credentials whose reuse policy lets a wallet ask for new
- * ones: it can for as long as the first ones are valid. ETSI TS 119 472-3 section 4.2.4.
+ * Adds `refreshSeconds`, unless the application set it, if the reuse policy of a credential lets wallets request new
+ * ones: for as long as the first credentials are valid. ETSI TS 119 472-3 section 4.2.4.
  */
 function addReissueTime<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
   refreshMembers: T,

@@ -1,4 +1,4 @@
-/** The credential offer that a wallet fetches. OpenID4VCI 1.0, Credential Offer. */
+/** The credential offer. OpenID4VCI 1.0, Credential Offer. */
 import { refuse } from '../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
@@ -9,17 +9,17 @@ import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier } from './issuer-identifier.ts'
 import { hasGrant } from './session.ts'
 
-/** Tests whether offers name an identifier of their session, so that each session has metadata of its own. */
+/** Tests whether each session has its own credential issuer identifier and metadata. */
 export function hasIdentifierPerSession({ config }: Pick<IssuerContext, 'config'>): boolean {
   return config.issuer.identifier === 'session'
 }
 
-/** Returns the offer of a session. Refuses with `not_found`, or `gone` when it has expired or been used. */
+/** Returns the offer of a session. Refuses with `not_found`, or with `gone` if it was used or has expired. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
   if (session.grants?.length === 0)
     refuse('not_found', 'this session has no credential offer: its wallet came by itself')
-  // Where another server gives the tokens, the first credential tells that the code was redeemed.
+  // With an external authorization server, the first issued credential shows that the offer was used.
   if (session.token !== undefined || session.issued.length > 0) refuse('gone', 'this credential offer has been used')
   if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')
   if (context.now().getTime() >= session.expiresAt) refuse('gone', 'this credential offer has expired')

@@ -1,4 +1,4 @@
-/** The overview of the issuance service for operators: whether it is well, and what became of its latest sessions. */
+/** The overview of the issuance service for operators: its health, and the state of its latest sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
@@ -40,7 +40,7 @@ export const issuerOverviewRoute = {
   response: jsonResponse(200, IssuerOverview),
 }
 
-/** Reads the overview; `isReady` says whether the database takes writes. */
+/** Returns the overview. `isReady` says whether the database accepts writes. */
 export async function readIssuerOverview(context: IssuerContext, isReady: boolean): Promise<IssuerOverview> {
   const { store, config, now } = context
   const { sessions, lastSuccessAt } = await countSessions(context, 'issuance_session', (id, session) =>
@@ -67,7 +67,7 @@ async function readOutcome(
   session: IssuanceSession,
 ): Promise<SessionOutcome> {
   const status = issuanceStatus(session, now())
-  // A session that succeeded in the end has no problem.
+  // A problem is not shown after the session has succeeded.
   const problem = status === 'SUCCEEDED' ? undefined : (await progress.read(id)).problem
   return {
     status,

@@ -1,7 +1,7 @@
 /**
- * Records how far wallets have come in a session, which the status of the session reports. The progress has a row of
- * its own beside the session's and is written up to a second later: no request waits for the write, and the write
- * conflicts with no request that changes the session. A session has one such row, however often wallets are refused.
+ * Records the progress of wallets for the session status: fetched offers, and refused requests. Progress is stored in
+ * its own row and up to a second later, so that requests do not wait for the write, and the write does not conflict
+ * with changes of the session. Each session has at most one such row.
  */
 import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
@@ -11,33 +11,30 @@ import { endOfIssuance, type IssuanceSession } from './session.ts'
 import { joinProgress, type SessionProgress } from './session-progress.ts'
 
 export interface ProgressRecorder {
-  /** Queues progress of a session that exists for the next write. */
+  /** Queues progress of an existing session for the next write. */
   add(sessionId: string, progress: SessionProgress): void
   /**
-   * Queues progress for the next write, which drops it where the session does not exist. Progress is dropped at once
-   * where the id cannot be that of a session, or ten thousand ids wait to be looked up.
+   * Queues progress for the next write, unless the session does not exist. Drops the progress at once if the id cannot
+   * be a session id, or if 10,000 ids wait for their look-up.
    */
   addIfExists(sessionId: string, progress: SessionProgress): void
-  /** Returns when the offer was fetched, where that is not written yet. */
+  /** Returns when the offer was fetched, if that is still queued. */
   getUnwrittenFetchTime(sessionId: string): number | undefined
-  /** Drops when the offer was fetched, since it was written with the session itself. */
+  /** Removes the fetch time from the queue, after it was stored with the session itself. */
   forgetUnwrittenFetchTime(sessionId: string): void
-  /** Reads the progress of a session, also what this process has queued. */
+  /** Returns the progress of a session, including what is queued in this process. */
   read(sessionId: string): Promise<SessionProgress>
-  /** Writes at once what is not written yet, and resolves when it is. */
+  /** Writes the queue, and resolves when it is written. */
   finish(): Promise<void>
 }
 
 const PAUSE_MS = 1000
 const MAX_UNCHECKED = 10_000
-/** The most characters of an id that is looked up: ids of sessions have 32, and a stranger may send any text. */
+/** The maximum length of an id that is looked up. Session ids have 32 characters. */
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
 
-/**
- * Makes a recorder that collects what wallets do and writes it to the store in rounds. Each row is purged when
- * `retention` has its session purged.
- */
+/** Creates a recorder that writes its queue in rounds. Each row is purged when `retention` purges the session. */
 export function createProgressRecorder(
   { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
   retention: Retention,
@@ -51,8 +48,8 @@ export function createProgressRecorder(
     timer = undefined
     writing = writing
       .then(async () => {
-        // The progress are taken when the write before has ended, so that no more than one write waits beside what is
-        // queue. The progress are written together: commits at the same time share one fsync.
+        // The queue is taken after the previous write has ended, so that writes do not pile up. Its rows are committed
+        // concurrently, so that they share an fsync.
         await reader.finishReads()
         const progressById = [...queue.take()]
         await Promise.all(
@@ -82,8 +79,8 @@ export function createProgressRecorder(
 }
 
 /**
- * Makes a reader of the rows, which joins what `getQueued` returns. The queue is not emptied while a read runs, so that
- * each piece of progress is either in the row or joined to it, and never both or neither.
+ * Creates a reader that joins the stored progress with the result of `getQueued`. The queue is not taken during a read,
+ * so that no progress is lost or counted twice.
  */
 function createReader(store: UpdateEffects<IssuerCollections>['store'], getQueued: (id: string) => SessionProgress) {
   const reads = new Set<Promise<unknown>>()
@@ -98,24 +95,21 @@ function createReader(store: UpdateEffects<IssuerCollections>['store'], getQueue
         reads.delete(read)
       }
     },
-    /** Resolves when the reads that have begun have ended, whether or not they failed. */
+    /** Resolves when all running reads have ended, even if they failed. */
     finishReads: () => Promise.allSettled(reads),
   }
 }
 
-/** Creates a queue of progress by the ids of sessions. */
+/** Creates a queue of progress by session id. */
 function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
   let unwritten = new Map<string, SessionProgress>()
-  /** The ids of {@link unwritten} of which it is not known whether there is such a session. */
+  /** The ids in {@link unwritten} whose sessions have not been looked up yet. */
   let unchecked = new Set<string>()
   const getQueued = (sessionId: string): SessionProgress => unwritten.get(sessionId) ?? {}
   const add = (sessionId: string, progress: SessionProgress): void => {
     unwritten.set(sessionId, joinProgress(getQueued(sessionId), progress))
   }
-  /**
-   * Drops the progress of a session that does not exist. Where the session cannot be looked up, the write of the
-   * progress fails too, and says why.
-   */
+  /** Drops the progress if the session does not exist. If the look-up fails, the write fails too and logs the error. */
   const check = async (sessionId: string): Promise<void> => {
     const [progressById, ids] = [unwritten, unchecked]
     const session = await store.get('issuance_session', sessionId)
@@ -147,7 +141,7 @@ function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
   }
 }
 
-/** Writes progress of a session, unless the session is missing or all of the progress is stored already. */
+/** Stores progress, unless the session is missing or nothing is new. */
 function writeProgress(
   { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
   id: string,
@@ -164,16 +158,13 @@ function writeProgress(
       row === undefined
         ? { insert: 'issuance_progress', id, value, dueAt }
         : { update: 'issuance_progress', id, version: row.version, value, dueAt }
-    // Where another process was first, its progress counts too.
+    // After a conflict with another process, the progress of both is joined.
     const conflict = await store.commit([change])
     return conflict === undefined ? NOTHING : { conflict }
   })
 }
 
-/**
- * Returns when the row can be purged. The session itself may stay longer where it is refreshed; every write computes
- * the time anew.
- */
+/** Returns when the row can be purged. Each write computes it again, since a refreshed session lasts longer. */
 function purgeTimeOf(session: IssuanceSession, { sessionSeconds }: Retention): Date {
   return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
 }

@@ -1,5 +1,5 @@
 /**
- * Keys and proof types in the metadata of a configuration. OpenID4VCI 1.0, Credential Issuer Metadata
+ * The binding methods and proof types in the metadata of a configuration. OpenID4VCI 1.0, Credential Issuer Metadata
  * Parameters.
  */
 import type { JsonObject } from '../codec/json.ts'
@@ -10,8 +10,7 @@ import { refuse } from '../protocol/error.ts'
 import type { IssuerConfig } from './config.ts'
 
 /**
- * Returns `cryptographic_binding_methods_supported` and `proof_types_supported`, as metadata with one of them has the
- * other too.
+ * Makes `cryptographic_binding_methods_supported` and `proof_types_supported`, which metadata has both or neither of.
  */
 export function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
   const proof = {
@@ -24,7 +23,7 @@ export function proofTypes({ format, keyAttestation }: Configuration): JsonObjec
   }
 }
 
-/** Refuses with `invalid_request` a configuration whose credentials nobody could get, as no attester is trusted. */
+/** Refuses with `invalid_request` a configuration that requires key attestations if no trust anchors are configured. */
 export function refuseUnattestable(posted: CredentialConfiguration, config: IssuerConfig): void {
   if (posted.key_attestations_required === undefined || config.keyAttestationTrustAnchors.length > 0) return
   refuse(

@@ -1,6 +1,6 @@
 /**
- * The end of an issuance session: its expiry is recorded, its dataset is erased when nothing more can be issued, and
- * later the session is deleted. Credentials that were issued keep their entries in the status list.
+ * The end of issuance sessions: records their expiry, erases their dataset when nothing more can be issued, and later
+ * deletes them. The status list entries of issued credentials remain.
  */
 import { planRetention, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
@@ -14,23 +14,23 @@ import { makeSessionEvent } from './session-status.ts'
 /** The next step of a session that is due. */
 interface Step {
   readonly session: IssuanceSession
-  /** When something is to be done next. */
+  /** The time of the step after this one. */
   readonly dueAt: Date
   readonly expires: boolean
   readonly erases: boolean
 }
 
-/** Records the expiry of each session that is due, erases its dataset, or deletes it. */
+/** Takes the next step of each session that is due: records the expiry, erases the dataset or deletes the session. */
 export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
   await sweep(effects.store, 'issuance_session', now, (row) => planChanges(row, { retention, now, effects }))
-  // Erased datasets are empty rows, and go with their sessions.
+  // The empty rows of erased datasets are purged with their sessions.
   await effects.store.purge('issuance_dataset', now)
 }
 
-/** Returns the session as it is after `now`; undefined when the session is to be purged. */
+/** Returns the next state of the session; undefined if the session is to be deleted. */
 function nextStepOf(session: IssuanceSession, retention: Retention, now: Date): Step | undefined {
-  // A token, or whatever else keeps a session alive, may have moved the end.
+  // A token or a refresh may have moved the end of the session.
   const { erases, purges, next } = planRetention(retention, endOfIssuance(session), session.erasedAt, now)
   if (purges) return undefined
   const at = now.getTime()
@@ -63,8 +63,8 @@ async function planChanges(
 }
 
 /**
- * Makes the change that empties the dataset, and leaves its row to be purged with the session: a row that shrinks in
- * its place leaves no copies of the rows beside it, as one that is deleted can.
+ * Makes the change that empties the dataset. The row itself is purged with the session. Overwriting a row leaves no
+ * copies in the database file, unlike deleting it.
  */
 async function makeErasure(
   { store }: IssuerEffects,

@@ -1,6 +1,6 @@
 /**
- * The paths of the issuance service, who may call each, and the function that answers. Those of the token endpoint, of
- * the credential endpoint and of status lists are beside what they are about.
+ * The routes of the issuance service. The routes of the authorization, token and credential endpoints and of status
+ * lists are in their folders.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
@@ -37,10 +37,11 @@ import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-m
 const admin = { config: { admin: true } } as const
 const streamed = { config: { admin: true, isStream: true } } as const
 
-/** Codes that say nothing of a problem: a wallet is told its next DPoP nonce, to wait, or that it asks too often. */
+/** Errors that are part of normal operation, and not recorded as problems of a wallet. */
 const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
 const MAX_DESCRIPTION = 300
 
+/** Adds all routes of the issuance service. */
 export function addIssuerRoutes(app: App, context: IssuerContext): void {
   recordRefusals(app, context)
   addConfigurationRoutes(app, context)
@@ -51,7 +52,7 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)
-  // Where another server gives the tokens, this service has no endpoint that seems to give some.
+  // With an external authorization server, this service has no token and authorization endpoints.
   if (context.externalAuthorizationServer === undefined) {
     addTokenRoutes(app, context)
     addAuthorizationRoutes(app, context)
@@ -59,7 +60,7 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
   addCredentialRoutes(app, context)
 }
 
-/** Records each refusal of a wallet for the status of its session. */
+/** Adds the hook that records each refusal of a wallet's request for the session status. */
 function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onError', (request, _reply, thrownError, done) => {
     const { endpoint } = request.routeOptions.config
@@ -120,7 +121,7 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
   )
   const events = createStatusEventHandler(app, context, {
     read: (sessionId) => getIssuanceStatus(context, sessionId),
-    // A revocation or a notification may follow SUCCEEDED.
+    // The status may change after SUCCEEDED, by a revocation or a notification.
     isFinal: ({ status }) => status === 'EXPIRED',
   })
   app.get('/issuance/oid4vci/events/:session_id', { ...streamed, schema: schemas.issuanceEventsRoute }, events)
@@ -140,8 +141,8 @@ function addTypeRoutes(app: App, context: IssuerContext): void {
 }
 
 /**
- * Adds the routes of the issuer metadata: for the base, at the URL to which the identifier of a session leads, and at
- * the URL that wallets of older drafts make.
+ * Adds the routes of the issuer metadata: for the service, and for a session with the well-known part inserted and, for
+ * older drafts, appended.
  */
 function addDocumentRoutes(app: App, context: IssuerContext): void {
   const [base, inserted, appended] = makeDocumentPaths('openid-credential-issuer')
@@ -161,7 +162,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-/** Answers with the metadata as JSON, or signed when the client prefers a JWT. */
+/** Sends the metadata as JSON, or as a signed JWT if the client prefers it. */
 async function answerMetadata(
   context: IssuerContext,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 /**
- * The schemas of the issuance service's operations: they validate requests, and make the OpenAPI document. The objects
- * of the specification itself are in `protocol/oid4vci.ts`.
+ * The schemas of the issuance service's routes: they validate requests and make up the OpenAPI document. The objects of
+ * OpenID4VCI are in `protocol/oid4vci.ts`.
  */
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
@@ -62,7 +62,7 @@ const DatasetMembers = Type.Object(
   },
 )
 
-/** The claims of the credentials of a session, as each format takes them. */
+/** The claims of the credentials of a session, in the form of each format. */
 export const Dataset = Type.Unsafe<JsonObject>(
   Type.Object(
     {},
@@ -125,7 +125,7 @@ export const NewIssuanceSession = Type.Object(
 )
 export type NewIssuanceSession = Static<typeof NewIssuanceSession>
 
-/** The application's decision about a deferred session. */
+/** The application's decision on a deferred session. */
 export const Completion = Type.Object(
   {
     credential_dataset: Type.Optional(Dataset),
@@ -138,7 +138,10 @@ export const Completion = Type.Object(
 )
 export type Completion = Static<typeof Completion>
 
-/** The parameters of a token request: a missing one is refused with the code of OAuth, an unknown one is ignored. */
+/**
+ * The parameters of a token request. All are optional here, so that the code refuses a missing one with the OAuth
+ * error. Unknown parameters are ignored.
+ */
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(
@@ -283,12 +286,12 @@ export const tokenKeysRoute = {
   response: jsonResponse(200, JwkSet),
 }
 
-/** Returns the route of a metadata document, of the service or of a session. */
+/** Makes the schema of a metadata route. */
 export function documentRoute(operationId: string, summary: string, content: TSchema) {
   return { ...walletOperation, operationId, summary, response: jsonResponse(200, content) }
 }
 
-/** Returns the route of a document that a client may have signed. */
+/** Makes the schema of a metadata route whose document can be signed. */
 export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {
     ...walletOperation,

@@ -1,4 +1,4 @@
-/** The list of issuance sessions for operators: what became of each, and nothing of what it issues. */
+/** The list of issuance sessions for operators. It has the state of each session, but no claims. */
 import type { Static } from 'typebox'
 import { readPage } from '../http/page.ts'
 import type { IssuerContext } from './context.ts'
@@ -7,7 +7,7 @@ import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.t
 
 type Entry = Static<typeof IssuanceSessionPage>['sessions'][number]
 
-/** Returns a page of the sessions, newest first. Refuses with `invalid_request`. */
+/** Returns a page of sessions, newest first. Refuses with `invalid_request` a wrong cursor or filter. */
 export async function listIssuanceSessions(
   context: IssuerContext,
   query: ListIssuanceSessions,
@@ -38,8 +38,8 @@ function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
 }
 
 /**
- * Adds to `entry` the last refusal of its wallet, if there is one. The description stays in the status of the session,
- * since it may repeat what a wallet sent.
+ * Adds the wallet's last refusal to `entry`, if there is one. Leaves out the description, which may repeat what the
+ * wallet sent; the session status has it.
  */
 async function addProblem({ progress }: IssuerContext, entry: Entry): Promise<Entry> {
   const { problem } = await progress.read(entry.session_id)

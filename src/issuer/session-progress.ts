@@ -1,15 +1,15 @@
 /**
- * The progress of wallets in a session that changes nothing of the session: the offer was fetched, a request was
- * refused. progress-recorder.ts writes it.
+ * The progress of wallets that does not change the session itself: a fetched offer, or a refused request.
+ * `progress-recorder.ts` stores it.
  */
 import type { ErrorCode } from '../protocol/error.ts'
 
-/** The last refusal of a wallet. */
+/** A refused request of a wallet. Consecutive refusals at the same endpoint with the same error are counted as one. */
 export interface WalletRefusal {
   readonly endpoint: string
   readonly error: ErrorCode
   readonly description: string
-  /** How many refusals in a row have had this endpoint and this error. */
+  /** The number of consecutive refusals with this endpoint and error. */
   readonly count: number
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -19,16 +19,16 @@ export interface SessionProgress {
   /** The time of the first fetch of the offer, in milliseconds since the epoch. */
   readonly offerFetchedAt?: number
   readonly problem?: WalletRefusal
-  /** The refusals before it that had another endpoint or error, oldest first, and the newest few of them. */
+  /** The earlier refusals with another endpoint or error, oldest first; only the newest are kept. */
   readonly earlier?: readonly WalletRefusal[]
 }
 
-/** The most refusals that are kept beside the last one. */
+/** The maximum number of earlier refusals. */
 const MAX_EARLIER = 9
 
-/** Joins `added` to the progress of a session before it. */
+/** Joins newer progress to the stored progress of a session. */
 export function joinProgress(before: SessionProgress, added: SessionProgress): SessionProgress {
-  // `added` with the most refusals may lack some that lay between its first one and the last one before.
+  // If `added` is full, it may lack refusals between the stored ones and its first, so the stored ones are dropped.
   const mayLackSome = (added.earlier?.length ?? 0) >= MAX_EARLIER
   const refusals = refusalsOf(added).reduce(countRefusal, mayLackSome ? [] : refusalsOf(before))
   const [problem, earlier] = [refusals.at(-1), refusals.slice(0, -1).slice(-MAX_EARLIER)]
@@ -39,7 +39,7 @@ function refusalsOf({ earlier = [], problem }: SessionProgress): readonly Wallet
   return problem === undefined ? earlier : [...earlier, problem]
 }
 
-/** Adds a refusal to those before, or counts it with the last one of its kind. */
+/** Appends a refusal, or increases the count of the last one if it has the same endpoint and error. */
 function countRefusal(before: readonly WalletRefusal[], latest: WalletRefusal): readonly WalletRefusal[] {
   const last = before.at(-1)
   if (last?.endpoint !== latest.endpoint || last.error !== latest.error) return [...before, latest]

@@ -1,4 +1,4 @@
-/** The status of an issuance session, as the application is told it. */
+/** The schema of the status of an issuance session, for the application. */
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
@@ -72,7 +72,7 @@ export const IssuanceSessionStatus = Type.Object(
   { title: 'IssuanceSession' },
 )
 
-/** The claims by which a person is known who signs in for an offer. */
+/** The claims that identify the person who must sign in for an offer. */
 export const OfferedPerson = Type.Unsafe<Readonly<Record<string, string>>>(
   Type.Object(
     {},

@@ -1,4 +1,6 @@
-/** The status of an issuance session, for those with an API key: as an answer, and as the body of an event. */
+/**
+ * The status of an issuance session for the application: the response of the status endpoint, and the body of events.
+ */
 import type { Static } from 'typebox'
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
@@ -10,10 +12,10 @@ import type { SessionProgress, WalletRefusal } from './session-progress.ts'
 import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
-/** The body as the OpenAPI document describes it. */
+/** The status, with the type of the OpenAPI document. */
 export type IssuanceStatusBody = Static<typeof IssuanceSessionStatus>
 
-/** Returns the status of a session for the integrating application. Refuses with `not_found`. */
+/** Returns the status of a session. Refuses with `not_found`. */
 export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<IssuanceStatusBody> {
   const session = await findIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
@@ -21,10 +23,7 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
   return addProgress(body, await context.progress.read(sessionId))
 }
 
-/**
- * Returns the body of a status with what wallets have come to in the session; what the session says of it itself comes
- * first.
- */
+/** Adds the wallet's progress to a status. Members of the status itself take precedence. */
 export function addProgress<T extends JsonObject | IssuanceStatusBody>(
   body: T,
   { offerFetchedAt, problem, earlier }: SessionProgress,
@@ -45,10 +44,7 @@ function fetchedMember(at: number | undefined) {
   return at === undefined ? {} : { offer_fetched_at: Math.floor(at / 1000) }
 }
 
-/**
- * Makes the body of the status of a session that was read already; without `status`, no credential of the session has
- * been revoked or suspended.
- */
+/** Makes the status of a session. Without `status`, none of its credentials has been revoked or suspended. */
 export function makeStatusBody(
   sessionId: string,
   session: IssuanceSession,
@@ -65,7 +61,7 @@ export function makeStatusBody(
     ...fetchedMember(session.offerFetchedAt),
     ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
     credential_configurations: [...session.configurationIds],
-    // An entry for each credential, in the order of issuance.
+    // Has an element for each credential, in the order of issuance.
     credentials: session.issued.flatMap(({ configurationId, issuedAt, count = 1 }) =>
       Array.from({ length: count }, () => ({
         credential_configuration_id: configurationId,
@@ -80,8 +76,8 @@ export function makeStatusBody(
 }
 
 /**
- * Returns the body of an event with the `event_description` of each notification, as far as the session still has it:
- * events are stored without these texts.
+ * Adds the `event_description` of each notification to the body of an event, if the session still has it. Events are
+ * stored without these texts.
  */
 export function addNotificationTexts(body: JsonObject, session: IssuanceSession): JsonObject {
   const storedNotifications = own(body, 'notifications')
@@ -91,13 +87,13 @@ export function addNotificationTexts(body: JsonObject, session: IssuanceSession)
     const at = completeNotifications.findIndex(
       (other) => JSON.stringify({ ...other, event_description: undefined }) === JSON.stringify(each),
     )
-    // A notification is taken once, since two may differ in nothing but their texts.
+    // Each notification is used once, since two may differ only in their texts.
     return at < 0 ? each : completeNotifications.splice(at, 1)[0]
   })
   return { ...body, notifications: notifications as Json[] }
 }
 
-/** Returns the notifications of wallets; absent while there is none. */
+/** Returns the notifications of the wallet as a member; empty if there are none. */
 function notificationsOf({ issued }: IssuanceSession) {
   const notifications = issued.flatMap(({ configurationId, notifications: ofCopy = [] }) =>
     ofCopy.map(({ event, at, description }) => ({
@@ -110,7 +106,7 @@ function notificationsOf({ issued }: IssuanceSession) {
   return notifications.length === 0 ? {} : { notifications }
 }
 
-/** Returns the state of the application's decision; absent in sessions that were started with their data. */
+/** Returns the application's decision as a member; empty for a session that was started with its dataset. */
 function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral
@@ -119,19 +115,19 @@ function deferralOf({ deferral }: IssuanceSession) {
   return { deferred: { state, waiting_requests: waiting.length, ...at } as const }
 }
 
-/** A session in its new state. */
+/** A session in its new state, for an event. */
 export interface ChangedSession extends Pick<Event, 'caller'> {
   readonly sessionId: string
   readonly session: IssuanceSession
   readonly now: Date
-  /** The status of the session's credentials; absent when none of them has been revoked or suspended. */
+  /** The status of the session's credentials; absent if none has been revoked or suspended. */
   readonly status?: CredentialStatus | undefined
 }
 
 /**
- * Returns the session as it is once the event is recorded, and the change that records it: for one batch. The body of
- * the event is stored outside of the session and may outlive what is erased of it, so that it has no free text of
- * wallets; `addNotificationTexts` adds that when the event is sent.
+ * Returns the session with the recorded event, and the change that inserts the event, for one batch. The body of the
+ * event may be stored for longer than the session's data, so it has no free text of wallets; {@link
+ * addNotificationTexts} adds that when the event is sent.
  */
 export function makeSessionEvent(
   { random }: Pick<IssuerContext, 'random'>,

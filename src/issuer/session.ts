@@ -1,20 +1,16 @@
 /**
- * The issuance session: data, and the transitions between its states as functions on it. What is stored is facts;
- * the state is derived from them and the time, so that no clock has to write it. `authorization.ts` has the part that
- * begins when the code of the offer is redeemed.
+ * The issuance session: its data, and its state transitions as pure functions. The session stores facts, and its status
+ * is computed from them and the current time. `authorization.ts` has the part that starts when the code is redeemed.
  */
 import { refuse } from '../protocol/error.ts'
 import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
 import { type Authorization, endOfAuthorization, recordReceipt } from './authorization.ts'
 
-/**
- * A session by the state of its code: on offer, void, or redeemed. The type is also that of the stored rows, those of
- * earlier releases included.
- */
+/** A session by the state of its code: offered, locked or redeemed. Also covers rows of earlier releases. */
 export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
 
-/** A session whose code nobody has redeemed, or whose access tokens come from another server. */
+/** A session whose code was not redeemed, or whose tokens an external authorization server issues. */
 export interface OfferedSession extends SessionFacts {
   readonly lockedAt?: never
   readonly token?: never
@@ -22,7 +18,7 @@ export interface OfferedSession extends SessionFacts {
   readonly refresh?: never
 }
 
-/** A session whose code nobody can redeem any more: too many wrong transaction codes came. */
+/** A session whose code is locked after too many wrong transaction codes. */
 export interface LockedSession extends SessionFacts {
   readonly lockedAt: number
   readonly token?: never
@@ -35,59 +31,59 @@ export interface AuthorizedSession extends SessionFacts, Authorization {
   readonly lockedAt?: never
 }
 
-/** The members of a session in every state of its code. */
+/** The members of a session in all states of its code. */
 interface SessionFacts {
   readonly configurationIds: readonly string[]
   /** Times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
-  /** When the offer was fetched first, where the code was redeemed right after that. */
+  /** When the offer was first fetched, if the code was redeemed right after that. */
   readonly offerFetchedAt?: number
-  /** The grants of the offer; the pre-authorized code alone where it is absent, and none where there is no offer. */
+  /** The grants of the offer. When absent, only the pre-authorized code grant; empty if there is no offer. */
   readonly grants?: readonly OfferGrant[]
-  /** The pre-authorized code, encrypted, where the application supplied it. */
+  /** The encrypted pre-authorized code, if the application supplied it. */
   readonly suppliedCode?: string
-  /** The transaction code, where the offer asks for one. */
+  /** The transaction code, if the offer has one. */
   readonly txCode?: TxCode | undefined
-  /** The claims that whoever signs in for the offer has to have. */
+  /** The claims that the person who signs in for the offer must have. */
   readonly person?: Readonly<Record<string, string>> | undefined
-  /** Present in a session that was started without its dataset. */
+  /** Present in a session that was started without a dataset. */
   readonly deferral?: Deferral
-  /** The seconds after the redemption of the code for which the wallet may renew its credentials. */
+  /** The seconds from redemption during which the wallet can refresh its tokens. */
   readonly refreshSeconds?: number
-  /** Copies given out, oldest first; the index is part of a notification_id and never changes. */
+  /** The issued batches, oldest first. A notification_id has the index, so the order never changes. */
   readonly issued: readonly IssuedBatch[]
-  /** The time at which the end of the session without a credential was recorded; nothing revives the session. */
+  /** When the session was recorded as expired. An expired session stays expired. */
   readonly expiredAt?: number
-  /** The time at which the dataset of the session was erased. */
+  /** When the dataset was erased. */
   readonly erasedAt?: number
-  /** The order of the last event of the session; absent while the first event is the only one. */
+  /** The number of the session's last event; absent after the first event. */
   readonly lastEvent?: number
 }
 
 export type OfferGrant = typeof AUTHORIZATION_CODE_GRANT | typeof PRE_AUTHORIZED_GRANT
 
 export interface Deferral {
-  /** The configuration of each request that waits or whose credentials have not been fetched. */
+  /** The configuration id of each deferred request whose credentials were not fetched. */
   readonly waiting: readonly string[]
-  /** The application's decision; its data, where there is some, is the dataset of the session. */
+  /** The application's decision. An approved dataset is stored in `issuance_dataset`. */
   readonly decided?: DeferralDecision
 }
 
 export interface DeferralDecision {
   readonly at: number
   readonly denied?: { readonly reason?: string }
-  /** The authorization request whose person the data is of, where the application said so. */
+  /** The authorization request for whose person the dataset was provided, if any. */
   readonly requestId?: string
 }
 
-/** The credentials that one request got. */
+/** The credentials of one request. */
 export interface IssuedBatch {
   readonly configurationId: string
   readonly issuedAt: number
-  /** How many credentials a batch has, each for another key; 1 when absent. */
+  /** The number of credentials in the batch; 1 when absent. */
   readonly count?: number
-  /** The notifications of the wallet: the first of each kind of event. */
+  /** The wallet's notifications; the first one of each event. */
   readonly notifications?: readonly Notification[]
 }
 
@@ -97,31 +93,28 @@ export interface Notification {
   readonly description?: string
 }
 
-/** The transaction code that the holder has to type in. */
+/** The transaction code that the user enters. */
 export interface TxCode {
-  /**
-   * The MAC of the code under a secret that no database holds; nothing else of the code is kept. Absent where another
-   * server knows the code.
-   */
+  /** The MAC of the code; the code itself is not stored. Absent if an external authorization server checks the code. */
   readonly mac?: string
-  /** The description of the code in the offer. */
+  /** How the offer describes the code. */
   readonly asked: {
     readonly input_mode: 'numeric' | 'text'
     readonly length?: number
     readonly description?: string
   }
-  /** How many wrong transaction codes have come. */
+  /** The number of wrong attempts. */
   readonly wrong: number
 }
 
 export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
-/** The most copies of a credential for an access token: for a wallet that lost the answer. A batch is one copy. */
+/** The maximum number of batches of a configuration for each access token. A wallet that lost a response asks again. */
 const MAX_BATCHES = 10
-/** The most credentials of a session: each takes an entry of a status list and room in the session. */
+/** The maximum number of credentials of a session. */
 const MAX_ISSUED = 1000
 
-/** The number of wrong transaction codes after which the pre-authorized code is locked. */
+/** The number of wrong transaction codes that locks the code. */
 const MAX_WRONG_TX_CODES = 5
 const TOO_MANY_WRONG_TX_CODES =
   'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
@@ -134,14 +127,14 @@ export function hasGrant(
   return grants.includes(grant)
 }
 
-/** Returns the status of a session that the application is told. */
+/** Returns the status of a session, as the application sees it. */
 export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
   if (session.expiredAt !== undefined) return 'EXPIRED'
   return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/** Returns when the session ends: not before the token ends, or can be refreshed no more; or when it was made void. */
+/** Returns when the session ends: at its expiry, or later when its tokens end; or when it was locked or has expired. */
 export function endOfIssuance(session: IssuanceSession): number {
   const { expiresAt, expiredAt, lockedAt, token } = session
   const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfAuthorization(session))
@@ -149,8 +142,8 @@ export function endOfIssuance(session: IssuanceSession): number {
 }
 
 /**
- * Refuses with `invalid_grant` a pre-authorized code that was used or has expired, or whose session is locked.
- * OpenID4VCI 1.0, Token Endpoint.
+ * Refuses with `invalid_grant` if the pre-authorized code was used, is locked or has expired. OpenID4VCI 1.0, Token
+ * Endpoint.
  */
 export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): asserts session is OfferedSession {
   if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
@@ -160,10 +153,7 @@ export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): ass
   }
 }
 
-/**
- * Refuses with `code` a session whose offer cannot be taken by the authorization code flow any more: it is good for one
- * wallet, and for a while.
- */
+/** Refuses with `code` if the offer was used, is locked or has expired. */
 export function refuseUnlessUnused(
   session: IssuanceSession,
   now: Date,
@@ -177,9 +167,9 @@ export function refuseUnlessUnused(
 }
 
 /**
- * Records that a copy has been issued. Refuses with `credential_request_denied` after ten of the same configuration for
- * one access token, and when the session has issued a thousand credentials; with `invalid_token` once the end of the
- * session was recorded, as another process may be a moment ahead.
+ * Records an issued batch. Refuses with `credential_request_denied` after ten batches of the same configuration for one
+ * access token, and after a thousand credentials of the session. Refuses with `invalid_token` if another process has
+ * recorded the end of the session.
  */
 export function recordIssued(
   session: IssuanceSession,
@@ -191,7 +181,9 @@ export function recordIssued(
   return { ...recordReceipt(session), issued: [...session.issued, copy] }
 }
 
-/** Records a wrong transaction code. OpenID4VCI 1.0, Transaction Code Phishing. */
+/**
+ * Records a wrong transaction code, and locks the session after the fifth. OpenID4VCI 1.0, Transaction Code Phishing.
+ */
 export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSession | LockedSession {
   const { txCode } = session
   if (txCode === undefined) return session
@@ -200,14 +192,14 @@ export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSe
   return wrongCount < MAX_WRONG_TX_CODES ? countedSession : { ...countedSession, lockedAt: now.getTime() }
 }
 
-/** Tests whether the wallet has notified of the event before, for the credentials at `index` of `issued`. */
+/** Tests whether the wallet has sent this event before for the batch at `index` of `issued`. */
 export function isNotified({ issued }: IssuanceSession, index: number, event: Notification['event']): boolean {
   return issued[index]?.notifications?.some((notification) => notification.event === event) ?? false
 }
 
 /**
- * Records a notification of the wallet for the credentials at `index` of `issued`. Refuses with `invalid_token` once
- * the session was erased, since the text of the notification would stay.
+ * Records a notification for the batch at `index` of `issued`. Refuses with `invalid_token` if the session was erased,
+ * since its free text would be stored again.
  */
 export function recordNotification(
   session: IssuanceSession,
@@ -221,14 +213,13 @@ export function recordNotification(
   return { ...session, issued }
 }
 
-/** Tests whether the application has not decided yet about the dataset of the credentials. */
+/** Tests whether a deferred session waits for the application's decision. */
 export function isUndecided({ deferral }: IssuanceSession): boolean {
   return deferral !== undefined && deferral.decided === undefined
 }
 
 /**
- * Records a request that waits for the application. Refuses with `credential_request_denied` after ten of the same
- * configuration.
+ * Records a deferred request. Refuses with `credential_request_denied` after ten requests of the same configuration.
  */
 export function recordDeferred(session: IssuanceSession, configurationId: string): IssuanceSession {
   refuseEnded(session)
@@ -238,7 +229,7 @@ export function recordDeferred(session: IssuanceSession, configurationId: string
   return { ...recordReceipt(session), deferral: { ...deferral, waiting } }
 }
 
-/** Records that a request has got its credentials, and waits no longer. */
+/** Records that the credentials of a deferred request were fetched. */
 export function recordFetched(session: IssuanceSession, configurationId: string): IssuanceSession {
   const waiting = [...(session.deferral?.waiting ?? [])]
   const index = waiting.indexOf(configurationId)
@@ -246,14 +237,14 @@ export function recordFetched(session: IssuanceSession, configurationId: string)
   return { ...session, deferral: { ...session.deferral, waiting } }
 }
 
-/** Records the decision of the application about the dataset. */
+/** Records the application's decision on the dataset. */
 export function recordDecision(session: IssuanceSession, decided: DeferralDecision): IssuanceSession {
   return { ...session, deferral: { waiting: session.deferral?.waiting ?? [], decided } }
 }
 
 /**
- * Removes from a session the free text of the application and of wallets, the person, and the transaction code, as each
- * may identify somebody.
+ * Removes the free text of the application and the wallet, the `person` and the transaction code, which may identify
+ * the person.
  */
 export function removeFreeText({ deferral, issued, ...session }: IssuanceSession): IssuanceSession {
   const decided = deferral?.decided?.denied === undefined ? deferral?.decided : { ...deferral.decided, denied: {} }
@@ -269,14 +260,12 @@ export function removeFreeText({ deferral, issued, ...session }: IssuanceSession
   }
 }
 
-/** Refuses with `invalid_token` a session that another process has ended since it was read. */
+/** Refuses with `invalid_token` if another process has ended the session. */
 function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
   if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', 'the access token has expired')
 }
 
-/**
- * Refuses with `credential_request_denied` more copies of a credential, or credentials of a session, than there may be.
- */
+/** Refuses with `credential_request_denied` if the limits for batches or credentials are exceeded. */
 function limitCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string, count: number): void {
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]

@@ -1,4 +1,4 @@
-/** Issuer metadata that says by whom it is, for wallets that ask for it. OpenID4VCI 1.0, Signed Metadata. */
+/** Signed issuer metadata. OpenID4VCI 1.0, Signed Metadata. */
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -8,18 +8,18 @@ import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 
 const LIFETIME_SECONDS = 3600
-/** The time for which a signature is served again to all who ask for the same document. */
+/** How long a signed document is cached. */
 const KEPT_MS = 300_000
-/** The most signed documents that are kept; a document is some kilobytes, and with images some megabytes. */
+/** The maximum number of cached documents. A document has some kilobytes, or with images some megabytes. */
 const KEPT_DOCUMENTS = 8
 
 /**
- * Makes a JWS of the document, every parameter a claim, by the key `keys.metadata` (when absent `keys.accessTokens`, or
- * `signing`) and with its certificates.
+ * Signs a metadata document as a JWS in which each parameter is a claim. The key is `keys.metadata`, or
+ * `keys.accessTokens` or `signing` if that is absent; `x5c` has its certificates.
  */
 export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
 
-/** Makes a {@link SignMetadata} that keeps what it signed while the same may be asked for again. */
+/** Creates a {@link SignMetadata} that caches its results. */
 export function createMetadataSigner(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignMetadata {
   const signedDocuments = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
   return (metadata) => {

@@ -10,7 +10,7 @@ import type { IssuerEffects } from './issuer.ts'
 import { sweepIssuanceSessions } from './retention.ts'
 import { addNotificationTexts, addProgress } from './session-status.ts'
 
-/** The collections whose rows are deleted once they are due. */
+/** The collections whose rows are deleted when they are due. */
 const PURGED_COLLECTIONS = [
   'pre_authorized_code',
   'authorization_request',
@@ -19,7 +19,7 @@ const PURGED_COLLECTIONS = [
   'issuance_progress',
 ] as const
 
-/** Creates the tasks: the end of sessions, the purge of what has expired, and the tasks of events. */
+/** Creates the tasks: ending sessions, purging expired rows, and processing events. */
 export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects): readonly Task[] {
   const { store, now } = effects
   const purge = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects):
       store: partOf(store),
       sessionCallback: config.sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
-      // An event keeps the status of its own time, since a status changes more than once.
+      // An event keeps the status at its time, since the status changes later.
       loadCallbackData: async (sessionId, eventStatus) => {
         const session = await store.get('issuance_session', sessionId)
         if (eventStatus === undefined || session === undefined) return eventStatus

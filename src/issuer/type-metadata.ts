@@ -1,6 +1,6 @@
 /**
- * Type metadata: what a `vct` means, served at the address that the `vct` is, for types below our own base URL.
- * Credentials carry the digest of the text as it is served. SD-JWT VC, Type Metadata.
+ * SD-JWT VC type metadata, served at the URL that is the `vct`, for types below the issuer's base URL. Credentials have
+ * the digest of the served text. SD-JWT VC, Type Metadata.
  */
 import * as Type from 'typebox'
 import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
@@ -27,8 +27,8 @@ export const typeMetadataRoute = {
 const NAME = /^[A-Za-z0-9._~-]{1,128}$/
 
 /**
- * Refuses with `invalid_request` type metadata of a type that is not below our own base URL, and other metadata of a
- * type that has some: credentials that are issued have its digest.
+ * Refuses with `invalid_request` type metadata for a `vct` that is not below the base URL, and a change of existing
+ * type metadata, whose digest issued credentials have.
  */
 export async function refuseForeignType(context: IssuerContext, posted: CredentialConfiguration): Promise<void> {
   if (posted.type_metadata === undefined) return
@@ -43,14 +43,14 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
   }
 }
 
-/** Returns the type metadata of the name in our address. Refuses with `not_found`. */
+/** Returns the type metadata with this name. Refuses with `not_found`. */
 export async function getTypeMetadata(context: IssuerContext, name: string): Promise<PublicDocument> {
   const texts = await context.typeMetadata.get()
   const text = texts.get(`${context.config.baseUrl}${TYPE_METADATA_PATH}/${name}`)
   return text === undefined ? refuse('not_found', 'there is no type metadata of that name') : createPublicDocument(text)
 }
 
-/** Loads the type metadata by the `vct`; also those of removed configurations, whose credentials live on. */
+/** Loads all type metadata, by `vct`; also of removed configurations, whose credentials may still be valid. */
 export async function loadTypeMetadata({ store }: Pick<IssuerContext, 'store'>): Promise<ReadonlyMap<string, string>> {
   const rows = await store.list('credential_configuration')
   return new Map(

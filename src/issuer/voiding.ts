@@ -1,7 +1,6 @@
 /**
- * Makes void what was open in a backup that was put back: an offer may have been redeemed since, and would be good
- * again.
- * docs/decisions/0010-generations.md.
+ * Ends the open sessions of a restored backup. An offer that is open in the backup may have been redeemed since, and
+ * could be redeemed again. docs/decisions/0010-generations.md.
  */
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
@@ -14,8 +13,8 @@ import { makeSessionEvent } from './session-status.ts'
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
 /**
- * Ends every session that began before `restoredAt` and is open, and returns their number; a session that has issued
- * credentials loses its access token. Ends the authorization requests too.
+ * Ends every open session and authorization request that was created before `restoredAt`, and returns the number of
+ * sessions. A session that has issued credentials only loses its access token.
  */
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
@@ -27,7 +26,7 @@ export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: 
   return endedCount
 }
 
-/** Makes the session void, and returns whether it was still on offer or waited for its credentials. */
+/** Ends a session, and returns whether it was offered or waited for credentials. */
 function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
   return retryOnConflict<boolean>(async () => {
     const at = now()
@@ -48,8 +47,8 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
 }
 
 /**
- * Returns the session with its offer and its access token ended; undefined when neither was good any more. A session
- * that has issued credentials may be refreshed as before.
+ * Returns the session with its offer and its access token ended; undefined if both had ended. A session that has issued
+ * credentials can still be refreshed.
  */
 function closeSession(session: IssuanceSession, now: Date): IssuanceSession | undefined {
   const at = now.getTime()

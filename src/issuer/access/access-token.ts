@@ -1,4 +1,4 @@
-/** Access tokens as this service makes them; open-session.ts finds the session of one. RFC 9068. */
+/** Makes the access tokens of this service, JWTs by RFC 9068. `open-session.ts` finds the session of a token. */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { writeJws } from '../../codec/jws.ts'
@@ -23,7 +23,7 @@ export interface NewAccessToken {
   readonly record: AccessTokenRecord
 }
 
-/** Makes a new access token, signed by `signer`. */
+/** Makes an access token for `claims`, signed by `signer`. */
 export async function makeAccessToken(
   { config, random }: Pick<AccessContext, 'config' | 'random'>,
   signer: Signer,
@@ -38,7 +38,7 @@ export async function makeAccessToken(
     exp: issuedAt + ACCESS_TOKEN_SECONDS,
     jti: toBase64url(random(16)),
     ...(client && { client_id: client.id }),
-    // RFC 9449 section 6.1
+    // RFC 9449 section 6.1: the thumbprint of the DPoP key
     ...(jkt === undefined ? {} : { cnf: { jkt } }),
   }
   const header = { typ: 'at+jwt', alg: signer.alg, kid: signer.kid }

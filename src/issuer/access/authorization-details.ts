@@ -1,6 +1,7 @@
 /**
- * Authorization details: how a wallet narrows its token to some credentials of the session, and is told how to name
- * them. OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token Response; RFC 9396.
+ * Authorization details. A wallet restricts its token to some credential configurations of the session, and the token
+ * response lists the credential identifiers. OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token
+ * Response; RFC 9396.
  */
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
@@ -12,9 +13,9 @@ const CODE = 'invalid_authorization_details'
 const MAX_DETAILS = 50
 
 /**
- * Returns the configurations that a token request asks for, without repetitions. Refuses with
- * `invalid_authorization_details` what is of another type, names none of `configurationIds`, or has none of
- * `identifiers`, the issuer's own, among its `locations`.
+ * Returns the ids of the credential configurations that a token request asks for, each once. Refuses with
+ * `invalid_authorization_details` an object of another `type`, an object that names none of `configurationIds`, and an
+ * object whose `locations` has none of `identifiers`, the credential issuer identifiers.
  */
 export function readAuthorizationDetails(
   text: string,
@@ -33,8 +34,8 @@ export function readAuthorizationDetails(
 }
 
 /**
- * Makes the `authorization_details` of a token response. A session has one dataset, so that each configuration is one
- * credential.
+ * Makes the `authorization_details` of a token response. A session has one dataset, so each configuration has exactly
+ * one credential identifier.
  */
 export function makeGrantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {
   return configurationIds.map((id) => ({
@@ -44,7 +45,7 @@ export function makeGrantedDetails(configurationIds: readonly string[]): Authori
   }))
 }
 
-/** Returns the configuration that a credential identifier of {@link makeGrantedDetails} stands for. */
+/** Returns the configuration id for a credential identifier of {@link makeGrantedDetails}. */
 export function configurationOfIdentifier(
   configurationIds: readonly string[],
   identifier: unknown,

@@ -1,7 +1,7 @@
 /**
- * The `c_nonce` of key proofs: made without storing anything, and accepted once (OpenID4VCI 1.0, Nonce Endpoint). A
- * nonce carries its expiry and a MAC over the expiry and the session; only a spent nonce takes a row, until it would
- * have expired.
+ * The `c_nonce` of key proofs (OpenID4VCI 1.0, Nonce Endpoint). A nonce consists of its expiry and a MAC over the
+ * expiry and the session id, so a new nonce is not stored. A nonce can be used once: a used nonce is stored until it
+ * expires.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -17,12 +17,12 @@ const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6
 const MAC_BYTES = 16
 
-/** The members of the context that a nonce is made with. */
+/** The part of the context that making a nonce needs. */
 export interface NonceContext extends Pick<AccessContext, 'random' | 'now'> {
   readonly secrets: Pick<AccessContext['secrets'], 'nonce'>
 }
 
-/** Makes a fresh nonce for the session, or for any session when it is fetched from the endpoint without one. */
+/** Makes a nonce. Without `sessionId`, the nonce is valid for any session. */
 export function makeNonce({ secrets, random, now }: NonceContext, sessionId: string | undefined): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
@@ -31,8 +31,8 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
 }
 
 /**
- * Checks the nonce of a request of the session, and returns the change that spends it. Refuses with `invalid_nonce` a
- * nonce that is not ours, expired or spent.
+ * Checks the nonce of a request for the session, and returns the single use that marks it as used. Refuses with
+ * `invalid_nonce` a nonce that this service did not make, and one that has expired or was used.
  */
 export async function checkNonce(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
@@ -60,7 +60,7 @@ function expiryOf(secrets: Secrets, sessionId: string, nonce: string): Date | un
 }
 
 function computeMac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
-  // A session id is never empty, so the empty text stands for "any session" and nothing else.
+  // A session id is never empty, so the empty text means "any session".
   return createHmac('sha256', secret)
     .update(body)
     .update(sessionId ?? '')

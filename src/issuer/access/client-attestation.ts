@@ -1,7 +1,7 @@
 /**
- * Client authentication by wallet attestation: the provider of a wallet attests a key of one of its instances, and the
- * instance proves that it has the key. OpenID4VCI 1.0, Wallet Attestations in JWT format; HAIP 1.0, Wallet Attestation;
- * Attestation-Based Client Authentication. `client-checks.ts` has the questions that are asked.
+ * Authenticates wallets by wallet attestation. The wallet provider attests a key of a wallet instance, and the instance
+ * proves possession of that key. The single checks are in `client-checks.ts`. OpenID4VCI 1.0, Wallet Attestations in
+ * JWT format; HAIP 1.0, Wallet Attestation; Attestation-Based Client Authentication.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allHold, type CheckResult, runChecks } from '../../check/check.ts'
@@ -13,31 +13,34 @@ import type { AccessContext } from './context.ts'
 import { singleUseOf } from './proof-of-possession.ts'
 import type { SingleUse } from './single-use.ts'
 
-/** The parts of a request that say which client sends it. */
+/** The parts of a request that identify the client. */
 export interface ClientRequest {
-  /** The headers `OAuth-Client-Attestation` and `OAuth-Client-Attestation-PoP`, as they came. */
+  /** The values of the headers `OAuth-Client-Attestation` and `OAuth-Client-Attestation-PoP`. */
   readonly attestation: string | undefined
   readonly pop: string | undefined
   readonly requestId: string
 }
 
-/** The client and the issuer that a request names. */
+/** The client that a request names, and the audiences that its proof may have. */
 export interface NamedParties {
-  /** The parameter `client_id`, where there is one. */
+  /** The parameter `client_id`, if present. */
   readonly clientId: string | undefined
-  /** The identifiers of ours that the proof may be for. */
+  /** The identifiers of this issuer that the `aud` of the proof may have. */
   readonly audiences: readonly string[]
 }
 
-/** An instance of a wallet that has authenticated itself. */
+/** A wallet instance that has authenticated itself. */
 export interface AuthenticatedClient extends Required<AuthorizedClient> {
-  /** The use of its proof of possession, which is good once. */
+  /** Marks the proof of possession as used; each proof can be used once. */
   readonly singleUse: SingleUse
 }
 
 type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>
 
-/** Gives every answer to a wallet that attests itself the challenge of its next proof. Section 6.2 of the draft. */
+/**
+ * Makes the hook that adds a challenge for the next proof to each response for a request with a wallet attestation.
+ * Section 6.2 of the draft.
+ */
 export function offerAttestationChallenge(context: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const isAttested = headers['oauth-client-attestation'] !== undefined
@@ -48,7 +51,7 @@ export function offerAttestationChallenge(context: AccessContext) {
   }
 }
 
-/** Returns the parts of a request that say which client sends it. */
+/** Returns the parts of a request that identify the client. */
 export function readClientRequest({ headers, id }: FastifyRequest): ClientRequest {
   const readHeader = (name: string): string | undefined => {
     const value = headers[name]
@@ -62,10 +65,10 @@ export function readClientRequest({ headers, id }: FastifyRequest): ClientReques
 }
 
 /**
- * Returns the wallet instance that the request authenticates; undefined for a request without an attestation, and where
- * clients are not authenticated. Refuses with `invalid_client` a request without an attestation where one is required,
- * with `invalid_client_attestation` an attestation or a proof that does not hold, and with `use_attestation_challenge`
- * a proof of which only the challenge is wrong. The log has the report.
+ * Authenticates the wallet instance of a request. Returns undefined for a request without an attestation, and where
+ * clients are not authenticated. Refuses with `invalid_client` a missing attestation that is required, with
+ * `invalid_client_attestation` an attestation or a proof that fails a check, and with `use_attestation_challenge` a
+ * proof that fails only the check of its challenge. The report of all checks goes to the log.
  */
 export async function authenticateClient(
   context: ClientContext,
@@ -102,7 +105,10 @@ export async function authenticateClient(
   return clientOf(evidence)
 }
 
-/** Refuses with `invalid_grant` every wallet instance but the one that got the refresh token. RFC 6749 section 6. */
+/**
+ * Refuses with `invalid_grant` a wallet instance other than the one that the refresh token was issued to. RFC 6749
+ * section 6.
+ */
 export function refuseOtherInstance(
   client: AuthorizedClient | undefined,
   authenticatedClient: AuthenticatedClient | undefined,
@@ -115,10 +121,7 @@ export function refuseOtherInstance(
   }
 }
 
-/**
- * Refuses a wallet that did not authenticate itself: the log gets every check that does not hold, the wallet the first
- * one.
- */
+/** Refuses a wallet whose authentication failed. The log gets every failed check, and the wallet the first one. */
 function refuseUnauthenticated(
   report: readonly CheckResult[],
   { log, requestId }: { readonly log: ClientContext['log']; readonly requestId: string },
@@ -140,7 +143,7 @@ function refuseUnauthenticated(
   return refuse('invalid_client_attestation', `${first?.id ?? 'attestation'}: ${first?.detail ?? 'it does not hold'}`)
 }
 
-/** Makes the authenticated client of `evidence` that was verified. */
+/** Returns the authenticated client for `evidence` that passed all checks. */
 function clientOf({
   pop: { payload },
   popId: id = '',

@@ -19,15 +19,15 @@ import type { TimedNonces } from './timed-nonce.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
 
-/** The policy of the operator, and what the request is about. Nothing in them comes from the two JWTs. */
+/** The operator's policy, and what the request must match. Nothing here comes from the two JWTs. */
 export interface ClientCheckContext {
   readonly now: Date
   readonly clockSkewSeconds: number
-  /** The signature algorithms that are taken. */
+  /** The accepted signature algorithms. */
   readonly algorithms: readonly string[]
-  /** The providers of wallets that are trusted. */
+  /** The trust anchors of wallet providers. */
   readonly anchors: readonly Certificate[]
-  /** The parameter `client_id`, where there is one. */
+  /** The parameter `client_id`, if present. */
   readonly clientId: string | undefined
   readonly audiences: readonly string[]
   readonly challenges: TimedNonces
@@ -187,7 +187,7 @@ const statusCheck: ClientCheck = {
   asks: 'Has the provider neither revoked nor suspended the attestation?',
   spec: `${TOKEN_STATUS_LIST}, Validation Rules`,
   level: 'MUST',
-  // The status list is fetched only when every other check has passed.
+  // Fetches the status list only if every other check passed.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
   run: ({ attestation, readChain }, context) => {
     const statusClaim = own(attestation.payload, 'status')
@@ -217,10 +217,7 @@ function typeVerdict(header: JsonObject, type: string): Verdict {
   return own(header, 'typ') === type ? pass() : fail(`typ must be ${type}`)
 }
 
-/**
- * Checks `alg` of a header. Headers that would have this service fetch a key, or follow somebody's word about it, are
- * never looked at.
- */
+/** Checks `alg` of a header. Headers that contain or point to keys are ignored. */
 function algorithmVerdict(header: JsonObject, { algorithms }: ClientCheckContext): Verdict {
   const isTaken = algorithms.includes(ownString(header, 'alg') ?? '')
   return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)

@@ -1,4 +1,4 @@
-/** Parses the headers of a wallet attestation and of its proof of possession; client-checks.ts judges them. */
+/** Parses the headers of a wallet attestation and of its proof of possession. `client-checks.ts` verifies them. */
 import type { KeyObject } from 'node:crypto'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -7,32 +7,32 @@ import type { Certificate } from '../../keys/certificate.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { readX5c } from '../../keys/x5c.ts'
 
-/** The key of a wallet instance that its provider attests. */
+/** The key of a wallet instance, from the attestation. */
 export interface InstanceKey {
   readonly key: KeyObject
-  /** The thumbprint of RFC 7638. */
+  /** The JWK thumbprint. RFC 7638. */
   readonly thumbprint: string
 }
 
-/** An attestation and the proof beside it, parsed and not yet verified. */
+/** An attestation and its proof of possession, parsed and not yet verified. */
 export interface ClientEvidence {
   readonly attestation: Jws
   readonly pop: Jws
   readonly subject: string | undefined
   /** The `jti` of the proof. */
   readonly popId: string | undefined
-  /** Returns the certificates of the attestation, which are parsed at the first call. Throws a MalformedError. */
+  /** Returns the certificates of the attestation. The first call parses them, and throws a MalformedError. */
   readonly readChain: () => readonly [Certificate, ...Certificate[]]
-  /** Returns the key of `cnf`, which is parsed at the first call. Throws a MalformedError. */
+  /** Returns the key in `cnf`. The first call parses it, and throws a MalformedError. */
   readonly readInstanceKey: () => InstanceKey
 }
 
 export type ClientReading = { readonly evidence: ClientEvidence } | Problem
 
-/** The most characters of each header; the headers of a request have 16 KiB together. */
+/** The maximum length of each header. Node limits all headers of a request to 16 KiB together. */
 const MAX_LENGTH = 8192
 
-/** Parses both headers, or returns the reason for which one cannot be read. */
+/** Parses both headers. Returns the problem if one of them is malformed. */
 export function readClientHeaders(headers: {
   readonly attestation: string | undefined
   readonly pop: string | undefined
@@ -58,7 +58,7 @@ export function readClientHeaders(headers: {
 
 function readHeader(text: string | undefined): Jws {
   if (text === undefined) return malformed('it is missing')
-  // Node joins repeated headers with a comma.
+  // Node joins repeated headers with commas.
   if (text.includes(',')) malformed('send exactly one')
   if (text.length > MAX_LENGTH) malformed(`it is longer than ${MAX_LENGTH} characters`)
   return readJws(text)

@@ -1,6 +1,6 @@
 /**
- * The context of access, which the authorization, token and credential endpoints share: secrets of codes and nonces,
- * DPoP, wallet attestations, and an external authorization server.
+ * The part of the service's context that the authorization, token and credential endpoints share: the secrets for codes
+ * and nonces, DPoP, wallet attestations, and the external authorization server.
  */
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -12,7 +12,9 @@ import type { TimedNonces } from './timed-nonce.ts'
 
 export interface AccessContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
-  /** The secrets of all that is checked by a MAC; every process of the service and every restart has the same. */
+  /**
+   * The secrets for MACs and encrypted values. All processes of the service have the same ones, also after a restart.
+   */
   readonly secrets: {
     readonly code: Secrets
     readonly suppliedCode: Secrets
@@ -28,11 +30,11 @@ export interface AccessContext extends Effects<IssuerCollections> {
     readonly attestationChallenge: Secrets
     readonly notification: Secrets
   }
-  /** The server that gives the access tokens, where this service does not. */
+  /** The external authorization server; undefined when this service issues the access tokens. */
   readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
   readonly dpopNonces: TimedNonces
-  /** The challenges of the proofs beside wallet attestations. */
+  /** The challenges for proofs of possession of wallet attestations. */
   readonly attestationChallenges: TimedNonces
-  /** How the status of wallet attestations is found. */
+  /** How the status lists of wallet attestations are loaded. */
   readonly attestationStatus: StatusPolicy
 }

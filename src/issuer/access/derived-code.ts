@@ -1,17 +1,17 @@
 /**
- * Codes that are derived from an id under a secret, so that no database holds one: pre-authorized codes, issuer_state
- * and authorization codes. A code begins with its id, by which the row is found that the code is about.
+ * Codes that are derived from an id with a secret, so no code is stored: pre-authorized codes, `issuer_state` and
+ * authorization codes. A code begins with the id of its row in the database.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { isSameSecret } from '../../codec/digest.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
-/** Makes the code of the id under the newest of `secrets`. */
+/** Makes the code for `id` with the newest of `secrets`. */
 export function makeDerivedCode([secret]: Secrets, id: string): string {
   return deriveCode(secret, id)
 }
 
-/** Returns the id of a code that was made under one of `secrets`; undefined for any other text. */
+/** Returns the id of a code that was made with one of `secrets`; undefined for any other text. */
 export function findIdOfDerivedCode(secrets: Secrets, code: string): string | undefined {
   const id = code.slice(0, Math.max(0, code.lastIndexOf('.')))
   return secrets.some((secret) => isSameSecret(deriveCode(secret, id), code)) ? id : undefined

@@ -1,7 +1,6 @@
 /**
- * DPoP: a wallet that signs each request with a key of its own gets tokens that are worth nothing without that key. RFC
- * 9449. A proof is verified here; the batch of the request that it is for decides that the proof is used once, by its
- * `singleUse`.
+ * DPoP (RFC 9449) binds access tokens to a key of the wallet. This module verifies the proof of a request. The batch of
+ * the request then marks the proof as used, with `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { own, ownString } from '../../codec/json.ts'
@@ -15,17 +14,17 @@ import { jwtTimeProblem } from './jwt-times.ts'
 import { PROOF_TIMES, singleUseOf } from './proof-of-possession.ts'
 import type { SingleUse } from './single-use.ts'
 
-/** The parts of a request that a proof is about. */
+/** The parts of a request that a DPoP proof covers. */
 export interface DpopRequest {
-  /** The header of that name, as it came. */
+  /** The value of the header `DPoP`. */
   readonly dpop: string | undefined
   readonly method: string
-  /** The path without a query. */
+  /** The path without the query. */
   readonly path: string
 }
 
 export interface DpopProof {
-  /** The thumbprint of the key. RFC 7638. */
+  /** The JWK thumbprint of the proof's key. RFC 7638. */
   readonly jkt: string
   readonly singleUse: SingleUse
 }
@@ -34,7 +33,10 @@ type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
 
 const MAX_LENGTH = 8192
 
-/** Gives every answer to a wallet that uses DPoP the nonce of its next proof. RFC 9449 section 8.2. */
+/**
+ * Makes the hook that adds a nonce for the next proof to each response for a request with a DPoP proof. RFC 9449
+ * section 8.2.
+ */
 export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
   return ({ headers }: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const usesDpop = headers.dpop !== undefined || /^DPoP /i.test(headers.authorization ?? '')
@@ -43,18 +45,18 @@ export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
   }
 }
 
-/** Returns the parts of a request that a proof is about. */
+/** Returns the parts of a request that a DPoP proof covers. */
 export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopRequest {
   const { dpop } = headers
-  // A request may name the whole address, of which the router takes the path. RFC 9112 section 3.2.2.
+  // The request target may be in absolute form; the router uses its path. RFC 9112 section 3.2.2.
   const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)
   return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path }
 }
 
 /**
- * Returns the proof of the request. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` when nothing but the
- * nonce is wrong. `tokenDigest` is that of the access token beside it, in base64url, where there is one. RFC 9449
- * section 4.3.
+ * Verifies the DPoP proof of a request. `tokenDigest` is the expected `ath`: the base64url digest of the access token
+ * that is sent with the proof, if any. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` a proof in which
+ * only the nonce is wrong. RFC 9449 section 4.3.
  */
 export function verifyDpopProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
@@ -88,7 +90,8 @@ export function verifyDpopProof(
 }
 
 /**
- * Returns the result of `run`; its refusal of a proof gets the challenge of a protected resource. RFC 9449 section 7.1.
+ * Returns the result of `run`. Adds the `WWW-Authenticate` challenge for DPoP to a refusal of a proof. RFC 9449 section
+ * 7.1.
  */
 export function runWithChallenge<T>(config: AlgorithmSettings, run: () => T): T {
   try {
@@ -101,16 +104,14 @@ export function runWithChallenge<T>(config: AlgorithmSettings, run: () => T): T 
 }
 
 /**
- * Refuses with `invalid_token` and the challenge of DPoP a token that is valid itself but was not sent as it has to be.
+ * Refuses with `invalid_token` and the challenge for DPoP a valid token that was not sent in the way its binding
+ * requires.
  */
 export function refuseBoundToken(config: AlgorithmSettings, description: string, cause?: unknown): never {
   return refuse('invalid_token', description, { cause, challenge: challengeOf(config, 'invalid_token') })
 }
 
-/**
- * Adds the challenge of DPoP to a refusal with `invalid_token`, and throws any other error as it is. RFC 9449 section
- * 7.1.
- */
+/** Rethrows `error`. Adds the challenge for DPoP to a refusal with `invalid_token`. RFC 9449 section 7.1. */
 export function rethrowWithChallenge(config: AlgorithmSettings, error: unknown): never {
   if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
   return refuseBoundToken(config, error.message, error.cause)
@@ -122,7 +123,7 @@ function challengeOf({ tokenAlgorithms }: AlgorithmSettings, code: ErrorCode): s
 
 function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
   if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
-  // Node joins repeated headers with a comma.
+  // Node joins repeated headers with commas.
   if (text.includes(',')) refuseProof('send exactly one')
   if (text.length > MAX_LENGTH) refuseProof('it is too long')
   const jws = orRefuseProof(() => readJws(text))
@@ -133,7 +134,7 @@ function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSetti
   return jws
 }
 
-/** Tests whether `htu` is `address`, without query and fragment and in the normal form of RFC 3986 section 6.2. */
+/** Tests whether `htu` equals `address`, after normalization (RFC 3986 section 6.2) and without query and fragment. */
 function isSameAddress(htu: string | undefined, address: string): boolean {
   const url = htu === undefined ? undefined : parseUrl(htu)
   if (url === undefined) return false

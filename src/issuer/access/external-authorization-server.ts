@@ -1,6 +1,6 @@
 /**
- * The authorization server that gives access tokens in our place: where it is, its keys, and what it says of a token.
- * The server is asked seldom: its keys, and its answers about tokens, are cached for seconds. RFC 8414, 7517, 7662.
+ * The operator's external authorization server, which issues the access tokens: its metadata (RFC 8414), its keys (RFC
+ * 7517) and its introspection endpoint (RFC 7662). Keys and introspection responses are cached.
  */
 import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
@@ -17,33 +17,34 @@ import { limitIntrospections } from './introspection-places.ts'
 export interface ExternalAuthorizationServer {
   readonly config: AuthorizationServerConfig
   /**
-   * Tests whether one of the server's keys signed the JWS. Refuses with `temporarily_unavailable` when the keys cannot
-   * be fetched.
+   * Tests whether one of the server's keys signed the JWS. Refuses with `temporarily_unavailable` if the keys cannot be
+   * fetched.
    */
   hasSigned(jws: Jws): Promise<boolean>
   /**
-   * Returns the server's answer about a token that came from a network. Refuses with `temporarily_unavailable` when
-   * there is none, and when too many tokens are asked about already.
+   * Introspects a token that was sent from `network`. Refuses with `temporarily_unavailable` if the server does not
+   * answer, and if too many introspections are running.
    */
   introspect(token: string, network: string): Promise<JsonObject>
 }
 
 const MINUTE = 60_000
 /**
- * The times for keys of an authorization server: a key that is taken out of its JWKS counts for ten minutes at most, or
- * for an hour when the server does not answer.
+ * How long keys of the authorization server are cached. A key that was removed from the JWKS is accepted for at most
+ * ten minutes, or for an hour if the server does not answer.
  */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
 /**
- * The metadata documents in the order in which they are tried. RFC 8414 section 3; OpenID Connect Discovery 1.0 section
- * 4.1.
+ * The paths of the metadata documents, in the order in which they are tried. RFC 8414 section 3; OpenID Connect
+ * Discovery 1.0 section 4.1.
  */
 const DOCUMENTS = [
   (origin: string, path: string) => `${origin}/.well-known/oauth-authorization-server${path}`,
   (origin: string, path: string) => `${origin}${path}/.well-known/openid-configuration`,
 ]
 
+/** Creates the client of the external authorization server. Its metadata is fetched with the first token. */
 export function createAuthorizationServer(
   config: AuthorizationServerConfig,
   effects: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
@@ -77,8 +78,8 @@ export function createAuthorizationServer(
 }
 
 /**
- * Tests whether `keys` have a key for the JWS. Without a `kid`, only verifying the signature tells whether a key is
- * missing.
+ * Tests whether `keys` has a key for the JWS. For a JWS without `kid`, only verification of the signature can tell
+ * whether a key is missing.
  */
 function hasKeyFor(keys: readonly PublishedKey[], jws: Jws): boolean {
   return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : candidateKeys(keys, jws).length > 0
@@ -104,8 +105,8 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
 }
 
 /**
- * Reads an address of the metadata. A private address must be that of the server, since the operator named only the
- * server.
+ * Returns the URL in the metadata member `name`. Refuses a URL with a private host unless the host is the server's own,
+ * because the operator configured only the server.
  */
 function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
   const url = ownString(metadata, name)
@@ -157,14 +158,14 @@ function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
   return orElse(read, (error) => refuseUnavailable(`${url}: ${error.message}`, error))
 }
 
-/** Refuses with `temporarily_unavailable`; `reason` and `cause` are for the log alone. */
+/** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */
 function refuseUnavailable(reason: string, cause?: unknown): never {
   return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
     cause: new Error(reason, { cause }),
   })
 }
 
-/** Returns the message of the cause of a refusal, or of an error without a cause. */
+/** Returns the message of the error's cause, or of the error itself if it has no cause. */
 function reasonOf(error: unknown): string {
   const { cause, message } = error as Error
   return cause instanceof Error ? cause.message : message

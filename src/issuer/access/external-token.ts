@@ -1,6 +1,6 @@
 /**
- * Access tokens of an external authorization server: whether one is good, and which session it opens. RFC 9068 section
- * 4; RFC 7662 section 2.2 where the server is asked instead.
+ * Verifies access tokens of an external authorization server, and finds their sessions. Verifies JWTs by RFC 9068
+ * section 4, or introspects the token by RFC 7662 section 2.2.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -16,14 +16,16 @@ import type { ExternalAuthorizationServer } from './external-authorization-serve
 import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
 import { findSessionOfAnyCode } from './pre-authorized-code.ts'
 
-/** The session that a token opens, and the thumbprint of the key that the token is bound to, where it is bound. */
+/** The session that a token gives access to, and the thumbprint of the token's DPoP key, if any. */
 export interface SessionOfToken {
   readonly sessionId: string
   readonly row: Row<IssuanceSession>
   readonly jkt: string | undefined
-  /** The configurations that authorization details narrow the token to; undefined for all of the session. */
+  /**
+   * The configurations that authorization details restrict the token to; undefined if all of the session are allowed.
+   */
   readonly authorizedIds: readonly string[] | undefined
-  /** Refuses with `invalid_token` when the token does not open the session as it is by now. */
+  /** Refuses with `invalid_token` if the token does not give access to the given version of the session. */
   readonly refuseUnlessOpen: (session: IssuanceSession) => void
 }
 
@@ -33,16 +35,19 @@ export interface PresentedToken {
   readonly network: string
 }
 
-/** The rules for the times of a token; RFC 7662 has an introspection response leave out any of them. */
+/**
+ * How the times of a token are checked. None is required, because each is optional in an introspection response (RFC
+ * 7662).
+ */
 const TOKEN_TIMES: TimeRule = { times: ['exp', 'nbf', 'iat'], requires: [] }
 const SIGNED_TOKEN_TIMES: TimeRule = { ...TOKEN_TIMES, requires: ['exp', 'iat'] }
 
 type ClockContext = Pick<AccessContext, 'now' | 'config'>
 
 /**
- * Returns the session that the token opens: that whose pre-authorized code or issuer_state is in its claim, until the
- * session expires. Refuses with `invalid_token`, with `insufficient_scope` a good token that is for no session, and
- * with `temporarily_unavailable` when the server cannot be asked.
+ * Returns the session for an access token. A claim of the token has the session's pre-authorized code or issuer_state,
+ * and the token is accepted until the session expires. Refuses with `invalid_token`, with `insufficient_scope` a valid
+ * token without a session, and with `temporarily_unavailable` if the server cannot be reached.
  */
 export async function findSessionOfExternalToken(
   context: AccessContext,
@@ -68,8 +73,8 @@ export async function findSessionOfExternalToken(
 }
 
 /**
- * Returns the session of the pre-authorized code or of the issuer_state in the claims. Refuses with
- * `insufficient_scope` a token without both.
+ * Returns the session whose pre-authorized code or issuer_state is in the claims. Refuses with `insufficient_scope` a
+ * token without both.
  */
 async function findNamedSession(
   context: AccessContext,
@@ -86,8 +91,8 @@ async function findNamedSession(
 }
 
 /**
- * Returns the thumbprint of the DPoP key that the token is bound to; undefined for a token that is bound to no key.
- * Refuses other bindings (RFC 8705), which a wallet cannot prove to this service. RFC 9449 section 6.1.
+ * Returns the thumbprint of the DPoP key that the token is bound to; undefined for a token that is not bound. Refuses
+ * other bindings (such as mTLS, RFC 8705), which this service cannot verify. RFC 9449 section 6.1.
  */
 function readBoundKey(claims: JsonObject): string | undefined {
   const binding = own(claims, 'cnf')
@@ -103,10 +108,10 @@ async function verifySignedToken(
 ): Promise<JsonObject> {
   const jws = readToken(token)
   const { header, payload } = jws
-  // Media types are compared without regard to case, and the prefix may be left out. RFC 7515 section 4.1.9.
+  // `typ` is compared without regard to case, and its prefix is optional. RFC 7515 section 4.1.9.
   if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseExternalToken('its typ is not at+jwt')
   if (own(payload, 'iss') !== server.config.issuer) refuseExternalToken('it is of another issuer')
-  // Before its keys are fetched: what is refused anyway costs no request.
+  // Checks the times before the keys, so that an expired token causes no request for keys.
   refuseUnlessTimely(context, payload, SIGNED_TOKEN_TIMES)
   return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
@@ -125,15 +130,15 @@ function readToken(token: string): Jws {
   )
 }
 
-/** Refuses a token that has expired or is not valid yet. Clocks may differ by `clockSkewSeconds`, either way. */
+/** Refuses a token that has expired or is not valid yet. Allows for a clock skew of `clockSkewSeconds`. */
 function refuseUnlessTimely({ now, config }: ClockContext, claims: JsonObject, rule: TimeRule = TOKEN_TIMES): void {
   const problem = jwtTimeProblem(claims, rule, { now: now(), clockSkewSeconds: config.clockSkewSeconds })
   if (problem !== undefined) refuseExternalToken(problem)
 }
 
 /**
- * Refuses a token for another audience. An introspection response may leave the audience out, unless the operator
- * configured one. RFC 7662 section 2.2.
+ * Refuses a token for another audience. An introspection response may lack `aud`, unless the operator configured an
+ * audience. RFC 7662 section 2.2.
  */
 function refuseOtherAudience(
   context: AccessContext,

@@ -1,7 +1,7 @@
 /**
- * Introspection within limits (RFC 7662): an answer counts for some seconds, and only so many tokens are asked about at
- * once. Tokens that were good when they were asked about last have places that no others take; of the others each
- * network has some.
+ * Limits introspection requests (RFC 7662). A response is cached for some seconds, and the number of concurrent
+ * requests is limited, also for each network. Some requests are reserved for tokens that were active at their last
+ * introspection.
  */
 import { createLru } from '../../async/lru.ts'
 import { digestOf } from '../../codec/digest.ts'
@@ -9,11 +9,11 @@ import { type JsonObject, own } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 
 const CACHED_MS = 5000
-/** The most answers that are kept of good tokens, and of others. */
+/** The maximum number of cached responses, for active tokens and for other tokens each. */
 const MAX_CACHED_ANSWERS = 1000
 /**
- * Questions that may run at once: all, those about tokens that were not good before, and those of one network among
- * them.
+ * The maximum number of concurrent introspections: of all tokens, of tokens that are not known to be active, and of
+ * such tokens from one network.
  */
 const PLACES = { all: 50, unknown: 40, network: 10 }
 
@@ -23,18 +23,18 @@ interface CachedAnswer {
 }
 
 /**
- * Asks as `introspect` does about a token that came from a network. Refuses with `temporarily_unavailable` when too
- * many questions from that network wait.
+ * Wraps `introspect` with the cache and the limits. The wrapper refuses with `temporarily_unavailable` when a limit is
+ * reached.
  */
 export function limitIntrospections(
   now: () => Date,
   introspect: (token: string) => Promise<JsonObject>,
 ): (token: string, network: string) => Promise<JsonObject> {
-  // The two caches are apart, so that random tokens do not evict good ones.
+  // Separate caches, so that random tokens do not evict active ones.
   const goodAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const otherAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const places = createPlaces()
-  // The age is negative when the clock was set back.
+  // The age is negative if the clock was set back.
   const isFresh = (age: number): boolean => age >= 0 && age < CACHED_MS
   return async (token, network) => {
     const digest = digestOf(token)
@@ -59,8 +59,8 @@ export function limitIntrospections(
 }
 
 /**
- * Makes the places for questions. A question takes a place of its network too, unless its token was good before;
- * `takePlace` returns what frees the place, or undefined when all are taken.
+ * Counts the running introspections. `takePlace` returns the function that ends one, or undefined when a limit is
+ * reached. Its `network` is undefined for a token that was active before, to which only the limit for all applies.
  */
 function createPlaces() {
   const networks = new Map<string, number>()

@@ -1,10 +1,10 @@
 /**
- * The times of the JWTs that wallets, their providers and authorization servers make: whether one is good at this
- * moment. RFC 7519 section 4.1.
+ * Checks the time claims (`exp`, `nbf`, `iat`) of JWTs from wallets, wallet providers and authorization servers. RFC
+ * 7519 section 4.1.
  */
 import { type Json, type JsonObject, own } from '../../codec/json.ts'
 
-/** The present time, and how far apart clocks may be. */
+/** The current time, and the allowed clock skew. */
 export interface JwtClock {
   readonly now: Date
   readonly clockSkewSeconds: number
@@ -12,20 +12,20 @@ export interface JwtClock {
 
 type TimeName = 'iat' | 'exp' | 'nbf'
 
-/** The rule that a kind of JWT is judged by. */
+/** How the time claims of one kind of JWT are checked. */
 export interface TimeRule {
-  /** The times that count, in the order in which they are looked at. */
+  /** The claims that are checked, in this order. */
   readonly times: readonly TimeName[]
-  /** The times that must be there. */
+  /** The claims that must be present. */
   readonly requires: readonly TimeName[]
-  /** The most seconds since `iat`; without it, the age does not matter. */
+  /** The maximum age in seconds since `iat`; absent when the age is not limited. */
   readonly maxAgeSeconds?: number
 }
 
-/** The lifetime of a proof from when it was made. */
+/** The maximum age of a proof, in seconds since its `iat`. */
 export const MAX_PROOF_AGE_SECONDS = 300
 
-/** Returns why a JWT is not good at this moment, and what to do; undefined when it is. */
+/** Returns why a JWT is not valid at the current time, and what to do about it; undefined if it is valid. */
 export function jwtTimeProblem(payload: JsonObject, rule: TimeRule, clock: JwtClock): string | undefined {
   for (const name of rule.times) {
     const time = own(payload, name)

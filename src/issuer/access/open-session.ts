@@ -1,7 +1,7 @@
 /**
- * The session that an access token opens: found by the token, proved by the key that the token is bound to, and changed
- * in one batch with what the request spends. Tokens of this service are JWTs that others can verify with our JWKS (RFC
- * 9068) and that we recognise by their digest: a token is good when it is exactly the one that its session was given.
+ * Finds the session of an access token, verifies the DPoP proof of a bound token, and changes the session in one batch
+ * that also marks proofs and nonces as used. Tokens of this service are JWTs (RFC 9068), so that others can verify
+ * them. The service itself compares the digest of the token with the digest that the session stores.
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
@@ -20,30 +20,30 @@ import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './single-use
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
-/** A request that carries an access token, as far as it matters to whether it may. */
+/** The parts of a request that its authorization needs. */
 export interface AuthorizedRequest extends DpopRequest {
-  /** The header of that name, as it came. */
+  /** The value of the header `Authorization`. */
   readonly authorization: string | undefined
-  /** The address of the caller. */
+  /** The IP address of the client. */
   readonly address: string
 }
 
-/** The session that an access token opened, as it was read. */
+/** The session of an access token, as it was read for the request. */
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
-  /** The DPoP proof of the request, spent with every request that is not refused; none for a Bearer token. */
+  /** The single use of the request's DPoP proof; empty for a Bearer token. Every request that succeeds commits it. */
   readonly singleUses: readonly SingleUse[]
 }
 
-/** The session as it is to be, and the changes that go with that. */
+/** The new value of a session, and the changes to commit with it. */
 export interface SessionChange {
   readonly value: IssuanceSession
   readonly extraChanges: readonly Change<IssuerCollections>[]
 }
 
 /**
- * Returns the session whose access token the request carries. Refuses with `invalid_token`; for a token that is bound
- * to a key, also with `invalid_dpop_proof` or `use_dpop_nonce`; one of an external server also as {@link
- * findSessionOfExternalToken} does. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * Returns the session of the request's access token. Refuses with `invalid_token`; for a bound token, also with
+ * `invalid_dpop_proof` or `use_dpop_nonce`; for a token of an external server, also like {@link
+ * findSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function findSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
@@ -75,13 +75,12 @@ export async function findSessionOfToken(context: AccessContext, request: Author
 }
 
 /**
- * Commits in one transaction what `change` returns for the session, the `singleUses` and the DPoP proof. When another
- * request has changed the session meanwhile, the whole is repeated with the new row; so `change` must have no effects
- * of its own, and may refuse. The token is checked against each row that is read, since the body of a request arrives
- * after its headers, and the session may have changed in between. Where `change` returns undefined, the session stays
- * as it is and the DPoP proof is spent (RFC 9449 section 11.1). Returns the session as it is stored then. Refuses with
- * `invalid_token` when the session is gone or the token does not open it, and by `refuseReuse` of a single use that had
- * been spent before.
+ * Commits in one batch the result of `change`, `singleUses` and the use of the DPoP proof, and returns the stored
+ * session. If another request changed the session meanwhile, `change` is called again with the new value, so it must
+ * have no side effects. The token is checked against each value that is read, because the session may change before the
+ * body of the request arrives. If `change` returns undefined, the session stays as it is, and the DPoP proof is still
+ * marked as used (RFC 9449 section 11.1). Refuses with `invalid_token` if the session is gone or the token does not
+ * match it, and with `refuseReuse` of a single use that was committed before.
  */
 export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
@@ -111,8 +110,8 @@ export function changeSession(
 }
 
 /**
- * Returns the session that the access token of a request says it is for, unverified; empty when the token is of another
- * server, or says nothing.
+ * Returns the session id that the access token of a request claims, without verification; empty for a token of another
+ * server, or without such a claim.
  */
 export function claimedSessionId(
   { externalAuthorizationServer }: AccessContext,
@@ -136,7 +135,7 @@ async function findSessionOfOwnToken(context: AccessContext, text: string): Prom
   return { sessionId, row, jkt, authorizedIds, refuseUnlessOpen: requireOpenToken }
 }
 
-/** Wraps `refuseUnlessOpen` so that its refusals have the challenge of DPoP. */
+/** Wraps `refuseUnlessOpen` so that its refusals have the challenge for DPoP. */
 function wrapWithChallenge(
   { config }: Pick<AccessContext, 'config'>,
   refuseUnlessOpen: OpenSession['refuseUnlessOpen'],
@@ -155,8 +154,8 @@ function refuseUnknown(): never {
 }
 
 /**
- * Verifies the DPoP proof that a bound token needs, and returns its single use. Refuses a token without a key that was
- * sent as DPoP. RFC 9449 sections 7.1 and 7.2.
+ * Verifies the DPoP proof for a bound token, and returns its single use. Refuses an unbound token that was sent with
+ * the scheme DPoP. RFC 9449 sections 7.1 and 7.2.
  */
 function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
@@ -177,7 +176,7 @@ function verifyProof(
   return [{ ...singleUse, refuseReuse: () => runWithChallenge(context.config, singleUse.refuseReuse) }]
 }
 
-/** Returns the subject that the token states, unverified: it only tells which session to look up. */
+/** Returns the `sub` of the token, without verification. It only selects the session to read. */
 function subjectOf(token: string): string | undefined {
   return orUndefined(() => ownString(readJws(token).payload, 'sub'))
 }

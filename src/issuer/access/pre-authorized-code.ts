@@ -1,7 +1,7 @@
 /**
- * The pre-authorized code of a session: derived from the session id (`derived-code.ts`), or supplied by the application
- * because an authorization server knows it already. A supplied code is kept encrypted with its session, for the offer,
- * and found by a MAC.
+ * The pre-authorized code of a session. The code is derived from the session id (`derived-code.ts`), or the application
+ * supplies it, because an external authorization server knows it. A supplied code is stored encrypted with the session,
+ * and looked up by a MAC.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { refuse } from '../../protocol/error.ts'
@@ -12,16 +12,13 @@ import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode, makeDerivedCode } from './derived-code.ts'
 import { decryptValue, encryptValue } from './encrypted-value.ts'
 
-/** The time for which a code is remembered, so that it does not come again while there may be tokens that name it. */
+/** How long a supplied code is stored. It cannot be used again while tokens may still name it. */
 const REMEMBERED_MS = 30 * 86_400_000
 
-/** The most characters of a code that the application brings. */
+/** The maximum length of a code that the application supplies. */
 export const MAX_CODE = 512
 
-/**
- * Returns the code of the session's offer; undefined when it was supplied, and encrypted with a secret that is no
- * longer there.
- */
+/** Returns the code for the offer of the session; undefined for a supplied code whose encryption secret was removed. */
 export function codeOfSession(
   { secrets }: Pick<AccessContext, 'secrets'>,
   sessionId: string,
@@ -31,10 +28,7 @@ export function codeOfSession(
   return decryptValue({ secrets: secrets.suppliedCode, purpose: sessionId }, suppliedCode)
 }
 
-/**
- * Returns the session of a code, whether we made it or the application supplied it. Only the latter has to be looked
- * up.
- */
+/** Returns the session id for a derived or a supplied code. Only supplied codes are looked up in the database. */
 export async function findSessionOfAnyCode(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
   code: string,
@@ -49,7 +43,7 @@ export async function findSessionOfAnyCode(
 }
 
 /**
- * Makes the member and the changes by which a code of the application is kept and found; both are empty without a code.
+ * Makes the session member and the changes that store the code of the application; both are empty without a code.
  * Refuses with `invalid_state` a code that was used before.
  */
 export function makeSuppliedCodeChanges(
@@ -59,10 +53,10 @@ export function makeSuppliedCodeChanges(
 ): { readonly members: Pick<IssuanceSession, 'suppliedCode'>; readonly changes: readonly Change<IssuerCollections>[] } {
   if (code === undefined) return { members: {}, changes: [] }
   const { secrets } = context
-  // A code that this service made is the code of another session.
+  // A code that this service made belongs to another session.
   if (findIdOfDerivedCode(secrets.code, code) !== undefined) refuseUsedCode()
   const dueAt = new Date(expiresAt + REMEMBERED_MS)
-  // Under each generation, so that a code that was used under an older one is noticed.
+  // Makes one row for each secret, so that a code that was stored with an older secret conflicts.
   const rows = secrets.code.map(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
@@ -75,7 +69,7 @@ export function refuseUsedCode(): never {
   return refuse('invalid_state', 'pre-authorized_code: it has been used for another session; bring a new one')
 }
 
-/** Returns the id under which the session of the code is found. */
+/** Returns the id of the row of a supplied code. */
 function suppliedCodeId(secret: KeyObject, code: string): string {
   return createHmac('sha256', secret).update(`supplied ${code}`).digest('base64url')
 }

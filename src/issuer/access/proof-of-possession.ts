@@ -1,27 +1,27 @@
 /**
- * The common part of the proofs that a wallet has a key, which it makes for one request: DPoP proofs, and those beside
- * wallet attestations. A proof is taken for some minutes, and once.
+ * The common part of DPoP proofs and the proofs of wallet attestations: JWTs for one request, signed with a key of the
+ * wallet. A proof is accepted for some minutes, and once.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import { MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
 import type { SingleUse } from './single-use.ts'
 
-/** The rule for the times of a proof: `iat` alone counts. */
+/** How the times of a proof are checked: only `iat` counts. */
 export const PROOF_TIMES: TimeRule = { times: ['iat'], requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 
-/** A proof whose `iat` was checked. */
+/** A proof whose `iat` has been checked. */
 export interface UsableProof {
-  /** The kind of the proof. No id of another nonce begins with it. */
+  /** The kind of the proof. The ids of other single-use values do not begin with this word. */
   readonly kind: 'dpop' | 'attestation'
-  /** The thumbprint of the key that the proof shows. */
+  /** The JWK thumbprint of the proof's key. */
   readonly thumbprint: string
   /** The `jti` of the proof. */
   readonly id: string
   readonly payload: JsonObject
 }
 
-/** Makes the single use of a proof, whose row stays for as long as the proof is taken. */
+/** Makes the single use of a proof. Its row is stored until the proof expires. */
 export function singleUseOf(
   { kind, thumbprint, id, payload }: UsableProof,
   refuseReuse: SingleUse['refuseReuse'],

@@ -1,16 +1,19 @@
-/** Single use: a request spends a nonce, a proof or a transaction by a row in its batch that can be inserted once. */
+/**
+ * Single use of a nonce, a proof or a transaction id. Each use inserts a row in the batch of its request, and a second
+ * insert of the same row conflicts.
+ */
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 
-/** A change that a request may make once, and the refusal of a request that makes it again. */
+/** A change that can be committed once, and the refusal of a request that commits it again. */
 export interface SingleUse {
   readonly change: Change<IssuerCollections>
   readonly refuseReuse: () => never
 }
 
 /**
- * Commits the changes of a request together with its single uses. Returns the change that conflicted. If a
- * single use was made before, commits nothing and calls its `refuseReuse`.
+ * Commits `changes` together with the single uses. Calls `refuseReuse` of a single use that was committed before, and
+ * commits nothing then. Returns another change that conflicted, if any.
  */
 export async function commitWithSingleUses(
   store: IssuerStore,
@@ -24,7 +27,7 @@ export async function commitWithSingleUses(
   return conflict
 }
 
-/** Refuses a nonce or a proof that was spent. The batch decides; this call only saves the work of a replay. */
+/** Refuses a nonce or a proof that was used before. The commit checks this too; this earlier check saves work. */
 export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SingleUse): Promise<void> {
   if (await store.get('spent_nonce', change.id)) refuseReuse()
 }

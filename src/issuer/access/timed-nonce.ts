@@ -1,7 +1,7 @@
 /**
  * Nonces of DPoP proofs and challenges of wallet attestations. A nonce proves that a proof was made in the last
- * minutes, whatever the wallet's clock says; it may be used many times, since the proof itself is single-use. All
- * wallets get the same nonce for half a minute, and no nonce is stored. RFC 9449 sections 8 and 11.3;
+ * minutes, even if the wallet's clock is wrong. A nonce can be used many times, because each proof can be used once.
+ * All wallets get the same nonce for half a minute, and no nonce is stored. RFC 9449 sections 8 and 11.3;
  * Attestation-Based Client Authentication, Replay Attacks.
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
@@ -10,9 +10,9 @@ import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
 export interface TimedNonces {
-  /** Returns the nonce to use from now on. */
+  /** Returns the nonce to send to wallets at this time. */
   readonly getCurrent: (now: Date) => string
-  /** Tests whether the nonce is one of ours, made no longer than five minutes ago. */
+  /** Tests whether this service made the nonce within the last five minutes. */
   readonly isValid: (nonce: string, now: Date) => boolean
 }
 
@@ -22,8 +22,8 @@ const TIME_BYTES = 6
 const MAC_BYTES = 16
 
 /**
- * Makes nonces under the first of `secrets`, and accepts those under each, so that every process with the secrets
- * agrees.
+ * Creates nonces that are made with the first of `secrets` and accepted with each of them, so that all processes accept
+ * each other's nonces.
  */
 export function createTimedNonces(secrets: Secrets): TimedNonces {
   let latest = { period: -1, nonce: '' }

@@ -1,7 +1,7 @@
 /**
- * The authorization endpoint: a browser brings a request, pushed or in its address, and is sent to the application,
- * which asks its person. No wallet is registered, so that a browser is sent nowhere else before somebody was asked: a
- * link alone would send people anywhere. RFC 6749 section 3.1, RFC 9700 section 4.11.
+ * The authorization endpoint. A browser brings an authorization request, pushed or in the query, and is redirected to
+ * the application, which asks the person. Clients are not registered, so the browser is not redirected to a wallet
+ * before that; otherwise the endpoint would be an open redirector. RFC 6749 section 3.1, RFC 9700 section 4.11.
  */
 import { refuse } from '../../protocol/error.ts'
 import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
@@ -24,24 +24,24 @@ import {
   requireCodeFlow,
 } from './request.ts'
 
-/** The address that the browser is sent to. */
+/** Where the browser is redirected to. */
 export interface BrowserRedirect {
   readonly address: string
-  /** Whether the browser comes back to this service, which has to recognise it then. */
+  /** Whether the browser returns to this service later, and so needs a cookie. */
   readonly comesBack: boolean
 }
 
-/** The visit of a browser that brings a request. */
+/** A request of a browser to the authorization endpoint. */
 export interface Visit {
-  /** The cookie of the browser. */
+  /** The value of the browser's cookie. */
   readonly browser: string
-  /** Refuses with `temporarily_unavailable` when too many browsers have come. */
+  /** Refuses with `temporarily_unavailable` when too many authorizations have started. */
   readonly admitRow: () => void
 }
 
 /**
- * Stores the request, which uses up its request_uri for every other browser, and returns where the browser goes.
- * Refuses with `invalid_request_uri`, as {@link readAuthorizationRequest} does, and as `admitRow` does.
+ * Stores the authorization request and returns where the browser is redirected to. Another browser can then not use the
+ * same request_uri. Refuses with `invalid_request_uri`, and like {@link readAuthorizationRequest} and `admitRow`.
  */
 export async function authorize(
   context: IssuerContext,
@@ -68,28 +68,29 @@ export async function authorize(
 }
 
 /**
- * Tests whether the browser that brought the request brings it again, and nothing was decided meanwhile, as where a
- * person has loaded a page anew. FAPI 2.0 Security Profile, Requirements for authorization servers.
+ * Tests whether the same browser brings the same request again and no decision was made meanwhile, as after a reload of
+ * the page. FAPI 2.0 Security Profile, Requirements for authorization servers.
  */
 async function isSameVisit(context: IssuerContext, id: string, browser: string): Promise<boolean> {
   const row = await context.store.get('authorization_request', id)
   return row !== undefined && isUndecidedRequest(row.value, context.now()) && isSameBrowser(row.value, browser)
 }
 
-/** Returns the address of the wallet with the code of the request. */
+/** Returns the redirect URI of the wallet with the authorization code. */
 export function addressWithCode(context: IssuerContext, id: string, request: CodeFlowRequest): string {
   const code = makeDerivedCode(context.secrets.authorizationCode, id)
   return responseAddress(request.redirectUri, issuerOf(context, request), { code, state: request.state })
 }
 
 /**
- * Returns the issuer of the endpoints that the request came by, which the wallet compares with the metadata. RFC 9207.
+ * Returns the `iss` of the authorization response. The wallet compares it with the metadata of the endpoint that it
+ * used. RFC 9207.
  */
 export function issuerOf({ config }: IssuerContext, { isAtSession, offerSessionId }: CodeFlowRequest): string {
   return credentialIssuerIdentifier(config, isAtSession ? offerSessionId : undefined)
 }
 
-/** Returns the request that the browser brings: encrypted in a request_uri, or else in its own parameters. */
+/** Returns the request that the browser brings: from its request_uri, or from the query. */
 async function readIdentifiedRequest(
   context: IssuerContext,
   parameters: AuthorizationParameters,
@@ -102,7 +103,7 @@ async function readIdentifiedRequest(
     return { id: makeRequestId(context), request: await readAuthorizationRequest(context, parameters) }
   }
   if (clientId === '') refuse('invalid_request', 'client_id is missing')
-  // Every other parameter is ignored: a changed address adds nothing to what was pushed. RFC 9101 section 6.3.
+  // Ignores all other parameters: only the pushed ones count. RFC 9101 section 6.3.
   const identifiedRequest = openPushedRequest(context, requestUri, clientId)
   const { isAtSession, offerSessionId } = identifiedRequest.request
   if ((isAtSession ? offerSessionId : undefined) !== sessionId) {

@@ -1,6 +1,6 @@
 /**
- * The browser of a person: the cookie by which it is known again when it comes back from the application, so that
- * nobody finishes in one browser what was begun in another; and the redirects.
+ * The cookie by which a browser is recognized when it returns from the application, so that an authorization ends in
+ * the browser that started it; and redirects.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -9,27 +9,27 @@ import type { IssuerContext } from '../context.ts'
 
 const NAME = 'vouchsafe-browser'
 const VALUE = /^[A-Za-z0-9_-]{43}$/
-/** The lifetime of the cookie: longer than a person may take at the application and on the way back. */
+/** The lifetime of the cookie. It is longer than the time limits of the interaction and of the return together. */
 const MAX_AGE_SECONDS = 1800
 
-/** Returns the cookie of the browser that sends the request; undefined where it has none, or none of our form. */
+/** Returns the cookie of the request's browser; undefined if there is none, or none in the expected form. */
 export function browserCookieOf(
   context: Pick<IssuerContext, 'config'>,
   { headers }: FastifyRequest,
 ): string | undefined {
   const values = cookieValues(headers.cookie, cookieName(context)).filter((value) => VALUE.test(value))
-  // A second cookie of the name is not ours.
+  // If the name occurs twice, another host may have set one of them, so none is accepted.
   return values.length === 1 ? values[0] : undefined
 }
 
-/** Returns a cookie for a browser that has none. */
+/** Makes a cookie value for a browser without a cookie. */
 export function makeBrowserCookie({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(32))
 }
 
 /**
- * Has the browser keep the cookie. No script can read the cookie, another site can have it sent only by a link that the
- * person follows, and by `__Host-` no other host can set it where this service has https.
+ * Sets the cookie. It is `HttpOnly`, other sites cause it to be sent only by top-level navigation (`SameSite=Lax`), and
+ * over https the prefix `__Host-` prevents other hosts from setting it.
  */
 export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: FastifyReply, value: string): void {
   const secure = isHttps(context) ? '; Secure' : ''
@@ -37,7 +37,7 @@ export function setBrowserCookie(context: Pick<IssuerContext, 'config'>, reply: 
   reply.header('set-cookie', `${cookieName(context)}=${value}; ${attributes}`)
 }
 
-/** Sends the browser on, and keeps the address that it comes from, with its parameters, from the next server. */
+/** Redirects the browser without a `Referer`, so that the next server does not get the parameters of this URL. */
 export function redirectBrowser(reply: FastifyReply, address: string): FastifyReply {
   return reply.code(303).header('location', address).header('referrer-policy', 'no-referrer').send()
 }

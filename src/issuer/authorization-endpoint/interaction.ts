@@ -1,6 +1,6 @@
 /**
- * The interaction: the application is told what a wallet asks a person for, and decides. Its decision leads to an
- * issuance session: that of the offer, or else a new one.
+ * The interaction: the application learns what a wallet requests, asks the person, and decides. An approval leads to an
+ * issuance session: that of the offer, or a new one.
  */
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -25,14 +25,14 @@ import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused }
 import { makeSessionEvent } from '../session-status.ts'
 import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
 
-/** A call of the application that decides on an interaction. */
+/** A decision of the application on an interaction. */
 export interface CompletionCall {
   readonly id: string
   readonly body: InteractionCompletion
   readonly caller: string
 }
 
-/** A decision, and the changes of the session that it leads to. */
+/** A decision, and the changes of the session to commit with it. */
 interface Outcome {
   readonly decision: InteractionDecision
   readonly changes: readonly Change<IssuerCollections>[]
@@ -42,7 +42,10 @@ type SessionRow = Row<IssuanceSession> & { readonly id: string }
 
 const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as const
 
-/** Returns what a wallet asks a person for. Refuses with `not_found`, or `gone` when nothing is to be decided. */
+/**
+ * Returns what the wallet requests, for the application. Refuses with `not_found`, or with `gone` if the interaction
+ * was decided or has expired.
+ */
 export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
   const { value } = await findOpenInteraction(context, id)
   const { request, step } = value
@@ -59,9 +62,9 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
 }
 
 /**
- * Records the decision of the application, once, and returns where the browser goes. Refuses with `not_found` or `gone`
- * as {@link getInteraction} does, with `invalid_state` a decision that is not for this session, with `invalid_request`,
- * naming the path, what does not fit.
+ * Records the decision of the application, once, and returns where to send the browser. Refuses with `not_found` or
+ * `gone` like {@link getInteraction}, with `invalid_state` a decision that does not match the state of the session, and
+ * with `invalid_request` and the path an invalid member.
  */
 export async function completeInteraction(
   context: IssuerContext,
@@ -88,14 +91,17 @@ export async function completeInteraction(
   }
 }
 
-/** Finds a request that waits for a decision. Refuses with `not_found`, or `gone` when nothing is to be decided. */
+/** Finds an undecided request. Refuses with `not_found`, or with `gone` if it was decided or has expired. */
 export async function findOpenInteraction(context: IssuerContext, id: string): Promise<Row<UndecidedRequest>> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuse('not_found', 'there is no such interaction')
   return { ...row, value: requireUndecided(row.value, context.now()) }
 }
 
-/** Returns the session of the offer, where the request answers one. Refuses with `gone` when it can lead to nothing. */
+/**
+ * Returns the session of the offer, if the request is for an offer. Refuses with `gone` if the offer was used or has
+ * expired.
+ */
 async function findSessionToComplete(
   context: IssuerContext,
   sessionId: string | undefined,
@@ -138,8 +144,8 @@ async function makeApproval(
 }
 
 /**
- * Tests whether the session of an offer needs a dataset: it has none, or one that was decided for an interaction of
- * which nothing came, since a dataset that was decided for one interaction is for no other.
+ * Tests whether the session of an offer needs a dataset. It does if it has none, or if its dataset was provided for an
+ * earlier interaction that has ended: each such dataset belongs to one interaction.
  */
 async function needsDataset({ store, now }: IssuerContext, session: IssuanceSession): Promise<boolean> {
   if (isUndecided(session)) return true
@@ -149,7 +155,7 @@ async function needsDataset({ store, now }: IssuerContext, session: IssuanceSess
   return row === undefined || hasEnded(row.value, now())
 }
 
-/** Makes the outcome of an approved interaction for an offer, whose session has its dataset or gets it now. */
+/** Makes the outcome of an approved interaction for an offer. The session has its dataset already, or gets it now. */
 async function approveOffer(context: IssuerContext, offer: SessionRow, completion: CompletionCall): Promise<Outcome> {
   const { id: sessionId, value: session } = offer
   const { body } = completion
@@ -173,7 +179,7 @@ async function approveOffer(context: IssuerContext, offer: SessionRow, completio
   return { decision: { sessionId }, changes }
 }
 
-/** Makes the changes that give the session of an offer the dataset for one interaction. */
+/** Makes the changes that store the dataset of an interaction in the session of an offer. */
 async function decideDataset(
   context: IssuerContext,
   { id: sessionId, value: session, version }: SessionRow,

@@ -1,7 +1,7 @@
 /**
- * Finds out who the person is by another credential, which a verifier of the operator asks for. The presentation comes
- * from a wallet on the same device: the browser of that device alone gets the code for which the verifier returns the
- * result, so that nobody gets a credential for what another person presented. OpenID4VP 1.0, Session Fixation.
+ * Identifies the person by a presentation of another credential, which the operator's verifier requests. The wallet
+ * must be on the same device: the verifier returns the result only for the response code, which only a browser on that
+ * device gets. So nobody receives a credential for another person's presentation. OpenID4VP 1.0, Session Fixation.
  */
 import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
 import { orProblem } from '../../codec/malformed.ts'
@@ -22,15 +22,15 @@ import {
   type SignInVisit,
 } from './sign-in.ts'
 
-/** The path at which a wallet sends the browser back. */
+/** The path to which the wallet sends the browser after the presentation. */
 export const PRESENTED_PATH = `${SIGN_IN_PATH}/presented`
 
 const SESSIONS = '/presentation/oid4vp'
 const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
 
 /**
- * Returns the link for the wallet, the same each time. Refuses as {@link findRequestOfVisit} does, and with
- * `temporarily_unavailable` when the verifier cannot be asked.
+ * Returns the link that opens the wallet; a repeated call returns the same link. Refuses like {@link
+ * findRequestOfVisit}, and with `temporarily_unavailable` if the verifier cannot be reached.
  */
 export async function beginPresentation(
   context: IssuerContext,
@@ -65,8 +65,9 @@ export async function beginPresentation(
 }
 
 /**
- * Decides by the presentation. Refuses with `invalid_request` a browser that is not that of the request, which ends it,
- * and a code that is not that of the presentation; with `temporarily_unavailable` when the verifier cannot be asked.
+ * Decides the interaction by the presentation. Refuses with `invalid_request` another browser than that of the request,
+ * which ends the request, and a response code of another presentation. Refuses with `temporarily_unavailable` if the
+ * verifier cannot be reached.
  */
 export async function finishPresentation(
   context: IssuerContext,
@@ -75,7 +76,7 @@ export async function finishPresentation(
 ): Promise<SignInEnd> {
   const { id } = visit
   const { value } = await findOpenInteraction(context, id)
-  // Without a code nobody has presented anything, and somebody only found the address.
+  // Without a response code there was no presentation, so the request of another browser is not ended.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
   await endUnlessSameBrowser(context, visit)
   const { presentation } = value
@@ -93,7 +94,7 @@ export async function finishPresentation(
   return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
 }
 
-/** Returns the claims of the first credential for each id of the query. */
+/** Returns the claims of the first credential for each credential id of the query. */
 function claimsOf(credentials: ReturnType<typeof memberOf>): JsonObject {
   const entries = Object.entries(isObject(credentials) ? credentials : {}).map(([id, reports]) => {
     const [first] = Array.isArray(reports) ? reports : []
@@ -128,7 +129,7 @@ async function askVerifier(
   return refuseUnavailableVerifier(new Error(`the answer of the verifier cannot be read: ${problem}`, { cause }))
 }
 
-/** Refuses with `temporarily_unavailable`; the message of `cause` is for the log alone. */
+/** Refuses with `temporarily_unavailable`. The message of `cause` is only logged. */
 function refuseUnavailableVerifier(cause: Error): never {
   return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', { cause })
 }

@@ -1,7 +1,6 @@
 /**
- * Pushed authorization requests: what a wallet pushes is checked at once, and comes back to it as the request_uri: the
- * request itself, encrypted. Nothing is stored until a browser brings it, so that nobody fills the database by pushing.
- * RFC 9126.
+ * Pushed authorization requests (RFC 9126). A pushed request is checked, encrypted, and returned as the request_uri.
+ * Nothing is stored until a browser brings the request_uri, so pushed requests cannot fill the database.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -16,7 +15,7 @@ import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request.ts'
 
-/** A request with the id that its row will have: a request_uri is good for one row. */
+/** A request and the id of its future row. Two browsers that bring the same request_uri get the same row. */
 export interface IdentifiedRequest {
   readonly id: string
   readonly request: CodeFlowRequest
@@ -29,20 +28,24 @@ interface RequestUriContent extends IdentifiedRequest {
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:'
 const PURPOSE = 'pushed authorization request'
-/** The most bytes of a request that is encrypted: a browser brings it in its address, within 16 KiB of headers. */
+/**
+ * The maximum size of a request before encryption. The browser sends it in the URL, and all headers together have at
+ * most 16 KiB.
+ */
 const MAX_BYTES = 6144
 const ID_BYTES = 24
 
-/** The sender of a pushed request: a wallet instance, where it says which, and a key, where it proves one. */
+/** The wallet that pushes a request: its client authentication and its DPoP proof, if any. */
 export interface Pusher {
   readonly sender: ClientRequest
   readonly dpopRequest: DpopRequest
 }
 
 /**
- * Returns the request_uri of a request. Refuses as {@link readAuthorizationRequest} and {@link authenticateClient} do,
- * and a DPoP proof that is wrong or by another key than dpop_jkt names with `invalid_dpop_proof` or `use_dpop_nonce`.
- * The DPoP proof binds the code to its key and opens nothing, so that it need not be spent. RFC 9449 section 10.1.
+ * Checks a pushed request and returns its request_uri. Refuses like {@link readAuthorizationRequest} and {@link
+ * authenticateClient}, and with `invalid_dpop_proof` or `use_dpop_nonce` a DPoP proof that is invalid or whose key is
+ * not that of dpop_jkt. The DPoP proof only binds the code to its key, so it is not marked as used. RFC 9449 section
+ * 10.1.
  */
 export async function pushRequest(
   context: IssuerContext,
@@ -50,7 +53,7 @@ export async function pushRequest(
   { sender, dpopRequest }: Pusher,
 ): Promise<PushedAuthorizationResponse> {
   const audiences = audiencesOf(context, parameters)
-  // RFC 9126 section 2.1: before anything of the request is looked up.
+  // RFC 9126 section 2.1: authenticates the client first.
   const client = await authenticateClient(context, sender, {
     clientId: parameters.form.client_id || undefined,
     audiences,
@@ -69,7 +72,8 @@ export async function pushRequest(
 }
 
 /**
- * Returns the identifiers that a proof may be for: the base, and the session whose offer the request proves to have.
+ * Returns the accepted audiences of a client's proof: the base identifier, and that of the session whose issuer_state
+ * the request has.
  */
 function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters): readonly string[] {
   requireCodeFlow(context)
@@ -80,8 +84,8 @@ function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters):
 }
 
 /**
- * Returns the request of a request_uri. Refuses with `invalid_request_uri` one that is not ours or has expired, and
- * that of another client.
+ * Decrypts the request in a request_uri. Refuses with `invalid_request_uri` one that this service did not make, one
+ * that has expired, and one of another client.
  */
 export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
   const content = decryptRequestUri(context, requestUri)
@@ -95,7 +99,7 @@ export function openPushedRequest(context: IssuerContext, requestUri: string, cl
   return identifiedRequest
 }
 
-/** Returns a new id, which nobody can guess. */
+/** Makes an unguessable id. */
 export function makeRequestId({ random }: Pick<IssuerContext, 'random'>): string {
   return toBase64url(random(ID_BYTES))
 }

@@ -1,6 +1,6 @@
 /**
- * Reads an authorization request, pushed or not, and checks each of its parameters before anything is stored.
- * OpenID4VCI 1.0, Authorization Request; RFC 6749 section 4.1.1, RFC 7636, RFC 9449 section 10.
+ * Parses an authorization request, pushed or not, and validates each parameter before anything is stored. OpenID4VCI
+ * 1.0, Authorization Request; RFC 6749 section 4.1.1, RFC 7636, RFC 9449 section 10.
  */
 import type { CodeFlowConfig } from '../../config/authentication.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -14,7 +14,7 @@ import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import { hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { AuthorizationForm } from './schemas.ts'
 
-/** The form of a SHA-256 in base64url, as of a code_verifier (RFC 7636 section 4.2) or of a key (RFC 7638). */
+/** A SHA-256 in base64url: a `code_challenge` (RFC 7636 section 4.2) or a JWK thumbprint (RFC 7638). */
 const SHA256 = /^[A-Za-z0-9_-]{43}$/
 const VISIBLE = /^[!-~]+$/
 const CLIENT_ID = { maxLength: 512, form: VISIBLE, hint: 'it may have only visible ASCII characters' }
@@ -23,7 +23,7 @@ const STATE = { maxLength: 1024, form: /^[ -~]+$/, hint: 'it may have only visib
 const MAX_SCOPE = 2048
 const MAX_CONFIGURATIONS = 50
 
-/** The parameters of a request, and the session in the path of its endpoint, where there is one. */
+/** The parameters of a request, and the session in the path of the endpoint, if any. */
 export interface AuthorizationParameters {
   readonly form: AuthorizationForm
   readonly sessionId: string | undefined
@@ -36,7 +36,7 @@ interface AvailableConfigurations {
   readonly offerSessionId: string | undefined
 }
 
-/** Returns the settings of the flow. Refuses with `not_found` where it is off. */
+/** Returns the settings of the authorization code flow. Refuses with `not_found` if it is not configured. */
 export function requireCodeFlow({ config }: Pick<IssuerContext, 'config'>): CodeFlowConfig {
   const description =
     'this service has no authorization endpoint; its operator turns it on by the setting authentication'
@@ -44,8 +44,8 @@ export function requireCodeFlow({ config }: Pick<IssuerContext, 'config'>): Code
 }
 
 /**
- * Returns the request in the form that is stored. Refuses with `invalid_request`, `unsupported_response_type`,
- * `invalid_scope` or `invalid_authorization_details`.
+ * Validates the parameters and returns the request as it is stored. Refuses with `invalid_request`,
+ * `unsupported_response_type`, `invalid_scope` or `invalid_authorization_details`.
  */
 export async function readAuthorizationRequest(
   context: IssuerContext,
@@ -73,7 +73,7 @@ export async function readAuthorizationRequest(
   }
 }
 
-/** Returns the session of an offer that can still be taken. Refuses with `invalid_request`. */
+/** Returns the session of an offer. Refuses with `invalid_request` if the offer was used or has expired. */
 export async function findOfferedSession(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
   const row = await context.store.get('issuance_session', sessionId)
   if (row === undefined || !hasGrant(row.value, AUTHORIZATION_CODE_GRANT)) return refuseIssuerState()
@@ -91,8 +91,8 @@ function refuseOtherFlows(form: AuthorizationForm): void {
 }
 
 /**
- * Reads the code challenge, and refuses with `invalid_request` any but that of S256: a plain challenge is the verifier
- * itself. RFC 9700 section 2.1.1.
+ * Returns the code challenge. Refuses with `invalid_request` any method other than S256: a plain challenge is the
+ * code_verifier itself. RFC 9700 section 2.1.1.
  */
 function readCodeChallenge({ code_challenge: challenge, code_challenge_method: method }: AuthorizationForm): string {
   if (!challenge) return refuse('invalid_request', 'code_challenge is missing; every request needs PKCE')
@@ -109,8 +109,8 @@ function readText(name: string, value: string | undefined, { maxLength, form, hi
 }
 
 /**
- * Finds the configurations that the request may ask for: those of its offer, or without an offer those that anybody may
- * have by a scope.
+ * Returns the configurations that the request may ask for: those of its offer, or without an offer all that have a
+ * scope.
  */
 async function findAvailableConfigurations(
   context: IssuerContext,
@@ -130,7 +130,7 @@ async function findAvailableConfigurations(
 }
 
 /**
- * Returns the configurations that the scope and the authorization details name, taken together. OpenID4VCI 1.0, Using
+ * Returns the ids of the configurations in the scope and in the authorization details together. OpenID4VCI 1.0, Using
  * scope Parameter to Request Issuance of a Credential.
  */
 function readRequestedConfigurations(
@@ -139,7 +139,7 @@ function readRequestedConfigurations(
   { idsByScope, ids, offerSessionId }: AvailableConfigurations,
 ): Pick<CodeFlowRequest, 'configurationIds' | 'hasDetails' | 'scope'> {
   if ((scope?.length ?? 0) > MAX_SCOPE) refuse('invalid_scope', `scope: it is longer than ${MAX_SCOPE} characters`)
-  // A scope value that names no configuration is for another server, and ignored.
+  // Ignores scope values of other servers.
   const scopes = [...new Set(scope?.split(' '))].filter((value) => idsByScope.has(value))
   const detailedIds = details ? readAuthorizationDetails(details, ids, acceptedIdentifiers(config, offerSessionId)) : []
   const configurationIds = [...new Set([...scopes.flatMap((value) => idsByScope.get(value) ?? []), ...detailedIds])]

@@ -1,8 +1,8 @@
 /**
- * The return from the application: the browser that brought the request, and no other, takes the code to the wallet.
- * The browser that the application has seen has the secret of the decision, and the browser that began has the cookie.
- * A person who was lured into the authorization of an attacker has the secret alone, and the attacker has the cookie
- * alone. RFC 9700 section 4.7, RFC 6819 section 4.4.1.8.
+ * The return of the browser from the application. Only the browser that brought the request takes the code to the
+ * wallet. It must send both the secret of the decision, which the application gave it, and the cookie, which it got at
+ * the start. If an attacker starts an authorization and makes another person complete it, that person has only the
+ * secret, and the attacker only the cookie. RFC 9700 section 4.7, RFC 6819 section 4.4.1.8.
  */
 import { refuse } from '../../protocol/error.ts'
 import { responseAddress } from '../../protocol/redirect-uri.ts'
@@ -18,17 +18,18 @@ import {
 import type { IssuerContext } from '../context.ts'
 import { addressWithCode, issuerOf } from './authorize.ts'
 
-/** A browser that comes back from the application. */
+/** A browser that returns from the application. */
 export interface ReturningBrowser {
   readonly id: string
-  /** The secret of the decision. */
+  /** The secret of the decision, if the browser sends one. */
   readonly completion: string | undefined
   readonly cookie: string | undefined
 }
 
 /**
- * Returns the address of the wallet, with a code or with the refusal. Refuses with `not_found`, `gone` or
- * `invalid_request`; the right secret in another browser ends the request, since two people are in it.
+ * Returns the redirect URI of the wallet with the code or with the error. Refuses with `not_found`, `gone` or
+ * `invalid_request`. A right secret with another browser's cookie also ends the request, because two people are
+ * involved.
  */
 export function returnBrowser(context: IssuerContext, browser: ReturningBrowser): Promise<string> {
   const { id, completion, cookie } = browser

@@ -1,4 +1,4 @@
-/** The paths of the authorization code flow, up to the code: for wallets, for browsers, and for the application. */
+/** The routes of the authorization code flow before the token endpoint: for wallets, browsers and the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
@@ -16,14 +16,15 @@ import { returnBrowser } from './return-browser.ts'
 import * as schemas from './schemas.ts'
 import { addSignInRoutes } from './sign-in-routes.ts'
 
-/** The most bytes of a body: parameters are short, and reading a form costs more than sending it. */
+/** The maximum size of a body, since parsing a form is expensive and all parameters are short. */
 const BODY_LIMIT = 16 * 1024
-/** The number of rows that strangers may make in each process: at once, and more with each second. */
+/** The limit for rows that unauthenticated callers store, for each process: a burst, and a rate. */
 const ROWS = { burst: 6000, perSecond: 100 }
 const admin = { config: { admin: true } } as const
 const pushConfig = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
 const visitConfig = { endpoint: 'authorization', isForBrowsers: true } as const
 
+/** Adds the routes: pushed authorization requests, the authorization endpoint, interactions and sign-in pages. */
 export function addAuthorizationRoutes(app: App, context: IssuerContext): void {
   addFormRoutes(app, BODY_LIMIT, (scope) => addPushRoutes(scope, context))
   addBrowserRoutes(app, context)
@@ -63,7 +64,7 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
     if (comesBack) setBrowserCookie(context, reply, browser)
     return redirectBrowser(reply, address)
   }
-  // A request and a decision are good for one visit, and a request for the headers alone is not a visit.
+  // A visit changes the state of the request, so there is no HEAD route.
   const visit = { config: visitConfig, exposeHeadRoute: false }
   app.get('/auth/authorize', { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
     startAuthorization(request.query, request, reply),
@@ -104,8 +105,8 @@ function addInteractionRoutes(app: App, context: IssuerContext): void {
 }
 
 /**
- * Refuses with `temporarily_unavailable` unless `retryAfterSeconds` is 0, since every visit of the authorization
- * endpoint stores a row.
+ * Refuses with `temporarily_unavailable` unless `retryAfterSeconds` is 0. The rate is limited because each visit of the
+ * authorization endpoint stores a row.
  */
 function refuseWhileFull(retryAfterSeconds: number): void {
   if (retryAfterSeconds === 0) return

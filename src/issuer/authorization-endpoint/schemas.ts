@@ -1,4 +1,4 @@
-/** The schemas of the operations of the authorization code flow. */
+/** The schemas of the routes of the authorization code flow. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import {
@@ -14,8 +14,8 @@ import { PLAIN_TEXT } from '../../protocol/oid4vci.ts'
 import { Dataset } from '../schemas.ts'
 
 /**
- * The parameters of an authorization request. All are optional, so that a missing one is refused with the code that
- * OAuth has for it; unknown ones are ignored.
+ * The parameters of an authorization request. All are optional here, so that the code refuses a missing one with the
+ * OAuth error. Unknown parameters are ignored.
  */
 const parameters = {
   response_type: Type.Optional(Type.String({ description: 'code' })),
@@ -112,7 +112,7 @@ export const pushedRequestRoute = {
   response: jsonResponse(201, PushedAuthorizationResponse),
 }
 
-/** A redirect in the place of an answer. */
+/** A redirect instead of a response with a body. */
 const redirects: Record<string, object> = { 303: Type.Null() }
 
 export const authorizeRoute = {

@@ -1,6 +1,6 @@
 /**
- * The pages of a person who signs in. No wallet is registered, so that the person alone can tell whether the address
- * that the code goes to is that of their own wallet: the page shows it before anybody signs in. RFC 9700 section 4.11.
+ * The HTML pages for a person who signs in. Clients are not registered, so the first page shows where the code will be
+ * sent. Only the person can tell whether that is their own wallet. RFC 9700 section 4.11.
  */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import { type BrowserPage, escapeHtml } from '../../http/browser-page.ts'
@@ -14,11 +14,11 @@ export interface SignInPage {
   readonly issuerName: string
   /** The names of the credentials. */
   readonly credentials: readonly string[]
-  /** The host of the provider; undefined where the person shows another credential. */
+  /** The host of the OpenID Connect provider; undefined where the person presents another credential. */
   readonly provider: string | undefined
 }
 
-/** Returns the page that a browser comes to first. */
+/** Returns the first page: it shows the wallet and the credentials, and starts the sign-in. */
 export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): BrowserPage {
   const { redirectUri, clientId } = request
   const query = `?interaction=${encodeURIComponent(id)}`
@@ -39,7 +39,7 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
   }
 }
 
-/** Returns the page with the links for the wallet on this device. */
+/** Returns the page with the link that opens the wallet on this device. */
 export function presentationPage(link: string): BrowserPage {
   return {
     title: 'Show your credential',
@@ -54,7 +54,7 @@ export function presentationPage(link: string): BrowserPage {
   }
 }
 
-/** Returns the page for an account that gets no credential. */
+/** Returns the page for a person whose account gets no credential. */
 export function noCredentialPage(reason: string, address: string): BrowserPage {
   return {
     title: 'There is no credential',
@@ -65,7 +65,7 @@ export function noCredentialPage(reason: string, address: string): BrowserPage {
   }
 }
 
-/** Returns the place that a code goes to, in words for a person. */
+/** Returns the destination of the code, as text for the person. */
 function destinationOf(redirectUri: string): string {
   const { protocol, host, hostname } = new URL(redirectUri)
   if (protocol !== 'https:' && protocol !== 'http:') return `the app ${protocol.slice(0, -1)} on this device`

@@ -1,14 +1,14 @@
-/** The operator's OpenID Connect provider, with the scope and the claims that the datasets need. */
+/** The operator's OpenID Connect provider, with the scope and the claims that the dataset mappings need. */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { Effects } from '../../http/effects.ts'
 import { createOpenidProvider, type OpenidProvider } from '../../openid-connect/provider.ts'
 import { claimNamesOf } from '../claims-dataset.ts'
 import type { IssuerConfig } from '../config.ts'
 
-/** The path at which browsers come back from the provider. */
+/** The redirect URI path for the provider's response. */
 export const SIGN_IN_ANSWER_PATH = `${SIGN_IN_PATH}/answer`
 
-/** Returns the provider of the settings; undefined where there is none. */
+/** Returns the provider of the configuration; undefined if none is configured. */
 export function createSignInProvider(
   { baseUrl, codeFlow }: Pick<IssuerConfig, 'baseUrl' | 'codeFlow'>,
   effects: Pick<Effects<never>, 'outbound' | 'now'>,

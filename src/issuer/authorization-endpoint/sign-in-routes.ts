@@ -1,4 +1,4 @@
-/** The paths to which a browser returns: from the operator's OpenID Connect provider, and after a presentation. */
+/** The routes of the sign-in pages, and those to which a browser returns from the provider and after a presentation. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { App } from '../../http/app-type.ts'
@@ -22,6 +22,7 @@ import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 
 const config = { isForBrowsers: true } as const
 
+/** Adds the routes of the sign-in: its page, start and stop, the provider's response, and the end of a presentation. */
 export function addSignInRoutes(app: App, context: IssuerContext): void {
   const visitOf = (request: FastifyRequest, id: string | undefined) => ({
     id: id ?? '',

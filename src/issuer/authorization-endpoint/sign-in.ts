@@ -1,9 +1,8 @@
 /**
- * Signs the person in at the operator's OpenID Connect provider, where no application asks the person: the redirect to
- * the provider, and the answer of the provider, which decides the interaction. The cookie tells at each step whether
- * the browser is the one that brought the request; the `state` of the request to the provider is encrypted, so that
- * nothing is stored before the answer. A presentation (`presentation.ts`) ends in the same decision, `decideByClaims`.
- * OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
+ * Signs the person in at the operator's OpenID Connect provider, where no application asks the person. The provider's
+ * response decides the interaction. At each step the cookie must be that of the browser that brought the request. The
+ * `state` is encrypted, so nothing is stored before the response. A presentation (`presentation.ts`) decides in the
+ * same way, by `decideByClaims`. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
@@ -17,39 +16,39 @@ import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
 
-/** A browser at one of the pages, with its cookie. */
+/** A browser at one of the sign-in pages, and its cookie. */
 export interface SignInVisit {
   readonly id: string
   readonly cookie: string | undefined
 }
 
-/** The address that a browser goes on to, and the reason for the person when there will be no credential. */
+/** Where the browser is redirected to, and the reason if the person gets no credential. */
 export interface SignInEnd {
   readonly address: string
   readonly denied?: string
 }
 
-/** The content of `state`, which the browser takes to the provider and back while its interaction is undecided. */
+/** The content of the `state` parameter, which the browser carries to the provider and back. */
 interface SignInState extends Omit<SignInAttempt, 'state'> {
   readonly id: string
 }
 
 const PURPOSE = 'state of a sign-in'
-/** The label of the caller in the audit log, where an API key would have its own. */
+/** The caller in the audit log, in place of the label of an API key. */
 const CALLER = 'sign-in'
-/** The error codes for a person who did not sign in. OpenID Connect Core 1.0 section 3.1.2.6. */
+/** The errors of the provider that mean that the person did not sign in. OpenID Connect Core 1.0 section 3.1.2.6. */
 const DENIALS = ['access_denied', 'login_required', 'interaction_required', 'consent_required']
-/** The error codes for a dataset that was refused: it does not fit, or the session of the offer has one. */
+/** The errors for a dataset that is invalid, or that the session of the offer has already. */
 const DATASET_REFUSALS = ['invalid_request', 'invalid_state']
 const MAX_STATE = 1024
 
-/** Returns the settings for the datasets of people who sign in. Refuses with `not_found` where nobody signs in. */
+/** Returns the mappings from claims to datasets. Refuses with `not_found` where sign-in is not configured. */
 export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
   const { openidConnect, presentation } = config.codeFlow ?? {}
   return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
 }
 
-/** Returns the settings and the provider. Refuses with `not_found` where there is no provider. */
+/** Returns the settings and the provider. Refuses with `not_found` if no provider is configured. */
 export function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
   readonly settings: OpenidConnectConfig
   readonly provider: OpenidProvider
@@ -62,8 +61,8 @@ export function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'c
 }
 
 /**
- * Returns the request of the browser. Refuses with `not_found`, `gone` when it has been decided, and `invalid_request`
- * in another browser than the one that brought it.
+ * Returns the authorization request of the browser. Refuses with `not_found`, with `gone` if it was decided, and with
+ * `invalid_request` another browser than the one that brought it.
  */
 export async function findRequestOfVisit(
   context: IssuerContext,
@@ -75,8 +74,8 @@ export async function findRequestOfVisit(
 }
 
 /**
- * Begins to sign in, and returns the address at the provider. Refuses as {@link findRequestOfVisit} and
- * `makeAuthorizationUrl` do.
+ * Starts the sign-in, and returns the URL of the provider. Refuses like {@link findRequestOfVisit} and
+ * `makeAuthorizationUrl`.
  */
 export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   const { provider } = requireSignIn(context)
@@ -87,8 +86,8 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
 }
 
 /**
- * Declines for the person, and returns the address that the browser goes on to. Refuses as {@link findRequestOfVisit}
- * does.
+ * Denies the interaction because the person declined, and returns where to redirect the browser. Refuses like {@link
+ * findRequestOfVisit}.
  */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   await findRequestOfVisit(context, visit)
@@ -97,9 +96,9 @@ export async function declineSignIn(context: IssuerContext, visit: SignInVisit):
 }
 
 /**
- * Decides the interaction by the answer of the provider. Refuses with `invalid_request` an answer that is not for this
- * browser or does not hold, with `gone` one that came before, and with `temporarily_unavailable` when the provider
- * cannot be asked; an answer in another browser ends the request, since two people are in it.
+ * Decides the interaction by the provider's response. Refuses with `invalid_request` an invalid response or one for
+ * another browser, with `gone` a response to a decided interaction, and with `temporarily_unavailable` if the provider
+ * cannot be reached. A response in another browser also ends the request, because two people are involved.
  */
 export async function finishSignIn(
   context: IssuerContext,
@@ -119,7 +118,10 @@ export async function finishSignIn(
   return denySignIn(context, id, 'the person was not signed in')
 }
 
-/** Decides with the dataset of the claims, or refuses the credential when they do not make one. */
+/**
+ * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, or if
+ * the offer is for another person.
+ */
 export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
   const { value } = await findOpenInteraction(context, id)
   const person = await findOfferedPerson(context, value)
@@ -139,20 +141,20 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
   }
 }
 
-/** Returns the claims of the person that the offer is for, where it is for one. */
+/** Returns the claims that the offer's `person` must have, if the offer is for one person. */
 async function findOfferedPerson({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
   const { offerSessionId } = request
   return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
 }
 
-/** Decides about an offer that has its dataset, which is for one person and no other. */
+/** Decides on an offer that has its dataset and is for one person. */
 async function decideForPerson(context: IssuerContext, id: string, isOfferedPerson: boolean): Promise<SignInEnd> {
   if (!isOfferedPerson) return denyCredential(context, id, 'the offer is for another person')
   const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
   return { address }
 }
 
-/** Returns the configurations that the request asks for, with their ids. */
+/** Returns the configurations of the request, with their ids. */
 export async function loadConfigurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
   const configurations = await Promise.all(
     request.configurationIds.map(async (id) => {
@@ -163,13 +165,13 @@ export async function loadConfigurationsOf(context: IssuerContext, { request }: 
   return configurations.flat()
 }
 
-/** Decides that there is no credential, and tells the reason to the wallet and to the person. */
+/** Denies the interaction, and returns the reason for the wallet and the page for the person. */
 async function denyCredential(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
   const end = await denySignIn(context, id, reason)
   return { ...end, denied: reason }
 }
 
-/** Decides that there is no credential, and tells the reason to the wallet. */
+/** Denies the interaction, and returns the redirect that tells the wallet the reason. */
 export async function denySignIn(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
   const completedInteraction = await completeInteraction(context, {
     id,
@@ -179,7 +181,7 @@ export async function denySignIn(context: IssuerContext, id: string, reason: str
   return { address: completedInteraction.redirect_uri }
 }
 
-/** Ends the request, and refuses, when another browser than its own comes with an answer. */
+/** Ends the request and refuses if the response arrives in another browser than that of the request. */
 export async function endUnlessSameBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
   const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
     const { value, version } = await findOpenInteraction(context, id)

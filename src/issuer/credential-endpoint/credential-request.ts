@@ -1,7 +1,7 @@
 /**
- * The credential request, from top to bottom: which configuration, whose keys, the nonce, and then the credentials, at
- * once or later. `routes.ts` authorizes and answers, `older-drafts.ts` has put the request into the form of the final
- * specification. OpenID4VCI 1.0, Credential Endpoint.
+ * Processes a credential request: selects the configuration, verifies the proofs, checks the nonce, and issues the
+ * credentials or defers them. `routes.ts` authorizes the request, and `older-drafts.ts` converts it to the form of the
+ * final specification. OpenID4VCI 1.0, Credential Endpoint.
  */
 
 import type { Configuration } from '../../credential/format.ts'
@@ -20,7 +20,7 @@ import { makeSessionEvent } from '../session-status.ts'
 import { type CredentialGrant, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
-/** A credential request in the form of the final specification, and the form that its response has to take. */
+/** A credential request in the form of the final specification, and the form of its response. */
 export interface FinalRequest {
   readonly request: CredentialRequest
   readonly form: CredentialResponseForm
@@ -32,8 +32,8 @@ export interface RequestedConfiguration {
 }
 
 /**
- * Issues a credential for each key that is proved, or says that they come later. Refuses with the codes of OpenID4VCI
- * 1.0, Credential Error Response.
+ * Issues a credential for each proved key, or defers them. Refuses with the errors of OpenID4VCI 1.0, Credential Error
+ * Response.
  */
 export async function requestCredential(
   context: IssuerContext,
@@ -43,7 +43,7 @@ export async function requestCredential(
   const now = context.now()
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
   const { holderKeys, nonce } = await verifyProofs(context, request, { ...openSession, ...requestedConfiguration, now })
-  // The nonce is spent by the batch alone, so that no refusal before the batch costs the wallet its nonce.
+  // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
   const singleUse = await checkNonce(context, openSession.sessionId, nonce, now)
   refuseDenied(openSession.row.value)
   const grant = { ...requestedConfiguration, holderKeys, now }
@@ -53,10 +53,10 @@ export async function requestCredential(
 }
 
 /**
- * Returns the configuration that a request is for. A token that authorization details narrowed has one credential for
- * each configuration, so that a wallet may name the configuration in the place of its identifier. Refuses with
- * `unknown_credential_configuration`, `unknown_credential_identifier`, `insufficient_scope` when the request names a
- * credential that the token is not for, or `invalid_credential_request` when it says neither or both.
+ * Returns the configuration that a request asks for. With a token that has authorization details, the request names a
+ * credential identifier or, as each configuration has only one, the configuration. Refuses with
+ * `unknown_credential_configuration` or `unknown_credential_identifier`, with `insufficient_scope` a credential that
+ * the token does not cover, and with `invalid_credential_request` a request with neither or both of the two members.
  * OpenID4VCI 1.0, Credential Request.
  */
 async function findRequestedConfiguration(
@@ -94,7 +94,7 @@ function requireIdentifiedConfiguration(authorizedIds: readonly string[], reques
   return id
 }
 
-/** Returns the configuration with this id, removed or not. Refuses with `unknown_credential_configuration`. */
+/** Returns a configuration, removed or not. Refuses with `unknown_credential_configuration`. */
 export async function findConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration'>,
   configurationId: string,
@@ -106,8 +106,8 @@ export async function findConfiguration(
 }
 
 /**
- * Keeps the keys until the application has decided; `deferred.ts` issues to them then. The answer is the id of a
- * transaction.
+ * Stores the proved keys until the application decides, and returns a transaction id. `deferred.ts` issues the
+ * credentials.
  */
 async function deferCredentials(
   context: IssuerContext,
@@ -122,11 +122,11 @@ async function deferCredentials(
   const defer = (session: IssuanceSession) => {
     refuseDenied(session)
     const waitingSession = recordDeferred(session, configurationId)
-    // An access token of the last refresh may outlive the session.
+    // The access token of the last refresh may outlive the session.
     const dueAt = new Date(endOfIssuance(waitingSession) + ACCESS_TOKEN_SECONDS * 1000)
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
-    // The application is told of the first wallet that waits.
+    // Only the first waiting request of a session sends an event to the application.
     if (!isFirst) return { value: waitingSession, extraChanges: [insert] }
     const update = makeSessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
     return { value: update.value, extraChanges: [insert, update.event] }

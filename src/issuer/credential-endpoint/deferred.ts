@@ -1,6 +1,6 @@
 /**
- * Deferred issuance: a session without its data yet. A request for a credential is checked like any other, and its keys
- * are kept until the application has decided. OpenID4VCI 1.0, Deferred Credential Endpoint.
+ * Deferred issuance, for sessions that were started without a dataset. A credential request is verified as usual, and
+ * its keys are stored until the application decides. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
@@ -10,17 +10,17 @@ import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, isUndecided, recordFetched } from '../session.ts'
 import { issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 
-/** The answer to a deferred request, and the form that it has to take, as the first request asked for it. */
+/** The response to a deferred credential request, and its form, as the credential request asked for it. */
 export interface DeferredAnswer {
   readonly response: CredentialResponse
   readonly form: CredentialResponseForm
 }
 
 /**
- * Returns the credentials of a transaction, once, to the keys that the wallet proved when it asked first; or the same
- * transaction again while the application has not decided. Refuses with `invalid_transaction_id` an id that is not of
- * the session of the token or has been used, with `insufficient_scope` where a refreshed token is for other credentials
- * by now, with `credential_request_denied` when the application has said no.
+ * Returns the credentials of a transaction, once, for the keys of the credential request; or the transaction id again
+ * if the application has not decided. Refuses with `invalid_transaction_id` an id that is unknown in the session of the
+ * token or was used, with `insufficient_scope` if a refreshed token does not cover the configuration any more, and with
+ * `credential_request_denied` if the application has denied it.
  */
 export async function fetchDeferredCredential(
   context: IssuerContext,
@@ -52,8 +52,8 @@ export async function fetchDeferredCredential(
 }
 
 /**
- * Returns the form of the response of a transaction, also of one by release 0.1.0, which wrote the members of the form
- * into the transaction itself.
+ * Returns the form of the response of a transaction. Rows of release 0.1.0 have the members of the form outside of
+ * `responseForm`.
  */
 function formOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
   return responseForm ?? { ...(wantsSingle && { hasSingleCredential: true }), ...(encryption && { encryption }) }

@@ -1,6 +1,6 @@
 /**
- * Encrypted credential requests and responses: the key that wallets encrypt to, and the one they are answered with.
- * OpenID4VCI 1.0, Encrypted Credential Requests and Responses. Errors are never encrypted.
+ * Encrypted credential requests and responses: decrypts requests with the issuer's key, and encrypts responses for the
+ * wallet's key. Error responses are never encrypted. OpenID4VCI 1.0, Encrypted Credential Requests and Responses.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import {
@@ -22,13 +22,10 @@ import type {
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 
-/**
- * The most bytes of a request to the credential endpoint, before and after it is inflated: every value in it costs
- * time.
- */
+/** The maximum size of a body of the credential endpoint, before and after inflation. */
 export const MAX_REQUEST_BYTES = 256 * 1024
 
-/** A request as it came, decrypted, and the encryption of its response, where the request asks for one. */
+/** A request after decryption, and the encryption that it asks for in its response, if any. */
 export interface ReceivedRequest<T> {
   readonly request: T
   readonly form: CredentialResponseForm
@@ -36,7 +33,7 @@ export interface ReceivedRequest<T> {
 
 const MEMBER = 'credential_response_encryption'
 
-/** Returns the members of the issuer metadata about encryption. */
+/** Makes `credential_request_encryption` and `credential_response_encryption` of the issuer metadata. */
 export function issuerEncryptionMetadata({
   config,
   decryptionKeys,
@@ -54,20 +51,20 @@ export function issuerEncryptionMetadata({
 }
 
 /**
- * Reads the body of a credential request or a deferred one, which is a JWE where it is a text. Refuses with
- * `invalid_encryption_parameters` what is not encrypted as the metadata says, or asks for an answer that is not; with
- * `invalid_credential_request` no body at all.
+ * Reads the body of a credential request or a deferred one; a text is a JWE. Refuses with
+ * `invalid_encryption_parameters` a request, or a requested response, that is not encrypted as the metadata requires.
+ * Refuses with `invalid_credential_request` a missing body.
  */
 export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
   body: T | string | undefined | null,
 ): Promise<ReceivedRequest<T>> {
-  // No schema looks at what comes without a media type.
+  // A body without a media type is not validated by a schema.
   if (typeof body !== 'string' && !isObject(body)) {
     return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
   }
   const isEncrypted = typeof body === 'string'
-  // No schema says more of the members of an encrypted request than that it is an object.
+  // The schema of an encrypted request only requires an object.
   const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
   const { credential_response_encryption: member } = request
   if (!isEncrypted && context.config.encryptionRequired) {
@@ -84,7 +81,7 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   return { request, form: { encryption: readResponseEncryption(member) } }
 }
 
-/** Returns the response as the wallet wants it. */
+/** Encrypts the response for the wallet. */
 export function encryptResponse(response: CredentialResponse, encryption: JweParameters): Promise<string> {
   return encryptJwe(JSON.stringify(response), encryption)
 }
@@ -97,7 +94,7 @@ function decryptRequest({ decryptionKeys }: IssuerContext, text: string): Promis
   )
 }
 
-/** Reads the parameters of an encrypted response. Refuses with `invalid_encryption_parameters`. */
+/** Reads `credential_response_encryption`. Refuses with `invalid_encryption_parameters`. */
 export function readResponseEncryption(member: unknown): JweParameters {
   if (!isObject(member)) return refuse('invalid_encryption_parameters', `${MEMBER} must be an object`)
   const enc = jweEncryptions.find((each) => each === ownString(member, 'enc'))

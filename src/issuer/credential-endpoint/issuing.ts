@@ -1,6 +1,6 @@
 /**
- * Issuing: keys become orders, orders become credentials, and what has been issued is recorded in one batch in the
- * store together with what the request spends. Nothing leaves that is not recorded.
+ * Issues credentials: makes an order for each key, issues each order, and records the credentials in one batch that
+ * also marks nonces and proofs as used. A credential is sent only after that batch is committed.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { runInTurn } from '../../async/concurrency.ts'
@@ -23,7 +23,7 @@ import {
   statusOfEntry,
 } from '../status-list/issued-entries.ts'
 
-/** The credentials that a request gets: one of the configuration for each of the keys. */
+/** The result of a credential request: a credential of the configuration for each key. */
 export interface CredentialGrant {
   readonly configurationId: string
   readonly configuration: Configuration
@@ -31,21 +31,21 @@ export interface CredentialGrant {
   readonly now: Date
 }
 
-/** The spending of a request, and its effect on the session, before anything is issued in the session. */
+/** The single use of a request, and the change of the session that precedes issuing. */
 interface GrantEffects {
   readonly singleUse: SingleUse
   readonly prepareSession?: (session: IssuanceSession) => IssuanceSession
 }
 
-/** The time that a wallet waits before it asks again for credentials that come later. */
+/** The `interval` of deferred responses: how long a wallet waits before it asks again. */
 const INTERVAL_SECONDS = 5
-/** The bytes of a notification_id. */
+/** The size of the position and of the MAC in a notification_id. */
 const POSITION_BYTES = 2
 const MAC_BYTES = 16
 
 /**
- * Returns the response with the credentials, in the order of their keys, once they are recorded. Refuses with
- * `credential_request_denied` more copies than a session gives out, and like {@link changeSession}.
+ * Issues and records the credentials, and returns the response with a credential for each key, in that order. Refuses
+ * with `credential_request_denied` if the limits of {@link recordIssued} are exceeded, and like {@link changeSession}.
  */
 export async function issueCredentials(
   context: IssuerContext,
@@ -55,7 +55,7 @@ export async function issueCredentials(
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
   const copy = { configurationId, count: holderKeys.length, at: now }
-  // This call only refuses before anything is signed; `record` records the copy in the current session.
+  // Checks the limits before anything is signed; `record` checks them again for the stored session.
   recordIssued(prepareSession(openSession.row.value), copy)
   if (openSession.row.value.issued.length > 0) await requireValidStatus(context.store, openSession.sessionId)
   const dataset = await loadDataset(context, openSession, configuration)
@@ -82,14 +82,14 @@ export async function issueCredentials(
   }
 }
 
-/** Returns the response to a request whose credentials come later. OpenID4VCI 1.0, Credential Response. */
+/** Makes the response with a transaction id. OpenID4VCI 1.0, Credential Response. */
 export function makeDeferredResponse(transactionId: string): CredentialResponse {
   return { transaction_id: transactionId, interval: INTERVAL_SECONDS }
 }
 
 /**
- * Refuses a denied session with `credential_request_denied`. The wallet gets the application's reason, which the log
- * does not have.
+ * Refuses with `credential_request_denied` if the application denied the session. The wallet gets the application's
+ * reason; the log does not.
  */
 export function refuseDenied({ deferral }: IssuanceSession): void {
   const { denied } = deferral?.decided ?? {}
@@ -99,8 +99,8 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
 }
 
 /**
- * Returns the notification_id of the copy at `position` in the session. The id carries the position and a MAC over the
- * position and the session, so that nothing is stored for the wallets that never notify.
+ * Makes the notification_id of the batch at `position` in `issued`. It consists of the position and a MAC over the
+ * position and the session id, so it is not stored.
  */
 export function makeNotificationId(secret: KeyObject, sessionId: string, position: number): string {
   const body = Buffer.alloc(POSITION_BYTES)
@@ -109,12 +109,12 @@ export function makeNotificationId(secret: KeyObject, sessionId: string, positio
   return toBase64url(Buffer.concat([body, mac.subarray(0, MAC_BYTES)]))
 }
 
-/** Returns the position that a notification_id claims; undefined when its length is another. */
+/** Returns the position in a notification_id; undefined if the id has the wrong length. */
 export function readNotificationPosition(bytes: Buffer | undefined): number | undefined {
   return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 
-/** Returns the part of the session's dataset that is for the format of the configuration. */
+/** Returns the part of the session's dataset for the format of the configuration. */
 async function loadDataset(
   { store, loadConfiguration }: IssuerContext,
   { sessionId, row: { value: session } }: OpenSession,
@@ -126,14 +126,14 @@ async function loadDataset(
   const configurations = await Promise.all(session.configurationIds.map(loadConfiguration))
   const formats = configurations.flatMap((each) => each?.format ?? [])
   const part = datasetPart(dataset, format, formats)
-  // A session of an earlier release shared the whole dataset, and may have no part for each format.
+  // A session of an earlier release used the whole dataset for each format.
   return Object.keys(part).length === 0 ? dataset : part
 }
 
 /**
- * Makes the order. The issue time is rounded down and the expiry up, so that two credentials of one dataset cannot be
- * told apart by their clock, and neither is shorter than it was declared. RFC 9901 section 10.1. Nothing is dated
- * before the certificate that it is signed with, which may be younger than the hour. ISO/IEC 18013-5 section 9.3.1.
+ * Makes the order for a credential. Rounds the issue time down and the expiry up, so that the times do not link two
+ * credentials (RFC 9901 section 10.1), and the validity is not shorter than configured. The issue time is not before
+ * the start of the signing certificate's validity (ISO/IEC 18013-5 section 9.3.1).
  */
 function orderOf(
   { config }: IssuerContext,
@@ -152,7 +152,7 @@ function orderOf(
   }
 }
 
-/** Issues a credential, and throws unless the credential reads back, by the rules of a wallet, as it was ordered. */
+/** Issues a credential. Throws if the credential, read as a wallet reads it, does not match the order. */
 async function issueAndCheck({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const { format } = order.configuration
   const credential = await format.issue(order, keys.credentials, random)

@@ -1,6 +1,6 @@
 /**
- * Key attestations: how the maker of a wallet vouches for where keys are kept and who can use them.
- * OpenID4VCI 1.0, Key Attestation in JWT format, and attestation Proof Type.
+ * Key attestations: a wallet provider attests how keys are stored and how their user is authenticated. OpenID4VCI 1.0,
+ * Key Attestation in JWT format, and attestation Proof Type.
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -16,11 +16,14 @@ import type { JwtClock } from '../access/jwt-times.ts'
 import { type KeyProof, orInvalidProof, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
 
 export interface KeyAttestationPolicy extends JwtClock {
-  /** Undefined: an attestation that is sent must hold, and who signed it does not matter. */
+  /**
+   * The required levels; undefined if no attestation is required. Then the signature of a sent attestation must be
+   * valid, and its signer need not be trusted.
+   */
   readonly requirement: KeyAttestationRequirement | undefined
-  /** The anchors whose attestations count, where one is required. */
+  /** The trust anchors, for a configuration that requires an attestation. */
   readonly anchors: readonly Certificate[]
-  /** The attestations of the request that hold, by their text: several proofs may have the same one. */
+  /** The verified attestations of the request, by their text, because several proofs may contain the same one. */
   readonly verifiedAttestations: Map<string, KeyAttestation>
 }
 
@@ -31,7 +34,7 @@ export interface KeyAttestation {
   readonly nonce: string | undefined
 }
 
-/** The key that a key proof is by, and the keys that are attested beside it and get credentials too. */
+/** The key that signed a key proof, and the other keys of its attestation, which get credentials too. */
 export interface AttestedProof {
   readonly holderKey: PublicJwk
   readonly attestedKeys: readonly PublicJwk[]
@@ -41,7 +44,7 @@ const KIND = 'key attestation'
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
 
-/** Verifies an attestation by `policy`, and returns its keys and nonce. Refuses with `invalid_proof`. */
+/** Verifies a key attestation by `policy`, and returns its keys and its nonce. Refuses with `invalid_proof`. */
 export function verifyKeyAttestation(
   text: string,
   proofType: 'jwt' | 'attestation',
@@ -55,9 +58,10 @@ export function verifyKeyAttestation(
 }
 
 /**
- * Verifies the key attestation of a key proof, and returns the key that the proof is by, whose signature is not looked
- * at, and the keys attested beside it. An attestation that is sent must hold, required or not, and gives keys only
- * where one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
+ * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
+ * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
+ * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
+ * `key_attestation`.
  */
 export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestationPolicy): AttestedProof {
   const { headerKey, keyAttestation: attestationJwt } = keyProof
@@ -79,9 +83,9 @@ export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestat
 }
 
 /**
- * Finds the attested key that the `kid` of a key proof names: by the `kid` of the key, or else by its index in decimal.
- * A key proof without `kid` is by the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity
- * Wallet, Transport of WUA.
+ * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
+ * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
+ * Transport of WUA.
  */
 function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
   if (kid === undefined) return attestedKeys[0]
@@ -129,7 +133,7 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
   }
 }
 
-/** Reads the attested keys. All attestations of a request may have only so many together, since each key costs time. */
+/** Reads the attested keys. Limits the keys of all attestations of a request together. */
 function readAttestedKeys(
   payload: JsonObject,
   { verifiedAttestations }: KeyAttestationPolicy,
@@ -148,8 +152,8 @@ function readAttestedKeys(
 }
 
 /**
- * Returns a key for signatures that is a point on its curve. These keys have signed nothing, so that another would get
- * a credential if nobody looked.
+ * Returns a signature key whose point is on its curve. Attested keys have not signed anything, so an invalid key would
+ * not be noticed elsewhere.
  */
 function readCurvePoint(value: unknown): PublicJwk {
   const jwk = readSigningJwk(value)
@@ -158,8 +162,8 @@ function readCurvePoint(value: unknown): PublicJwk {
 }
 
 /**
- * Refuses levels that are too low. A single level that fits is enough: a key has several levels where it reaches all of
- * them.
+ * Refuses attested levels below the required ones. One sufficient level is enough, since the levels of a key all apply
+ * to it.
  */
 function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {

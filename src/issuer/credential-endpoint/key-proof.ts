@@ -1,6 +1,6 @@
 /**
- * Key proofs: how a wallet shows that it holds the key its credential will be bound to; and what key proofs have in
- * common with key attestations as JWTs. OpenID4VCI 1.0, jwt Proof Type and Verifying Proof.
+ * Key proofs: a wallet proves possession of the key that its credential will be bound to. Also has the JWT checks that
+ * key attestations share. OpenID4VCI 1.0, jwt Proof Type and Verifying Proof.
  */
 import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -22,13 +22,10 @@ const TYPES: Readonly<Record<ProofKind, string>> = {
 }
 const LASTING: TimeRule = { times: ['iat', 'exp', 'nbf'], requires: ['iat'] }
 const FRESH: TimeRule = { ...LASTING, maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
-/** Headers that would have us fetch a key, or follow somebody's word about it. */
+/** Headers that refer to keys or trust outside of the proof. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
-/**
- * Returns the JWT, of its type and with an algorithm that we take; its signature is not looked at. Refuses with
- * `invalid_proof`.
- */
+/** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
 export function readProofJwt(text: string, kind: ProofKind): Jws {
   const jws = orInvalidProof(kind, () => readJws(text))
   if (own(jws.header, 'typ') !== TYPES[kind]) refuse('invalid_proof', `typ of the ${kind} must be ${TYPES[kind]}`)
@@ -42,8 +39,8 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
 }
 
 /**
- * Refuses with `invalid_proof` what was made too long ago, is from the future, is over or not valid yet. With
- * `isLasting`, how long ago does not matter where `exp` says how long it is good.
+ * Refuses with `invalid_proof` a JWT that is too old, expired, not valid yet or from the future. With `isLasting`, a
+ * JWT with `exp` may have any age.
  */
 export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: JwtClock, isLasting = false): void {
   const rule = isLasting && own(payload, 'exp') !== undefined ? LASTING : FRESH
@@ -57,18 +54,18 @@ export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
 }
 
 export interface ProofPolicy extends JwtClock {
-  /** The credential issuer identifiers that `aud` may name. */
+  /** The accepted values of `aud`: the credential issuer identifiers. */
   readonly audiences: readonly string[]
 }
 
-/** A key proof as it was read. */
+/** A parsed key proof. */
 export interface KeyProof {
   readonly jws: Jws
-  /** The key that the header holds, or undefined where the header leaves it to the key attestation. */
+  /** The key in the header; undefined if the header refers to the key attestation. */
   readonly headerKey: PublicJwk | undefined
-  /** The nonce of the proof; whether it is ours, and not spent, is for the caller to decide. */
+  /** The nonce of the proof. The caller checks it. */
   readonly nonce: string
-  /** The `key_attestation` in the header of the proof, not yet looked at. */
+  /** The `key_attestation` of the header, not yet verified. */
   readonly keyAttestation: Json | undefined
 }
 
@@ -77,8 +74,8 @@ const NO_NONCE =
   "compatibility of this issuer has 'draft13')"
 
 /**
- * Reads a key proof: the key that it names, its nonce, and whether it is for us and fresh. Its signature, which costs
- * most, is left to `refuseUnlessSigned`. Refuses with `invalid_proof`.
+ * Parses a key proof, and checks everything but its signature, which `refuseUnlessSigned` verifies, and its nonce.
+ * Refuses with `invalid_proof`.
  */
 export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   const jws = readProofJwt(text, 'key proof')
@@ -94,7 +91,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   return { jws, headerKey, nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
-/** Refuses with `invalid_proof` a key proof that `holderKey` did not sign. */
+/** Refuses with `invalid_proof` a key proof that was not signed with `holderKey`. */
 export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): void {
   const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
   if (!isJwsSignedBy(jws, publicKey))
@@ -102,8 +99,8 @@ export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): voi
 }
 
 /**
- * Reads the key that exactly one of `kid`, `jwk` and `x5c` names in the header; none of them makes the key a trusted
- * one. Returns undefined where the key is among those of the key attestation in the header.
+ * Returns the key from exactly one of `kid`, `jwk` and `x5c` in the header. The key need not be trusted. Returns
+ * undefined if the key is in the key attestation of the header.
  */
 function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefined {
   const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
@@ -121,7 +118,7 @@ function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefin
   return readDid(kid)
 }
 
-/** Returns the key of a certificate, which here names a key and no more: its issuer need not be trusted. */
+/** Returns the public key of the first certificate. Its issuer need not be trusted. */
 function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): PublicJwk {
   const [leaf] = readX5c(x5c)
   const problem = certificateProblem(leaf, now, clockSkewSeconds)

@@ -1,4 +1,4 @@
-/** Notifications, by which a wallet tells what became of its credentials. OpenID4VCI 1.0, Notification Endpoint. */
+/** Notifications: a wallet reports what it did with its credentials. OpenID4VCI 1.0, Notification Endpoint. */
 import { fromBase64url } from '../../codec/base64url.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { orUndefined } from '../../codec/malformed.ts'
@@ -11,9 +11,9 @@ import { makeSessionEvent } from '../session-status.ts'
 import { makeNotificationId, readNotificationPosition } from './issuing.ts'
 
 /**
- * Records what the wallet says of credentials of its session; the same again changes nothing. `sessionId` is the
- * session of the path, where there is one. Refuses with `invalid_token` the token of another session, with
- * `invalid_notification_id` an id that was not given in this one.
+ * Records a notification of a wallet. A repeated notification changes nothing. `sessionId` is the session in the path,
+ * if any. Refuses with `invalid_token` a token of another session, and with `invalid_notification_id` an id of another
+ * session or an unknown one.
  */
 export async function receiveNotification(
   context: IssuerContext,

@@ -1,8 +1,7 @@
 /**
- * Wallets of drafts 13 to 15 of OpenID4VCI, at the edge: their requests are put into the form of the final
- * specification, and the answers into theirs, so that nothing behind the credential endpoint knows of drafts; the
- * metadata of older wallets is made by `configuration-metadata.ts`. Draft 13 is served only where the configuration
- * says so.
+ * Support for wallets of OpenID4VCI drafts 13 to 15. Converts their credential requests to the form of the final
+ * specification, and the responses back, so that other modules need only the final form. `configuration-metadata.ts`
+ * makes the metadata of older wallets. Draft 13 is supported only if it is configured.
  */
 import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -25,12 +24,12 @@ import { type FinalRequest, findConfiguration } from './credential-request.ts'
 import { type DeferredAnswer, fetchDeferredCredential } from './deferred.ts'
 import { type ReceivedRequest, readRequest, readResponseEncryption } from './encryption.ts'
 
-/** The members of the context that the translation of a request and of its answer needs. */
+/** The part of the context that the conversion needs. */
 type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
 
 /**
- * Reads the body of a credential request or a deferred one as {@link readRequest} does, and also that of a wallet of
- * drafts up to 15, which asks for an encrypted response in a request that nothing encrypts.
+ * Reads the body of a credential request or a deferred one, like {@link readRequest}. Also accepts a request of drafts
+ * up to 15, which is not encrypted and asks for an encrypted response.
  */
 export async function readAnyDraft<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
@@ -40,16 +39,16 @@ export async function readAnyDraft<T extends CredentialRequest | DeferredCredent
     return readRequest(context, body)
   }
   const { credential_response_encryption: encryption, ...otherMembers } = body
-  // The final form takes the member in an encrypted request alone, so that the reader gets the request without it.
+  // The final form allows this member only in encrypted requests, so it is removed here.
   const { request } = await readRequest(context, otherMembers as T)
   return { request, form: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
 }
 
 /**
- * Answers a credential request of any draft in the form of that draft, through `answer`, which knows the final form
- * alone. Refuses like `answer`, with the codes of draft 13 where the request is of a wallet that old; with
- * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request of a draft that cannot
- * be put into the final form.
+ * Answers a credential request of any draft in the form of that draft. `answer` processes the request in the final
+ * form. Refuses like `answer`, with the errors of draft 13 for a wallet of that draft. Refuses with
+ * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request that cannot be
+ * converted.
  */
 export async function answerAnyDraft(
   context: DraftContext & { readonly config: Pick<IssuerConfig, 'draft13'> },
@@ -69,7 +68,7 @@ export async function answerAnyDraft(
   }
 }
 
-/** Returns the response as its form has it: up to draft 14, the first credential stands beside the list. */
+/** Converts a response to its form: up to draft 14 it also has the first credential in `credential`. */
 export function toResponseForm(
   response: CredentialResponse,
   { hasSingleCredential }: CredentialResponseForm,
@@ -81,8 +80,8 @@ export function toResponseForm(
 }
 
 /**
- * Answers a deferred request as {@link fetchDeferredCredential} does, but refuses with `issuance_pending` while the
- * application has not decided. Draft 15, Deferred Credential Error Response.
+ * Answers a deferred credential request like {@link fetchDeferredCredential}, but refuses with `issuance_pending` while
+ * the application has not decided. Draft 15, Deferred Credential Error Response.
  */
 export async function fetchDraft15DeferredCredential(
   context: IssuerContext,
@@ -97,8 +96,8 @@ export async function fetchDraft15DeferredCredential(
 }
 
 /**
- * Returns the metadata of encryption for wallets of drafts up to 15, which ask for encrypted responses in requests that
- * nothing encrypts; nothing where requests have to be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ * Makes the encryption members of the metadata for drafts up to 15, whose requests are not encrypted; empty if requests
+ * must be encrypted. Draft 15, Credential Issuer Metadata Parameters.
  */
 export function draft15EncryptionMetadata({
   config,
@@ -108,15 +107,12 @@ export function draft15EncryptionMetadata({
   return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers } }
 }
 
-/**
- * Tests whether `credential_response_encryption` is of drafts up to 15, which name the algorithm beside the key; the
- * final specification names it in the key alone.
- */
+/** Tests whether `credential_response_encryption` has the form of drafts up to 15, with `alg` outside of the JWK. */
 function isDraft15Encryption(member: unknown): member is JsonObject & { readonly alg: Json } {
   return isObject(member) && own(member, 'alg') !== undefined
 }
 
-/** Returns `credential_response_encryption` of drafts up to 15 in the final form. */
+/** Converts `credential_response_encryption` of drafts up to 15 to the final form. */
 function toFinalEncryption(member: JsonObject & { readonly alg: Json }): JsonObject {
   const { alg } = member
   const jwk = own(member, 'jwk')
@@ -124,21 +120,20 @@ function toFinalEncryption(member: JsonObject & { readonly alg: Json }): JsonObj
     const names = jweAlgorithms.join(' or ')
     refuse('invalid_encryption_parameters', `credential_response_encryption.alg must be ${names}`)
   }
-  // A key that names another algorithm keeps it, and the reader refuses such a key.
+  // Keeps a different `alg` of the JWK, which the reader then refuses.
   return isObject(jwk) ? { ...member, jwk: { alg, ...jwk } } : member
 }
 
 /**
- * Tests whether a request may be of draft 13, whose wallets ask by format, or by an identifier from authorization
- * details, and send one proof.
+ * Tests whether a request may be of draft 13: it names a format, or a credential identifier, and has a single proof.
  */
 function mayBeDraft13(request: CredentialRequest): boolean {
   return request.proofs === undefined && request.credential_configuration_id === undefined
 }
 
 /**
- * Tests whether a request names the format and type of the credential in the place of its configuration, as wallets of
- * drafts up to 14 may.
+ * Tests whether a request names the format and type of a credential instead of its configuration, as in drafts up to
+ * 14.
  */
 function asksByFormat({
   credential_identifier: identifier,
@@ -162,17 +157,20 @@ async function toFinalForm(
   }
 }
 
-/** Translates the one proof of a request of drafts up to 15 into `proofs`; undefined when there is none. */
+/** Converts `proof` of drafts up to 15 to `proofs`; undefined if there is no proof. */
 function translateProof(proof: unknown, proofs: unknown): JsonObject | undefined {
   if (proofs !== undefined) refuse('invalid_credential_request', 'send either proof or proofs, not both')
-  // A proof in no form at all is as good as none.
+  // A proof that is not an object counts as missing.
   if (!isObject(proof)) return undefined
   if (own(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
   const jwt = own(proof, 'jwt')
   return typeof jwt === 'string' ? { jwt: [jwt] } : refuse('invalid_proof', 'proof.jwt must be the key proof')
 }
 
-/** Returns the one configuration of the session with the format and type of the request. */
+/**
+ * Returns the configuration of the session that has the format and type of the request. Refuses if there is not exactly
+ * one.
+ */
 async function findConfigurationOfFormat(
   context: DraftContext,
   openSession: OpenSession,
@@ -194,7 +192,7 @@ async function findConfigurationOfFormat(
 }
 
 function isOfType({ format, formatId, posted }: Configuration, request: CredentialRequest): boolean {
-  // SD-JWT VC had another name until draft 14; the format that it shares the name with has no vct.
+  // Until draft 14, `vc+sd-jwt` meant SD-JWT VC. The other format with this name has no `vct`.
   const isSameFormat =
     request.format === formatId || (format.olderId !== undefined && request.format === format.olderId)
   return isSameFormat && typeMembers.every((name) => isSameType(posted[name], request[name]))
@@ -209,7 +207,7 @@ function isSameType(declaredType: unknown, requestedType: unknown): boolean {
   )
 }
 
-/** Tests whether both lists have the same elements, in whatever order. */
+/** Tests whether both lists have the same elements, in any order. */
 function haveSameElements(one: Json | undefined, other: Json | undefined): boolean {
   if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false
   const textsOf = (list: readonly Json[]): ReadonlySet<string> => new Set(list.map((each) => JSON.stringify(each)))
@@ -222,7 +220,9 @@ const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
   unknown_credential_configuration: 'unsupported_credential_type',
 }
 
-/** Refuses a credential request in the words of draft 13; with a nonce where one was missing or no good. */
+/**
+ * Refuses a credential request with the error of draft 13, and with a new nonce if the nonce was missing or invalid.
+ */
 function refuseInDraft13(context: DraftContext, sessionId: string, error: ProtocolError): never {
   const code = DRAFT_13_CODES[error.code] ?? error.code
   const { message, cause, challenge, retryAfterSeconds } = error

@@ -1,6 +1,4 @@
-/**
- * Reads the proofs of a credential request, and verifies each by its type. OpenID4VCI 1.0, Credential Request.
- */
+/** Reads and verifies the proofs of a credential request, by proof type. OpenID4VCI 1.0, Credential Request. */
 import { runInTurn } from '../../async/concurrency.ts'
 import { isObject, own } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -23,17 +21,17 @@ import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
 
-/** The keys that the proofs of a request have shown, and the nonce of the proofs. */
+/** The keys and the nonce of the proofs of a request. */
 export interface ProvedKeys {
-  /** Different keys, each for a credential; at most the configuration's `batch_size`. */
+  /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
-  /** Whether the nonce is ours, and not spent, is for the caller to decide. */
+  /** The nonce of the proofs. The caller checks it. */
   readonly nonce: string
 }
 
 /**
- * Returns the keys that the request proves, with one nonce for all. Refuses with `invalid_proof` when one of the proofs
- * does not hold, or with `invalid_credential_request` their form.
+ * Returns the keys that the request proves, and the nonce of its proofs. Refuses with `invalid_proof` a proof that is
+ * not valid, and with `invalid_credential_request` a wrong form.
  */
 export async function verifyProofs(
   context: IssuerContext,
@@ -52,7 +50,7 @@ export async function verifyProofs(
   }
   if (jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
   const audiences = acceptedAudiences(context.config, sessionId)
-  // A proof that was sent a hundred times is refused as a text: no signature is verified before all keys are different.
+  // Repeated proofs are refused before any signature is verified.
   if (new Set(jwts).size < jwts.length) refuseSameKey()
   const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, { ...clock, audiences }))
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
@@ -70,7 +68,7 @@ export async function verifyProofs(
   return firstKeys({ holderKeys: [...holderKeys, ...attestedKeys], nonce }, maxKeys)
 }
 
-/** Refuses keys of Ed25519 that are not points; keys of other curves were looked at when they were read. */
+/** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
 async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
   for (const key of keys) {
     if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
@@ -80,8 +78,8 @@ async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
 }
 
 /**
- * Refuses more proofs than the metadata allows, which has one number for all configurations, so that a wallet cannot
- * know the number of the configuration that it asks for. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Refuses more proofs than `batch_size` in the metadata. The metadata has one number for all configurations, so a
+ * request may have more proofs than its own configuration allows. OpenID4VCI 1.0, Credential Issuer Metadata
  * Parameters: `batch_size`.
  */
 async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSession, count: number): Promise<void> {
@@ -94,7 +92,7 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
   refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)
 }
 
-/** Refuses a key that comes twice, since each key gets one credential at most. OpenID4VCI 1.0, Credential Response. */
+/** Refuses repeated keys. OpenID4VCI 1.0, Credential Response. */
 function refuseRepeatedKeys(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
   refuseSameKey()
@@ -104,10 +102,7 @@ function refuseSameKey(): never {
   return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
-/**
- * Returns the first keys, up to the size of the batch: those that were proved come before those that were only
- * attested.
- */
+/** Returns the first `maxKeys` different keys. Keys that signed a proof come before keys that were only attested. */
 function firstKeys({ holderKeys, nonce }: ProvedKeys, maxKeys: number): ProvedKeys {
   if (holderKeys.length === 1) return { holderKeys, nonce }
   const distinctKeys = new Map(holderKeys.map((key) => [thumbprint(key), key]))
@@ -115,9 +110,9 @@ function firstKeys({ holderKeys, nonce }: ProvedKeys, maxKeys: number): ProvedKe
 }
 
 /**
- * Verifies the key attestation of a request and returns its keys and its nonce. Only a configuration that requires a
- * trusted attester takes one, since nothing else shows that the wallet holds the keys. OpenID4VCI 1.0, attestation
- * Proof Type.
+ * Verifies the key attestation of the proof type `attestation`, and returns its keys and its nonce. Refuses it unless
+ * the configuration requires key attestations of a trusted provider, since nothing else proves possession of the keys.
+ * OpenID4VCI 1.0, attestation Proof Type.
  */
 function verifyAttestedKeys([jwt = '', ...others]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
   if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
@@ -129,7 +124,7 @@ function verifyAttestedKeys([jwt = '', ...others]: readonly string[], policy: Ke
   return { holderKeys, nonce }
 }
 
-/** Returns the proofs of a request, and their type. Refuses with `invalid_proof`. */
+/** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
 function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
   if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
   const [type, ...others] = Object.keys(proofs)

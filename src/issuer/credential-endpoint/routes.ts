@@ -1,4 +1,4 @@
-/** The endpoints for wallets with an access token: nonces, credentials, deferred credentials, notifications. */
+/** The routes for wallets after the token endpoint: nonces, credentials, deferred credentials and notifications. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
@@ -18,21 +18,19 @@ import { receiveNotification } from './notification.ts'
 import { answerAnyDraft, fetchDraft15DeferredCredential, readAnyDraft, toResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
-/** The most bytes of a notification: an id, an event and a sentence. */
+/** The maximum size of a notification. */
 const MAX_NOTIFICATION_BYTES = 16 * 1024
-/** The error code for a body that cannot be parsed. */
+/** The error for a body that cannot be parsed. */
 const MALFORMED = 'invalid_credential_request'
 
+/** Adds the routes of the nonce, credential, deferred credential and notification endpoints. */
 export function addCredentialRoutes(app: App, context: IssuerContext): void {
   addBodylessRoutes(app, (scope) => addNonceRoutes(scope, context))
   addJwtRoutes(app, (scope) => addEndpointRoutes(scope, context))
   addNotificationRoutes(app, context)
 }
 
-/**
- * Adds the nonce endpoints, whose responses have the nonce of the next DPoP proof as well. OpenID4VCI 1.0, Nonce
- * Response.
- */
+/** Adds the nonce endpoints. Their responses also have a `DPoP-Nonce`. OpenID4VCI 1.0, Nonce Response. */
 function addNonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context
   app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
@@ -54,7 +52,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-/** Makes the hooks that look at the token before the body is read: an unknown caller costs one look-up and no more. */
+/** Makes the hooks that check the access token before the body is read. */
 function createTokenHooks(context: IssuerContext) {
   const { onRequest, subjectOf } = createSubjectLookUp(async (request) => {
     const { authorization } = request.headers
@@ -67,7 +65,7 @@ function createTokenHooks(context: IssuerContext) {
       request.sessionId = openSession.sessionId
       return openSession
     } catch (error) {
-      // The status of a session tells of the refusal of a token that has expired.
+      // Sets the session even for an expired token, so that its status shows the refusal.
       request.sessionId = claimedSessionId(context, authorization)
       throw error
     }
@@ -158,8 +156,8 @@ function deferredBody({ body }: FastifyRequest) {
 }
 
 /**
- * Sends the response, encrypted where the wallet asked for that; with 202 where it is to ask again. OpenID4VCI 1.0,
- * Credential Response.
+ * Sends a credential response, encrypted if the wallet asked for it; with 202 if the credentials are deferred.
+ * OpenID4VCI 1.0, Credential Response.
  */
 async function sendCredentialResponse(
   reply: FastifyReply,

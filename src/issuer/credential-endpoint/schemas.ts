@@ -1,4 +1,4 @@
-/** Schemas of what the operations of `routes.ts` take and give. */
+/** The schemas of the routes of `routes.ts`. */
 import * as Type from 'typebox'
 import {
   contentByType,
@@ -25,7 +25,7 @@ export const nonce = {
 }
 
 const credentialContent = { [JSON_TYPE]: CredentialResponse, [JWT_TYPE]: Type.String() }
-/** The answers of an endpoint that gives credentials, at once or later. */
+/** The responses of the credential and deferred credential endpoints. */
 const credentialAnswers = { ...responseByType(credentialContent), 202: contentByType(credentialContent) }
 
 const tokenOperation = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
@@ -44,7 +44,7 @@ export const credential = {
   ),
   operationId: 'requestCredential',
   summary: 'Issue a credential to the key of the proof',
-  // Either may be encrypted.
+  // The request and the response may each be encrypted.
   body: contentByType({ [JSON_TYPE]: CredentialRequest, [JWT_TYPE]: Type.String() }),
   response: credentialAnswers,
 }

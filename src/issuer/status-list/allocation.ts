@@ -1,6 +1,6 @@
 /**
- * The allocation of entries: each process leases some numbers by one conditional update, gives them out from memory,
- * and makes an index of each by the list's permutation. docs/decisions/0007-status-lists.md.
+ * Allocates status list entries. Each process leases a range of numbers with one conditional update, takes numbers from
+ * it in memory, and maps each to an index by the permutation of the list. docs/decisions/0007-status-lists.md.
  */
 import { hash } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.ts'
@@ -14,12 +14,12 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AllocateEntries } from '../context.ts'
 import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
 
-/** The number of entries that are leased at a time, which is what a crash loses at most. */
+/** The number of entries in a lease. A crash loses at most this many. */
 const LEASE_SIZE = 64
 const FIRST_SPACE = 'current'
 /**
- * The number of rounds, of which four change each half; a balanced Feistel network is called pseudorandom from four
- * rounds in all.
+ * The number of Feistel rounds. Each half changes in four of them; four rounds in all make a balanced network
+ * pseudorandom.
  */
 const ROUNDS = 8
 
@@ -32,12 +32,12 @@ interface Lease {
 
 export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** The keys of status lists, as far as it matters for which list a credential is put into. */
+/** The newest and the oldest key of status lists. */
 export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
 
 /**
- * Makes an allocator that begins lists of `entries`, for the current one of `keys`; a list of another size or key is
- * left as full as it is.
+ * Creates an allocator for lists with `entries` entries that the current key signs. It never adds to a list with
+ * another size or key.
  */
 export function createEntryAllocator(
   effects: AllocationEffects,
@@ -69,8 +69,8 @@ function takeNext(lease: Lease): StatusEntry | undefined {
 }
 
 /**
- * Leases entries by moving the row on, again when another process was faster. A list of another generation of the
- * database is left as it is: after a backup was restored, the row knows nothing of what has been leased since.
+ * Leases a range by updating the row, and retries after a conflict. Never uses a list of an earlier generation of the
+ * database: after a restore, the row does not know which numbers were leased since the backup.
  */
 function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKeys): Promise<Lease> {
   const { store, retryOnConflict } = effects
@@ -84,15 +84,15 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
   })
 }
 
-/** The row that says where the entries of a key come from, and its id. */
+/** The row from which entries for a key are allocated, and its id. */
 interface Space {
   readonly id: string
   readonly row: Row<StatusSpace> | undefined
 }
 
 /**
- * Finds the row from which entries of the current key are allocated. Each key has a row of its own, so that processes
- * with an older and a newer key go on beside each other.
+ * Finds the row for entries of the current key. Each key has its own row, so that processes with different keys can run
+ * at the same time.
  */
 async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
   const ownRow = await store.get('status_space', current.kid)
@@ -105,8 +105,8 @@ async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Pro
 type ListConditions = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
 
 /**
- * Tests whether `space` has a free entry for the wanted key, generation and size. A row of an earlier release names no
- * key; {@link findSpace} returns one only for its own key.
+ * Tests whether `space` has a free entry for this key, generation and size. A row of an earlier release has no key;
+ * {@link findSpace} returns it only for the right one.
  */
 function isUsable(space: StatusSpace, { generation, entries, kid }: ListConditions): boolean {
   const isSameKey = space.kid === undefined || space.kid === kid
@@ -145,9 +145,9 @@ function leaseOf(space: StatusSpace, from: number): Lease {
 }
 
 /**
- * Returns the number for `counter` in a permutation of the numbers below `size`, a power of two. The permutation is an
- * alternating Feistel network whose halves differ by at most a bit; its round function is one SHA-256 of the key, the
- * round and the other half. Throws a RangeError for a `counter` or `size` that does not fit.
+ * Maps `counter` to an index by a permutation of the numbers below `size`, a power of two. The permutation is an
+ * alternating Feistel network with halves that differ by at most one bit. The round function is SHA-256 of the key, the
+ * round and the other half. Throws a RangeError for an invalid `counter` or `size`.
  */
 export function permute(counter: number, size: number, key: Uint8Array): number {
   const bits = Math.log2(size)

@@ -1,4 +1,4 @@
-/** Revoking, suspending and reinstating: all credentials of a session at once, while the session is there and after. */
+/** Revokes, suspends and reinstates all credentials of a session, also after the session was deleted. */
 import { type EventType, nextEventOrder, recordEvent } from '../../event/event.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
@@ -22,14 +22,13 @@ const ACTS = {
 export interface ActRequest {
   readonly sessionId: string
   readonly act: StatusAct
-  /** The label of the API key of whoever asks. */
+  /** The label of the caller's API key. */
   readonly caller: string
 }
 
 /**
- * Changes the state of all credentials of a session; credentials that have the state already stay as they are. Refuses
- * with `not_found`, and with `invalid_state` where no credential has a status, or where they have been revoked: that is
- * for good.
+ * Changes the state of all credentials of a session; repeating a call changes nothing. Refuses with `not_found`, and
+ * with `invalid_state` if no credential has a status or if they were revoked, which is final.
  */
 export function changeStatus(context: IssuerContext, request: ActRequest): Promise<ChangedStatus> {
   const { sessionId, act } = request
@@ -49,7 +48,7 @@ export function changeStatus(context: IssuerContext, request: ActRequest): Promi
   })
 }
 
-/** Returns the changes of the state, the bits, the session and the event: all or nothing. */
+/** Makes the batch with the new state, the status bits, the session and the event. */
 async function makeBatch(
   context: IssuerContext,
   { sessionId, act, caller }: ActRequest,
@@ -90,7 +89,7 @@ async function makeBatch(
   ]
 }
 
-/** Returns the body of an event about a session that is purged. */
+/** Makes the body of the event for a session that was deleted. */
 function bodyOf(sessionId: string, status: CredentialStatus) {
   const credentials = status.entries.map(({ configurationId }) => ({
     credential_configuration_id: configurationId,

@@ -1,6 +1,6 @@
 /**
- * The bits of the lists, in 32 rows each, so that a change writes little and two changes of different credentials
- * rarely conflict.
+ * The bits of status lists. Each list is stored in 32 rows, so that a change writes little and changes of different
+ * credentials rarely conflict.
  */
 import { setStatus } from '../../codec/status-list.ts'
 import type { Change } from '../../store/store.ts'
@@ -15,7 +15,7 @@ import {
 
 const CHUNKS = 32
 
-/** Returns all bits of a list. Each row is read by itself: none is older than what was read before the first. */
+/** Returns all bits of a list. The rows are read one by one, so later rows may be newer than the first. */
 export async function readBits(store: IssuerStore, listId: string, { entries }: StoredStatusList): Promise<Buffer> {
   const ids = Array.from({ length: CHUNKS }, (_, chunk) => chunkId(listId, chunk))
   const rows = await Promise.all(ids.map((id) => store.get('status_chunk', id)))
@@ -23,8 +23,8 @@ export async function readBits(store: IssuerStore, listId: string, { entries }: 
 }
 
 /**
- * Returns the changes that give every entry the value `status`, each list's version counted up by one; to be committed
- * together, and made again when one of them does not hold.
+ * Makes the changes that set each entry to `status` and increment the version of each list. They must be committed
+ * together; after a conflict they must be made again.
  */
 export async function makeBitChanges(
   store: IssuerStore,

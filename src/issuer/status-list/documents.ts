@@ -1,6 +1,6 @@
 /**
- * A list as it is served: the bits, compressed, signed and dated. Token Status List, Status List Token; Bitstring
- * Status List, BitstringStatusListCredential, secured as VC-JOSE-COSE has it.
+ * Makes the served documents of a status list: compressed, signed and dated. Token Status List, Status List Token;
+ * Bitstring Status List, BitstringStatusListCredential, secured by VC-JOSE-COSE.
  */
 import { promisify } from 'node:util'
 import { constants, deflate, gzip } from 'node:zlib'
@@ -14,7 +14,7 @@ import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
 import { PURPOSES, type StatusPurpose } from './issued-entries.ts'
 
-/** The kind of document of a list: a token in JOSE or in COSE, or a credential of the W3C for one purpose. */
+/** The kind of document: a status list token in JOSE or COSE, or a W3C credential for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose
 
 export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
@@ -25,7 +25,7 @@ export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
 }
 
 export interface ListDocument {
-  /** The address at which the list is served, which is also a member of the list. */
+  /** The URL of the list, which the document contains. */
   readonly uri: string
   readonly bits: Buffer
   readonly issuer: string
@@ -35,8 +35,8 @@ export interface ListDocument {
 }
 
 /**
- * The compression by run lengths, without a search for longer repetitions: indices are random, so that there are none.
- * The search costs a hundred times as much and finds a tenth at best. docs/decisions/0007-status-lists.md.
+ * Compresses runs only (Z_RLE). Indices are random, so searching for longer matches costs a hundred times as much and
+ * saves at most a tenth. docs/decisions/0007-status-lists.md.
  */
 const COMPRESSION = { level: constants.Z_BEST_COMPRESSION, strategy: constants.Z_RLE, memLevel: 9 }
 const compressors = {
@@ -44,15 +44,12 @@ const compressors = {
   gzip: promisify<Buffer, object, Buffer>(gzip),
 }
 
-/**
- * The least number of entries that hides one credential among many. Bitstring Status List, Bitstring Generation
- * Algorithm.
- */
+/** The minimum number of entries, for herd privacy. Bitstring Status List, Bitstring Generation Algorithm. */
 const LEAST_BITSTRING = 131_072
 /** CBOR Web Token claims: RFC 8392 section 4; Token Status List, IANA Considerations. */
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
-/** Returns the document of one kind, as it goes over the wire. */
+/** Makes the document of a list in one kind. */
 export async function makeListDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
   if (kind === 'cwt') return makeStatusListCwt(list, signer)
   const jwt =
@@ -60,7 +57,7 @@ export async function makeListDocument(kind: ListKind, list: ListDocument, signe
   return Buffer.from(jwt, 'latin1')
 }
 
-/** Compresses the document with gzip for clients that accept that. */
+/** Compresses a document with gzip, for clients that accept it. */
 export function compressDocument(document: Buffer): Promise<Buffer> {
   return compressors.gzip(document, { level: constants.Z_BEST_SPEED })
 }
@@ -119,7 +116,7 @@ async function makeStatusListCredential(purpose: StatusPurpose, list: ListDocume
       type: 'BitstringStatusList',
       statusPurpose: purpose,
       encodedList: `u${toBase64url(encoded)}`,
-      // In milliseconds, where everybody else has seconds.
+      // Bitstring Status List has `ttl` in milliseconds.
       ttl: ttlSeconds * 1000,
     },
   }
@@ -136,7 +133,7 @@ function timesOf({ issuedAt, expiresAt }: ListDocument) {
   return { iat, exp }
 }
 
-/** Maps a byte of a list, which has four entries, to four bits, the first in the most significant. */
+/** Maps a byte of a list, which has four entries, to four bits, with the first in the most significant bit. */
 const NIBBLES = Object.fromEntries(
   PURPOSES.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
 ) as Readonly<Record<StatusPurpose, Uint8Array>>
@@ -147,8 +144,8 @@ function nibbleOf(byte: number, purpose: StatusPurpose): number {
 }
 
 /**
- * Returns the bitstring of a purpose: a bit for each entry, set when the credential has been revoked or suspended, as
- * the purpose is.
+ * Makes the bitstring of a purpose: one bit for each entry, which is set if the credential is revoked or suspended,
+ * depending on the purpose.
  */
 export function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
   const nibbles = NIBBLES[purpose]

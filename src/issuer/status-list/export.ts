@@ -1,14 +1,14 @@
-/** The status lists as files, for web servers and content delivery networks that serve them for the issuer. */
+/** Exports status lists as files, for web servers and CDNs that serve them instead of the issuer. */
 import type { ListKind } from './documents.ts'
 import { createPublishedListReader, type ListContext, type ServedList } from './served.ts'
 
-/** A status list in one of its kinds. */
+/** A status list in one kind. */
 export interface ListFile extends ServedList {
   /** The path below `/status-list`, with `/` between folders. */
   readonly path: string
 }
 
-/** The end of the path of each kind: the id of a list leads to the tokens, and a purpose below it to a credential. */
+/** The suffix of the path of each kind. */
 const SUFFIXES: Readonly<Record<ListKind, string>> = {
   jwt: '.jwt',
   cwt: '.cwt',
@@ -16,7 +16,7 @@ const SUFFIXES: Readonly<Record<ListKind, string>> = {
   suspension: '/suspension.jwt',
 }
 
-/** Yields every status list in every kind, as the issuer would serve it now; `makeDocument` signs it. */
+/** Yields all status lists in all kinds. `makeDocument` signs a list. */
 export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
   const serve = createPublishedListReader(context)
   for (const { id } of await context.store.list('status_list')) {
@@ -25,7 +25,7 @@ export async function* listFiles(context: ListContext): AsyncGenerator<ListFile>
   }
 }
 
-/** Tests whether a path below `/status-list` is one that {@link listFiles} yields. */
+/** Tests whether {@link listFiles} yields the path, which is below `/status-list`. */
 export function isListPath(path: string): boolean {
   return /^[\w-]+(\.jwt|\.cwt|\/(revocation|suspension)\.jwt)$/.test(path)
 }

@@ -1,4 +1,4 @@
-/** The entries that a session's credentials get, and how they are kept: in the batch that issues them. */
+/** The status list entries of a session's credentials, which are stored in the batch that issues the credentials. */
 import type { Configuration, OrderedStatus } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
@@ -6,11 +6,11 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 
-/** The purposes of the W3C's lists of the same bits. Bitstring Status List, BitstringStatusListEntry. */
+/** The purposes of W3C status list credentials. Bitstring Status List, BitstringStatusListEntry. */
 export const PURPOSES = ['revocation', 'suspension'] as const
 export type StatusPurpose = (typeof PURPOSES)[number]
 
-/** Allocates an entry for each of `count` credentials; none where the configuration has `revocable: false`. */
+/** Allocates `count` entries; none for a configuration with `revocable: false`. */
 export async function allocateStatusEntries(
   { allocateEntries }: IssuerContext,
   { isRevocable }: Configuration,
@@ -19,7 +19,7 @@ export async function allocateStatusEntries(
   return isRevocable ? allocateEntries(count) : []
 }
 
-/** Returns the status that a credential with this entry names; empty without an entry. */
+/** Makes the status member of a credential with this entry; empty without an entry. */
 export function statusOfEntry(
   { config }: IssuerContext,
   { hasBitstringStatus }: Configuration,
@@ -36,14 +36,14 @@ export function statusOfEntry(
 export interface IssuedEntries {
   readonly configurationId: string
   readonly entries: readonly StatusEntry[]
-  /** Whether the session has issued nothing yet. */
+  /** Whether the session has not issued credentials before. */
   readonly isFirst: boolean
 }
 
 /**
- * Returns the change that keeps the entries, for the batch that issues. Refuses with `credential_request_denied` when
- * the credentials of the session have been revoked or suspended: one more that holds would undo that, whether it has an
- * entry or not.
+ * Makes the change that stores the entries, for the batch that issues the credentials. Refuses with
+ * `credential_request_denied` if the credentials of the session were revoked or suspended, since a new valid credential
+ * would undo that.
  */
 export async function makeEntryChanges(
   { store }: IssuerContext,
@@ -62,8 +62,8 @@ export async function makeEntryChanges(
 }
 
 /**
- * Returns the status of the session's credentials, where they have one. Refuses with `credential_request_denied` when
- * they have been revoked or suspended.
+ * Returns the status of the session's credentials, if they have one. Refuses with `credential_request_denied` if they
+ * were revoked or suspended.
  */
 export async function requireValidStatus(
   store: IssuerStore,
@@ -75,12 +75,12 @@ export async function requireValidStatus(
   return refuse('credential_request_denied', `the credentials of this session have been ${stateText}`)
 }
 
-/** Returns where a list is served as a status list token. */
+/** Returns the URL of a list as a status list token. */
 export function listUri(baseUrl: string, listId: string): string {
   return `${baseUrl}/status-list/${listId}`
 }
 
-/** Returns the URL of a status list as a W3C status list credential of one `purpose`. */
+/** Returns the URL of a list as a W3C status list credential for `purpose`. */
 export function purposeUri(baseUrl: string, listId: string, purpose: StatusPurpose): string {
   return `${listUri(baseUrl, listId)}/${purpose}`
 }

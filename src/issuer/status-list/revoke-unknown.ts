@@ -1,6 +1,6 @@
 /**
- * The revocation of credentials that an issuer does not know, since they were issued after the backup from which its
- * database was restored: nobody could revoke them one by one. docs/decisions/0010-generations.md.
+ * Revokes credentials that the database does not know, because they were issued after the backup from which it was
+ * restored. They cannot be revoked by session. docs/decisions/0010-generations.md.
  */
 import { statusAt } from '../../codec/status-list.ts'
 import { recordEvent } from '../../event/event.ts'
@@ -10,7 +10,7 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { type CredentialStatus, STATUS_VALUES, STATUS_WIDTH, type StoredStatusList } from '../status-rows.ts'
 import { makeBitChanges, readBits } from './chunks.ts'
 
-/** A list of an earlier generation, and how many of its entries were revoked now. */
+/** A list of an earlier generation, and the number of its newly revoked entries. */
 export interface RevokedEntries {
   readonly listId: string
   readonly entries: number
@@ -25,10 +25,10 @@ interface NamedList {
 }
 
 /**
- * Revokes, in each list of an earlier generation, every entry that no credential has; also those that were never given
- * out, which cannot be told from those of unknown credentials. `readStatuses` hands over the status of every session.
- * No entry is given out from these lists any more once every process has started anew in the present generation. Each
- * list of which entries were revoked is recorded in the audit log.
+ * Revokes every entry that no known credential has, in each list of an earlier generation. Includes entries that were
+ * never allocated, which cannot be distinguished. `readStatuses` returns the status of all sessions. These lists
+ * allocate no more entries once all processes were restarted after the restore. The audit log records each changed
+ * list.
  */
 export async function revokeUnknown(
   effects: RevokingEffects,
@@ -48,9 +48,9 @@ export async function revokeUnknown(
 }
 
 /**
- * Finds the lists of earlier generations. The lists are read first, so that none of them begins after the generation is
- * read. A list of an earlier release does not name its generation: it is taken to be of an earlier one where the
- * database was restored and no entries are given out from the list.
+ * Finds the lists of earlier generations. Reads the lists before the generation, so that none is newer. A list of an
+ * earlier release has no generation: it counts as an earlier one if the database was restored and the list allocates no
+ * entries.
  */
 async function findEarlierLists(store: IssuerStore): Promise<readonly NamedList[]> {
   const lists = await store.list('status_list')
@@ -62,7 +62,7 @@ async function findEarlierLists(store: IssuerStore): Promise<readonly NamedList[
   )
 }
 
-/** Revokes every entry of a list that is valid and that `isKnown` does not know, and returns how many these are. */
+/** Revokes the valid entries of a list for which `isKnown` returns false, and returns their number. */
 function revokeOthers(
   { store, now, random, retryOnConflict }: RevokingEffects,
   { id: listId, value }: NamedList,

@@ -1,4 +1,4 @@
-/** The paths of the status of credentials: changes of it for the application, and status lists for verifiers. */
+/** The routes for credential status: changes by the application, and status lists for verifiers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { acceptsGzip, preferredType } from '../../http/accept.ts'
 import { addBodylessRoutes } from '../../http/app.ts'
@@ -12,13 +12,14 @@ import { PURPOSES } from './issued-entries.ts'
 import * as schemas from './schemas.ts'
 import { createPublishedListReader, type ServedList } from './served.ts'
 
-/** The name by which the log has each action. */
+/** The name of each action in the log. */
 const LOG_NAMES = {
   revoke: 'credential_revoked',
   suspend: 'credential_suspended',
   reinstate: 'credential_reinstated',
 } as const
 
+/** Adds the routes that revoke, suspend and reinstate credentials, and those that serve status lists. */
 export function addStatusRoutes(app: App, context: IssuerContext): void {
   addBodylessRoutes(app, (scope) => {
     for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
@@ -51,10 +52,7 @@ function kindFor(accept: string | undefined): ListKind {
   return preferredType(accept, [LIST_TYPES.jwt, LIST_TYPES.cwt]) === LIST_TYPES.cwt ? 'cwt' : 'jwt'
 }
 
-/**
- * Sends a status list, or 304 to a client that has it already. RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section
- * 5.2.2.1.
- */
+/** Sends a status list, or 304 if the client has it. RFC 9110 sections 13.1.2 and 12.5.3; RFC 9111 section 5.2.2.1. */
 async function sendList(
   { headers }: FastifyRequest,
   reply: FastifyReply,

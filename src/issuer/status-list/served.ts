@@ -1,4 +1,4 @@
-/** Lists, kept in memory as they were last served: as long as nothing changes, a list costs one look-up. */
+/** Serves status lists from a cache of signed documents. An unchanged list costs one database read. */
 import { hash } from 'node:crypto'
 import { cacheValue, createBytesCache } from '../../async/cache.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -12,17 +12,17 @@ import { compressDocument, type ListKind, makeListDocument } from './documents.t
 import { listUri, purposeUri } from './issued-entries.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
-/** The time for which a list is served: half its life at most, so that whoever gets it last has the other half. */
+/** How long a document is served: half of its validity, so that each client can use it for the other half. */
 const RENEWAL_MS = LIFETIME_MS / 2
-/** The time for which the generation of the database is not read again. */
+/** How long the generation of the database is cached. */
 const GENERATION_MS = 60_000
-/** The memory for lists as they were served, each in its kinds and encodings. docs/decisions/0007-status-lists.md. */
+/** The maximum size of the cache for documents. docs/decisions/0007-status-lists.md. */
 const KEPT_BYTES = 64 * 2 ** 20
 
 export interface ServedList {
   /**
-   * The entity tag: another for each change of the list, each renewal and each kind; the same in every process of the
-   * service.
+   * The entity tag. It changes with each change of the list, each renewal and each kind, and is the same in all
+   * processes.
    */
   readonly etag: string
   readonly makeDocument: (encoding: 'gzip' | 'identity') => Promise<Buffer>
@@ -30,12 +30,12 @@ export interface ServedList {
 
 export type ReadPublishedList = (listId: string, kind: ListKind) => Promise<ServedList>
 
-/** The part of the context that a list is made of. */
+/** The part of the context that status lists need. */
 export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'recordSignedList'>
 
 /**
- * Makes the function that returns a list as it is now; its document is made when it is asked for. The function refuses
- * with `not_found`.
+ * Creates the function that returns the current entity tag of a list, and a function that makes its document. It
+ * refuses with `not_found`.
  */
 export function createPublishedListReader(context: ListContext): ReadPublishedList {
   const documents = createBytesCache(KEPT_BYTES)
@@ -55,9 +55,8 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
     const certifiedSigner = context.keys.statusLists.findSigner(row.value.kid, now)
-    // Each process makes another signature, and each encoding other bytes, so that the tag is weak. RFC 9110 section
-    // 8.8.1.
-    // The versions of lists begin to repeat when a backup is restored.
+    // The tag is weak, since signatures differ between processes, and bytes between encodings (RFC 9110 section 8.8.1).
+    // The generation is in the tag because versions repeat after a restore.
     const version = `${(await generation.get())?.id.slice(0, 8) ?? ''}.${row.version}`
     const etag = `W/"${version}.${periodOf(listId, now)}.${kind}.${tagOf(certifiedSigner.signer)}"`
     const makeDocument = (encoding: 'gzip' | 'identity'): Promise<Buffer> =>
@@ -71,8 +70,8 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
 }
 
 /**
- * Counts the periods for which a list is served. Each list begins them at a moment of its own, the same in every
- * process: otherwise an issuer would sign all of its lists at once.
+ * Returns the number of the current serving period. Each list has its own offset, the same in all processes, so that
+ * not all lists are signed at once.
  */
 function periodOf(listId: string, now: Date): number {
   const shiftMs = hash('sha256', listId, 'buffer').readUInt32BE(0) % RENEWAL_MS
@@ -86,14 +85,14 @@ interface ListRequest {
   readonly certifiedSigner: CertifiedSigner
 }
 
-/** Names the signer, its certificates and the lifetime in an entity tag: what a list has in it beside its bits. */
+/** Makes the part of the entity tag for the signer, its certificates and the ttl. */
 function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
   return hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8)
 }
 
 /**
- * Makes the signed document of a status list. The version was read before the bits are, so that a document may be newer
- * than its entity tag says, and is never older.
+ * Makes the signed document of a list. The bits are read after the version, so a document is never older than its
+ * entity tag.
  */
 async function signDocument(
   { store, config, now, recordSignedList }: ListContext,
@@ -108,7 +107,7 @@ async function signDocument(
     issuer: config.issuer.id,
     ttlSeconds: config.statusList.ttlSeconds,
     issuedAt,
-    // No list says that it is valid for longer than the certificate of its signer is.
+    // A list expires with the certificate of its signer at the latest.
     expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
   const signedDocument = await makeListDocument(kind, document, signer)

@@ -1,7 +1,7 @@
 /**
- * Redeems an authorization code: the client, the redirect URI and the keys have to be those of the authorization
- * request. A code that comes again ends the tokens that it gave, since somebody else may have the code. RFC 6749
- * section 4.1, RFC 7636 section 4.6, RFC 9700 section 4.5.
+ * Redeems an authorization code. The client, the redirect URI and the keys must match the authorization request. A code
+ * that is used twice may have been stolen, so its tokens are ended. RFC 6749 section 4.1, RFC 7636 section 4.6, RFC
+ * 9700 section 4.5.
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -24,7 +24,7 @@ const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const UNKNOWN_CODE = 'the authorization code is unknown or has expired; begin anew with an authorization request'
 const REPLAYED_CODE = 'the authorization code has been used, and what it gave is good no more; begin anew'
 
-/** Returns the grant of an authorization code. Refuses with `invalid_request` what is missing. */
+/** Returns the grant for an authorization code. Refuses with `invalid_request` a missing parameter. */
 export async function findAuthorizationCodeGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
   for (const name of ['code', 'redirect_uri'] as const) {
     if (!form[name]) refuse('invalid_request', `${name} is missing`)
@@ -39,7 +39,7 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
   }
 }
 
-/** Decides about the request as it is by now. */
+/** Decides on the authorization request as it is stored now. */
 async function decide(
   context: IssuerContext,
   { id, form }: { readonly id: string; readonly form: TokenRequest },
@@ -67,7 +67,7 @@ async function decide(
   }
 }
 
-/** Ends the tokens that a replayed code gave, whoever has them. */
+/** Ends the tokens of a code that was used twice. */
 function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
   return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED_CODE }
 }
@@ -79,14 +79,14 @@ function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now 
 }
 
 function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
-  // RFC 6749 section 4.1.3: a client that authenticates itself need not say who it is.
+  // RFC 6749 section 4.1.3: client_id is optional for an authenticated client.
   const clientId = form.client_id || client?.id || refuse('invalid_request', 'client_id is missing')
   if (clientId !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
   if (form.redirect_uri !== request.redirectUri) {
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
   const verifier = form.code_verifier ?? ''
-  // RFC 7636 section 4.6: a missing code_verifier is refused like one that is not that of code_challenge.
+  // RFC 7636 section 4.6: a missing code_verifier is refused like a wrong one.
   if (!verifier) refuse('invalid_grant', 'code_verifier is missing')
   if (!VERIFIER.test(verifier)) refuse('invalid_request', 'code_verifier: it needs 43 to 128 unreserved characters')
   if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
@@ -94,14 +94,17 @@ function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client
   }
 }
 
-/** Refuses a proof by another key than the one that the code is bound to. RFC 9449 section 10. */
+/** Refuses a DPoP proof whose key is not the one that the code is bound to. RFC 9449 section 10. */
 function refuseOtherKey({ jkt }: CodeFlowRequest, proofKey: string | undefined): void {
   if (jkt === undefined || jkt === proofKey) return
   if (proofKey === undefined) refuseProof('it is missing; the code is bound to a key')
   refuse('invalid_grant', 'the code is bound to another key')
 }
 
-/** Returns the configurations that the wallet named, where it named some in details, or not all of an offer. */
+/**
+ * Returns the configurations that the token is restricted to: those in authorization details, or in a request that does
+ * not ask for all of the offer; otherwise undefined.
+ */
 function authorizedIdsOf(
   { configurationIds, hasDetails }: CodeFlowRequest,
   session: IssuanceSession,

@@ -1,6 +1,6 @@
 /**
- * The grants of token requests: the code of an offer, the code of an authorization request, or a refresh token.
- * OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * The grants of token requests: pre-authorized code, authorization code, and refresh token. OpenID4VCI 1.0, Token
+ * Endpoint; RFC 6749 section 6.
  */
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
@@ -46,7 +46,7 @@ async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest
     unknownDescription: UNKNOWN_CODE,
     decide: ({ id, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
-      // The offer may be in the hands of another person than the one who was asked.
+      // The dataset belongs to the person of an authorization request, and another person may hold the offer.
       if (session.deferral?.decided?.requestId !== undefined) refuse('invalid_grant', DECIDED_FOR_PERSON)
       refuseUnlessRedeemable(session, now)
       if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
@@ -79,18 +79,18 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   }
 }
 
-/** Refuses every client but the one that the refresh token was given to. RFC 6749 section 6. */
+/** Refuses a client other than the one that the refresh token was issued to. RFC 6749 section 6. */
 function refuseOtherClient({ client }: Authorization, { client_id: id }: TokenRequest): void {
   if (client === undefined || client.id === id) return
-  // An instance with an attestation is named by that, and refuseOtherInstance compares it.
+  // `refuseOtherInstance` compares an authenticated instance.
   if (!id && client.instance !== undefined) return
   if (!id) refuse('invalid_request', 'client_id is missing')
   refuse('invalid_grant', 'client_id: the refresh token was given to another client')
 }
 
 /**
- * Refuses a proof by another key than that of the access token, to which the refresh token of an unauthenticated wallet
- * is bound. RFC 9449 section 5.
+ * Refuses a DPoP proof with another key than that of the access token. The refresh token of an unauthenticated wallet
+ * is bound to this key. RFC 9449 section 5.
  */
 function refuseOtherKey({ token }: Authorization, jkt: string | undefined): void {
   if (token.jkt === undefined || token.jkt === jkt) return
@@ -98,7 +98,7 @@ function refuseOtherKey({ token }: Authorization, jkt: string | undefined): void
   refuse('invalid_grant', 'the refresh token is bound to another key')
 }
 
-/** Refuses to renew credentials that have been revoked or suspended. */
+/** Refuses to refresh tokens for credentials that were revoked or suspended. */
 async function refuseUnlessValid({ store }: IssuerContext, sessionId: string): Promise<void> {
   const { state } = (await store.get('credential_status', sessionId))?.value ?? { state: 'VALID' }
   if (state !== 'VALID') refuse('invalid_grant', `the credentials of this session have been ${state.toLowerCase()}`)

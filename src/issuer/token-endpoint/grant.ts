@@ -1,4 +1,4 @@
-/** The grant of a token request: the session that it is for, and a decision about it. */
+/** The grant of a token request: its session, and the decision whether it gets a token. */
 import type { Change } from '../../store/store.ts'
 import type { AuthenticatedClient } from '../access/client-attestation.ts'
 import type { AuthorizedClient } from '../authorization.ts'
@@ -6,48 +6,47 @@ import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
 import type { NewRefreshToken } from './refresh-token.ts'
 
-/** A session for which a token is requested. */
+/** A session for which a token is requested, and the verified parts of the request. */
 export interface SessionForToken {
   readonly id: string
   readonly session: IssuanceSession
-  /** The thumbprint of the key of the DPoP proof, where there is one. */
+  /** The JWK thumbprint of the DPoP proof's key, if there is a proof. */
   readonly jkt: string | undefined
-  /** The wallet instance that has authenticated itself, where it has. */
+  /** The authenticated wallet instance, if any. */
   readonly client: AuthenticatedClient | undefined
   readonly now: Date
 }
 
 export type GrantDecision = GrantApproval | GrantRefusal
 
-/** The decision that the session gets an access token, and a refresh token if it may have one. */
+/** The decision to issue an access token, and a refresh token if the session has any. */
 interface GrantApproval {
   readonly session: OfferedSession | AuthorizedSession
   readonly newRefreshToken: NewRefreshToken | undefined
-  /** The wallet that gets the token, where its authorization says. */
+  /** The client that gets the token, if it is known. */
   readonly client?: AuthorizedClient
-  /** The configurations that its authorization narrows the token to; all of the session where it is absent. */
+  /** The configurations that the token is restricted to; all of the session when absent. */
   readonly authorizedIds?: readonly string[] | undefined
-  /** The scope that the authorization request named. */
+  /** The scope of the authorization request. */
   readonly scope?: string | undefined
-  /** Changes that are committed with the token, which is not given without them. */
+  /** Changes that must be committed with the token. */
   readonly extraChanges?: readonly Change<IssuerCollections>[]
   readonly refusal?: never
 }
 
-/** The refusal of a grant: the session to store first, and the description for `invalid_grant`. */
+/** The refusal of a grant: the session to store, and the description for `invalid_grant`. */
 interface GrantRefusal {
   readonly session: IssuanceSession
   readonly refusal: string
 }
 
 export interface Grant {
-  /** The session that the grant is for; undefined when this issuer has none. */
+  /** The session of the grant; undefined if there is none. */
   readonly sessionId: string | undefined
-  /** The description of the refusal when there is no such session. */
+  /** The description of the refusal if there is no session. */
   readonly unknownDescription: string
   /**
-   * Decides about the session as it was read, and is called again when the session has changed since. A refusal that
-   * changes nothing of the session is thrown.
+   * Decides on the session, and again after the session has changed. Throws a refusal that does not change the session.
    */
   readonly decide: (call: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }

@@ -1,9 +1,8 @@
 /**
- * Refresh tokens: how a wallet gets its credential anew, for as long as the session's policy lets it. RFC 6749 section
- * 6. Each token is good once. But an answer may be lost on its way, so that the same token may be sent again, and gets
- * the same successor, until the wallet has shown that it has the answer: by the successor, or by a credential that the
- * new access token got. A token that is sent after that is in the hands of a second party, and all tokens of its family
- * end. RFC 9700 section 4.14.2.
+ * Refresh tokens, with rotation: each is used once and replaced by its successor. RFC 6749 section 6. A response may
+ * get lost, so the previous token is accepted again, with the same successor, until the wallet has used a token of that
+ * response: the successor, or the access token for a credential. An older token that is used again may have been
+ * stolen, so all tokens of the authorization are ended. RFC 9700 section 4.14.2.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -14,7 +13,7 @@ import { dropRetry, type RefreshPolicy } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
 
-/** A refresh token, and what a session keeps of it and its family. */
+/** A refresh token, and the state that the session stores. */
 export interface NewRefreshToken {
   readonly refreshToken: string
   readonly refresh: RefreshPolicy
@@ -22,7 +21,7 @@ export interface NewRefreshToken {
 
 const REPLAYED_TOKEN = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
-/** Returns the first refresh token of a session that has just been redeemed, when its policy has any. */
+/** Makes the first refresh token of a redeemed session; undefined if the session has none. */
 export function makeFirstRefreshToken(
   { random }: IssuerContext,
   sessionId: string,
@@ -35,14 +34,14 @@ export function makeFirstRefreshToken(
   return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
 }
 
-/** Returns the id of the session that a refresh token names, unverified. */
+/** Returns the session id in a refresh token, without verification. */
 export function sessionOfRefreshToken(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')))
 }
 
 /**
- * Returns the successor of a refresh token (itself, in the profile HAIP), or the problem for which the family has to
- * end. Refuses with `invalid_grant` one that is unknown, and any when the time is up.
+ * Returns the successor of a refresh token (the token itself under HAIP), or the problem because of which all tokens
+ * are to be ended. Refuses with `invalid_grant` an unknown token, and any token after the refresh time.
  */
 export function makeNextRefreshToken(
   { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
@@ -56,15 +55,15 @@ export function makeNextRefreshToken(
     refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
   }
   const digest = digestOf(request.refreshToken)
-  // Digests need no constant time: how much of a digest fits says nothing about the token.
+  // Digests are not secret, so the comparison need not take constant time.
   const isRetry = refresh.retry === digest
   if (refresh.spent.includes(digest)) {
-    // A token that is bound to a key is of no use to a thief, so that this is a mistake of the wallet.
+    // A bound token is useless to a thief, so its reuse is a mistake of the wallet.
     if (token.jkt === undefined) return { problem: REPLAYED_TOKEN }
     refuse('invalid_grant', 'the refresh token has been used; send the one that came in return')
   }
   if (refresh.digest !== digest && !isRetry) refuseUnknownRefreshToken()
-  // FAPI 2.0 Security Profile, Requirements for authorization servers: no rotation, as the tokens are bound to keys.
+  // FAPI 2.0 Security Profile, Requirements for authorization servers: no rotation of tokens that are bound to keys.
   if (config.profile === 'haip' && !isRetry) return { refreshToken: request.refreshToken, refresh: dropRetry(refresh) }
   const [newest, ...older] = secrets.refresh
   const hasGivenSuccessor = (secret: KeyObject): boolean =>
@@ -78,18 +77,12 @@ export function refuseUnknownRefreshToken(): never {
   return refuse('invalid_grant', 'the refresh token is unknown')
 }
 
-/**
- * Derives the next refresh token from `refreshToken`, so that a token that comes again gets the same one and neither
- * has to be stored.
- */
+/** Derives the successor of `refreshToken`. The same token always gets the same successor, so none is stored. */
 function deriveSuccessor(refreshToken: string, sessionId: string, secret: KeyObject): string {
   return makeToken(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
 }
 
-/**
- * Makes a refresh token, which begins with the session id, by which the token endpoint without a session in its path
- * finds the session.
- */
+/** Makes a refresh token. It begins with the session id, so that the token endpoint can find the session. */
 function makeToken(sessionId: string, secret: string): string {
   return `${sessionId}.${secret}`
 }

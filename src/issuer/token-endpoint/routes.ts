@@ -1,4 +1,4 @@
-/** The paths of the authorization server that this service is: its token endpoint, its metadata and its keys. */
+/** The routes of the authorization server: the token endpoint, its metadata, its keys and the challenge endpoint. */
 
 import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
@@ -15,9 +15,10 @@ import { findGrant } from './find-grant.ts'
 import type { Grant } from './grant.ts'
 import { answerTokenRequest, type ReceivedTokenRequest } from './token-request.ts'
 
-/** The most bytes of a body: a code and a grant type are short, and reading a form costs more than sending it. */
+/** The maximum size of a body, since parsing a form is expensive and all parameters are short. */
 const BODY_LIMIT = 16 * 1024
 
+/** Adds the routes of the token endpoint, the authorization server metadata, the JWK Set and the challenge endpoint. */
 export function addTokenRoutes(app: App, context: IssuerContext): void {
   addDocumentRoutes(app, context)
   addFormRoutes(app, BODY_LIMIT, (scope) => addEndpointRoutes(scope, context))
@@ -49,7 +50,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-/** Adds the challenge endpoint, which gives the challenge of the next proof beside a wallet attestation. */
+/** Adds the challenge endpoint, for proofs of possession of wallet attestations. */
 function addChallengeRoute(app: App, context: IssuerContext): void {
   app.post('/auth/challenge', { schema: schemas.challengeRoute }, () => {
     const { config, attestationChallenges, now } = context
@@ -82,8 +83,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
 }
 
 /**
- * Answers a token request, with the nonce of the first key proof where wallets of draft 13 are served. Refuses like
- * {@link answerTokenRequest}.
+ * Answers a token request. Adds a `c_nonce` if wallets of draft 13 are served. Refuses like {@link answerTokenRequest}.
  */
 async function answerForAnyDraft(
   context: IssuerContext,

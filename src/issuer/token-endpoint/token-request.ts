@@ -1,6 +1,6 @@
 /**
- * Answers token requests: the grant of the request decides (`find-grant.ts` has the rules of each), and
- * `access/access-token.ts` makes the token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * Answers token requests. The grant decides (its rules are in `find-grant.ts`), and `access/access-token.ts` makes the
+ * token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
@@ -22,11 +22,11 @@ import type { Grant } from './grant.ts'
 export interface ReceivedTokenRequest extends DpopRequest {
   readonly form: TokenRequest
   readonly sender: ClientRequest
-  /** The session in the path, where there is one: a code or token of another session is refused there. */
+  /** The session in the path, if any. A code or token of another session is refused. */
   readonly sessionId: string | undefined
 }
 
-/** A call that is for a session, with its DPoP proof and the wallet instance that sends it, where there are any. */
+/** A token request for a session, with its DPoP proof and its authenticated wallet instance, if any. */
 interface VerifiedTokenRequest {
   readonly form: TokenRequest
   readonly id: string
@@ -36,7 +36,7 @@ interface VerifiedTokenRequest {
 
 /**
  * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`,
- * `invalid_dpop_proof` or `use_dpop_nonce`, and as {@link authenticateClient} does.
+ * `invalid_dpop_proof` or `use_dpop_nonce`, and like {@link authenticateClient}.
  */
 export async function answerTokenRequest(
   context: IssuerContext,
@@ -46,13 +46,13 @@ export async function answerTokenRequest(
   if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
     return refuse('invalid_grant', unknownDescription)
   }
-  // The proofs are verified before the transaction code, so that a proof that has to be made again costs no attempt.
+  // Verifies the proofs before the transaction code, so that a refused proof does not cost an attempt.
   const client = await authenticateClient(context, call.sender, {
     clientId: call.form.client_id,
     audiences: acceptedIdentifiers(context.config, id),
   })
   const proof = verifyProof(context, call)
-  // A request that another one has overtaken is decided anew, so that every wrong transaction code counts.
+  // After a conflict, the request is decided again, so that every wrong transaction code is counted.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknownDescription)
     return attemptAnswer(context, { form: call.form, id, proof, client }, row, decide)
@@ -60,14 +60,14 @@ export async function answerTokenRequest(
 }
 
 /**
- * Verifies the DPoP proof of a token request, to whose key the token is bound; undefined when there is none and none is
- * required. RFC 9449 section 5.
+ * Verifies the DPoP proof of a token request. Returns undefined if there is none and none is required. RFC 9449 section
+ * 5.
  */
 function verifyProof(context: IssuerContext, call: ReceivedTokenRequest): DpopProof | undefined {
   return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
 }
 
-/** Decides about the session as it was read, and commits the decision. */
+/** Decides on the session as it was read, and commits the decision. */
 async function attemptAnswer(
   context: IssuerContext,
   call: VerifiedTokenRequest,
@@ -80,7 +80,7 @@ async function attemptAnswer(
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: sender, now })
   if (decision.refusal !== undefined) {
-    // The refusal may end the session earlier: too many wrong transaction codes do.
+    // A refusal may end the session: too many wrong transaction codes lock it.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
@@ -129,8 +129,8 @@ function responseOf({
 }
 
 /**
- * Returns the configurations that authorization details name or named, or undefined when they never did; never more
- * than before.
+ * Returns the configurations that the token is restricted to: by the request's authorization details, within those of
+ * the authorization. Returns undefined if neither has any.
  */
 function readAuthorizedIds(
   context: IssuerContext,

@@ -1,7 +1,7 @@
 /**
- * Transaction codes: what a wallet's holder types in beside the offer, and has from somewhere else than the offer. Only
- * a MAC is stored, under a secret that no database holds, since a few digits are guessed in no time where they can be
- * compared; `session.ts` counts wrong attempts. OpenID4VCI 1.0, Credential Offer Parameters and Token Request.
+ * Transaction codes, which the user enters and receives by another channel than the offer. Only a MAC is stored, since
+ * a short code could be guessed from a digest. `session.ts` counts wrong attempts. OpenID4VCI 1.0, Credential Offer
+ * Parameters and Token Request.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { isSameSecret } from '../../codec/digest.ts'
@@ -13,21 +13,21 @@ import type { TxCode } from '../session.ts'
 
 export interface NewTxCode {
   readonly record: TxCode
-  /** The value, where the caller gave none. */
+  /** The code, if it was generated. */
   readonly generatedValue: string | undefined
 }
 
-/** The characters of transaction codes, without letters and digits that people take for each other. */
+/** The characters of generated codes, without those that look alike. */
 const ALPHABETS = { numeric: '0123456789', text: '23456789ABCDEFGHJKLMNPQRSTUVWXYZ' } as const
-/** The least length; the schema has the same for the text before it is normalized. */
+/** The minimum length. The schema has the same for the value before normalization. */
 const SHORTEST = 4
 const LENGTHS = { numeric: 6, text: 8 } as const
 const FITTING = { numeric: /^[0-9]+$/, text: /^[^\s\p{C}]+$/u } as const
 const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spaces' } as const
 
 /**
- * Makes the code of a new session: as the caller gave it, or at random. Refuses with `invalid_request` a value that
- * does not fit its own `input_mode` or length.
+ * Makes the transaction code of a new session: the given value, or a random one. Refuses with `invalid_request` a value
+ * that does not match its `input_mode` or length.
  */
 export function makeTxCode(
   context: IssuerContext,
@@ -36,7 +36,7 @@ export function makeTxCode(
 ): NewTxCode {
   const { input_mode: mode = 'numeric', description } = request
   if (context.externalAuthorizationServer !== undefined) return makeExternalCode(request)
-  // Composed as a keyboard does, so that the length is the number of characters that the holder types.
+  // Normalizes to composed characters, so that the length is the number of characters that the user types.
   const suppliedValue = request.value?.normalize('NFC')
   if (suppliedValue !== undefined && !FITTING[mode].test(suppliedValue)) {
     refuse('invalid_request', `tx_code.value: with input_mode ${mode} it must be ${FITTING_TEXT[mode]}`)
@@ -54,17 +54,12 @@ export function makeTxCode(
   return { record, generatedValue: suppliedValue === undefined ? value : undefined }
 }
 
-/**
- * Encrypts a code that was generated, for the answer that is remembered with an idempotency key: no database has it in
- * the clear.
- */
+/** Encrypts a generated code for the stored answer of an idempotent request. */
 export function encryptTxCode(context: IssuerContext, sessionId: string, value: string): string {
   return encryptValue({ secrets: context.secrets.rememberedTxCode, purpose: sessionId }, value, context)
 }
 
-/**
- * Decrypts a stored transaction code; returns undefined where its secret is gone, so that the code is good for nothing.
- */
+/** Decrypts a stored code. Returns undefined if its secret was removed; the code is then useless. */
 export function decryptTxCode(
   { secrets }: IssuerContext,
   sessionId: string,
@@ -73,10 +68,7 @@ export function decryptTxCode(
   return decryptValue({ secrets: secrets.rememberedTxCode, purpose: sessionId }, encryptedValue)
 }
 
-/**
- * Makes a transaction code that the authorization server compares. This service only tells the wallet what to ask its
- * holder for.
- */
+/** Makes the record of a transaction code that an external authorization server checks. The offer only describes it. */
 function makeExternalCode({
   value,
   input_mode: mode = 'numeric',
@@ -89,8 +81,8 @@ function makeExternalCode({
 }
 
 /**
- * Tests whether the transaction code that came, if one did, is the one of the session. Refuses with `invalid_request`
- * one that is missing, which is not an attempt, and one that was not asked for. OpenID4VCI 1.0, Token Error Response.
+ * Tests whether the transaction code of a request is right. Refuses with `invalid_request` a missing code, which does
+ * not count as an attempt, and a code that the offer does not have. OpenID4VCI 1.0, Token Error Response.
  */
 export function isRightTxCode(
   { secrets }: Pick<IssuerContext, 'secrets'>,
@@ -98,7 +90,7 @@ export function isRightTxCode(
   txCode: TxCode | undefined,
   sentCode: string | undefined,
 ): boolean {
-  // RFC 6749 section 3.2: a parameter without a value is one that was not sent.
+  // RFC 6749 section 3.2: a parameter without a value counts as absent.
   if (txCode === undefined) {
     return sentCode ? refuse('invalid_request', 'tx_code: this offer asks for no transaction code') : true
   }
@@ -109,8 +101,7 @@ export function isRightTxCode(
 }
 
 /**
- * Computes the MAC, which is also over the session id, so that equal codes of two sessions look different, and over the
- * normal form of the code, since Unicode has several ways to write it.
+ * Computes the MAC of the normalized code and the session id, so that equal codes of two sessions have different MACs.
  */
 function macOf(secret: KeyObject, sessionId: string, value: string): string {
   return createHmac('sha256', secret)
@@ -122,7 +113,7 @@ function lengthOf(value: string): number {
   return Array.from(value).length
 }
 
-/** Makes a text of `length` characters of `alphabet`, each as likely as every other. */
+/** Makes a random text of `length` characters of `alphabet`, uniformly distributed. */
 function makeRandomText(random: (bytes: number) => Uint8Array, alphabet: string, length: number): string {
   const limit = 256 - (256 % alphabet.length)
   const characters: string[] = []
