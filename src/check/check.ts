@@ -1,38 +1,38 @@
 /**
- * Checks, and the runner that asks a list of them. The runner alone writes outcomes: a check says yes or why not, and a
- * check that is not asked says why. A check may have to ask another server first; the next check waits for the answer.
+ * Checks, and the function that runs a list of them in order. A check returns a verdict; only the runner makes
+ * outcomes. A check may be asynchronous, and the next one then waits for it.
  */
 import type { Logger } from 'pino'
 import { MalformedError } from '../codec/malformed.ts'
 import { describeCauseForLog, describeErrorForLog } from '../http/logged-error.ts'
 
 export interface Check<Evidence, Context> {
-  /** The id of the check, which never changes: reports, documents and tests refer to it. */
+  /** The id of the check. It never changes, since reports, documents and tests refer to it. */
   readonly id: `${string}.${string}`
-  /** The question, for people. */
+  /** The question that the check answers, in words. */
   readonly asks: string
-  /** The document and the heading that the check comes from. */
+  /** The specification and section of the requirement. */
   readonly spec: string
   /** A failed MUST fails the verification; a failed SHOULD is a warning. */
   readonly level: 'MUST' | 'SHOULD'
-  /** Checks that must have been answered well before this one means anything. */
+  /** The checks that must pass before this one runs. */
   readonly needs?: readonly string[]
   /**
-   * Returns why the question is not asked; undefined where it is asked. `context` has what this service asked for,
-   * never what it was sent.
+   * Returns why the check does not apply; undefined if it does. `context` has what this service requested, never what
+   * it received.
    */
   skipReason?(context: Context): string | undefined
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
-/** The answer of a check to its question. */
+/** The result of a check. */
 export type Verdict =
   | { readonly answer: 'yes'; readonly detail?: string }
-  /** The question could not be answered, and the operator chose to go on all the same: a warning. */
+  /** The check could not be done, and the operator's policy tolerates that: a warning. */
   | { readonly answer: 'tolerated'; readonly detail: string }
-  /** `cause` is the error of a library, for the log alone. */
+  /** `cause` is the error of a library, for the log only. */
   | { readonly answer: 'no'; readonly detail: string; readonly cause?: unknown }
-  /** The check could not ask its question, because the object of the question is missing, which fails another check. */
+  /** The check has nothing to look at because its object is missing; another check fails for that. */
   | { readonly answer: 'cannot_ask'; readonly detail: string }
 
 export interface CheckResult {
@@ -44,15 +44,15 @@ export interface CheckResult {
   readonly detail?: string
 }
 
-/** The log of the service, and the request whose checks are asked. */
+/** The log of the service, and the id of the request. */
 export interface CheckLog {
   readonly log: Pick<Logger, 'error' | 'info'>
   readonly requestId: string
 }
 
-/** The most characters of a detail. */
+/** The maximum length of a detail. */
 const MAX_DETAIL = 300
-/** The number of characters that stay at the end of a longer detail, which says what can be done about it. */
+/** The number of characters at the end of a longer detail that are kept, since the end says what to do. */
 const END_OF_DETAIL = 190
 
 export const pass = (detail?: string): Verdict => ({ answer: 'yes', ...(detail !== undefined && { detail }) })
@@ -61,9 +61,8 @@ export const tolerate = (detail: string): Verdict => ({ answer: 'tolerated', det
 export const cannotAsk = (detail: string): Verdict => ({ answer: 'cannot_ask', detail })
 
 /**
- * Asks every check in order. `evidence` is undefined when there is nothing to ask about: then all are `not_run`. A
- * check that throws is a mistake of this service: the check fails, the log has the error, and the detail names the
- * request.
+ * Runs all checks in order. With `evidence` undefined, all are `not_run`. A check that throws is a mistake of this
+ * service: the check fails, the error is logged, and the detail has the id of the request.
  */
 export async function runChecks<Evidence, Context>(
   checks: readonly Check<Evidence, Context>[],
@@ -75,7 +74,7 @@ export async function runChecks<Evidence, Context>(
   const results: CheckResult[] = []
   for (const check of checks) {
     const verdict = runCheck(check, evidence, context, outcomes)
-    // Most checks answer at once, and waiting for thirty answers that are there takes longer than finding them.
+    // Awaits only promises: most checks are synchronous, and needless awaits are slow.
     const { outcome, detail } = toOutcome(check, verdict instanceof Promise ? await verdict : verdict, log)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
@@ -84,7 +83,7 @@ export async function runChecks<Evidence, Context>(
   return results
 }
 
-/** Cuts a long detail in its middle, and inside no character, since a detail may repeat what a stranger sent. */
+/** Cuts the middle out of a long detail, without splitting a character. */
 export function shortenDetail(detail: string): string {
   if (detail.length <= MAX_DETAIL) return detail
   const begin = detail.slice(0, MAX_DETAIL - 1 - END_OF_DETAIL).replace(/[\ud800-\udbff]$/, '')
@@ -92,23 +91,23 @@ export function shortenDetail(detail: string): string {
   return `${begin}…${end}`
 }
 
-/** Tests whether nothing that must hold failed or was left unasked. */
+/** Tests whether no MUST has failed or was not run. */
 export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
 
-/** The outcome of a check, as the report has it. */
+/** The outcome of a check, as in the report. */
 interface CheckOutcome {
   readonly outcome: CheckResult['outcome']
   readonly detail?: string | undefined
 }
 
-/** The error that a check threw in place of a verdict, for the log. */
+/** An error that a check threw. */
 interface ThrownError {
   readonly error: unknown
 }
 
-/** Returns the outcome of a check that is not asked, with the reason; undefined where it is asked. */
+/** Returns the outcome of a check that does not run; undefined if it runs. */
 function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
@@ -122,10 +121,7 @@ function findReasonToSkip<Evidence, Context>(
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
 }
 
-/**
- * Returns the verdict of the check, or why it is not asked. Malformed input fails the check; any other error is
- * returned as {@link ThrownError}.
- */
+/** Runs a check. Returns its verdict, a failure for malformed input, or another error as a {@link ThrownError}. */
 function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
@@ -144,7 +140,7 @@ function runCheck<Evidence, Context>(
   }
 }
 
-/** Returns the outcome of a check by its verdict, and logs the errors that no report has. */
+/** Returns the outcome for a verdict. Logs causes and thrown errors, which are not in the report. */
 function toOutcome(
   { id, level }: Pick<CheckResult, 'id' | 'level'>,
   verdict: CheckOutcome | Verdict | ThrownError,

@@ -1,4 +1,4 @@
-/** The audit log for whoever operates: its records from the newest down, and whether it is intact, piece by piece. */
+/** The audit log for operators: lists its records from the newest, and verifies it in pieces. */
 import type { Static } from 'typebox'
 import { readCheckpoint } from '../audit/checkpoint.ts'
 import type { AuditCollections, AuditHead } from '../audit/collections.ts'
@@ -24,13 +24,16 @@ import type { AuditRecordPage, AuditVerification, PageQuery, VerifyAudit } from 
 type Page = Static<typeof AuditRecordPage>
 
 const RECORDS = 'audit records'
-/** The form of a cursor of records: a block, and the number of the last record that was read in it. */
+/** The cursor of a list of records: a block, and the sequence number of the last returned record. */
 const RECORD_PLACE = /^(\d{1,12})\.(\d{1,15})$/
-/** The form of a cursor of stretches: a block, and the number and the hash of its last record. */
+/** The cursor of a verification: a block, and the sequence number and the hash of its last record. */
 const STRETCH_PLACE = /^(\d{1,12})\.(\d{1,15})\.([\w-]{0,100})$/
 const NO_CHECKPOINT_PROBLEM = `none of the newest ${MAX_UNSIGNED_BLOCKS} blocks was signed: look for upkeep_failed in the log of the service, and verify from the start`
 
-/** Returns a page of the records, and records that it was read and by whom. Refuses with `invalid_request`. */
+/**
+ * Returns a page of the audit log's records, newest first, and records who read it. Refuses with `invalid_request` a
+ * wrong cursor or page size.
+ */
 export async function listAuditRecords(context: OperatorContext, query: PageQuery, caller: string): Promise<Page> {
   const { store, now, random } = context
   const limit = readPageSize(query.limit)
@@ -70,7 +73,7 @@ function logUnreadableCheckpoint({ log }: OperatorContext, { problem, cause }: P
   log.warn(line, 'the last checkpoint of the audit log cannot be used')
 }
 
-/** Verifies a stretch of the log in the database. Refuses with `invalid_request`. */
+/** Verifies the next part of the log in the database. Refuses with `invalid_request` a wrong cursor. */
 export async function verifyAuditLog(
   context: OperatorContext,
   { from = 'checkpoint', cursor }: VerifyAudit,
@@ -97,8 +100,8 @@ export async function verifyAuditLog(
 }
 
 /**
- * Returns the end before the block that was signed last, or before the first of a log that is short and was never
- * signed.
+ * Returns where verification from the last checkpoint starts: before the block that it signs. Without any checkpoint, a
+ * short log is verified from its start; for a longer one the result is undefined.
  */
 async function findVerificationStart(store: Store<AuditCollections>, head: AuditHead): Promise<BlockEnd | undefined> {
   const last = await findLastCheckpoint(store, head)

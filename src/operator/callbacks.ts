@@ -1,4 +1,7 @@
-/** The callbacks for whoever operates: what waits, what was given up, and delivering that again. Without their data. */
+/**
+ * The callbacks for operators: lists those that wait and those that were given up, and redelivers the latter. The
+ * payload is not shown.
+ */
 import type { Static } from 'typebox'
 import { type CallbackQueue, type DeadCallback, deletionTimeOf } from '../callback/queue.ts'
 import { redeliverDeadCallback } from '../event/redelivery.ts'
@@ -12,7 +15,7 @@ type DeadCallbackEntry = Static<typeof DeadCallbackPage>['callbacks'][number]
 
 const MAX_REDELIVERIES = 100
 
-/** Returns a page of the sessions whose events wait. Refuses with `invalid_request`. */
+/** Returns a page of the sessions with waiting events. Refuses with `invalid_request` a wrong cursor or page size. */
 export async function listWaitingCallbacks(
   context: OperatorContext,
   query: PageQuery,
@@ -25,7 +28,7 @@ export async function listWaitingCallbacks(
   return { callbacks: [...entries], ...rest }
 }
 
-/** Returns a page of the events that were given up. Refuses with `invalid_request`. */
+/** Returns a page of the events that were given up. Refuses with `invalid_request` a wrong cursor or page size. */
 export async function listDeadCallbacks(
   context: OperatorContext,
   query: PageQuery,
@@ -38,19 +41,19 @@ export async function listDeadCallbacks(
   return { callbacks: [...entries], ...rest }
 }
 
-/** Queues an event again that was given up. Refuses with `not_found`. */
+/** Queues an event that was given up for delivery. Refuses with `not_found`. */
 export async function redeliverCallback(context: OperatorContext, callbackId: string, caller: string): Promise<void> {
   if (await redeliverDeadCallback(context, callbackId, caller)) return
   refuse('not_found', 'there is no such event that was given up; it may be queued again already')
 }
 
-/** Queues events again that were given up by `died_until`, those that died first at first. */
+/** Queues the events that were given up until `died_until`, the oldest first. */
 export async function redeliverCallbacks(
   context: OperatorContext,
   { died_until: diedUntil = Math.floor(context.now().getTime() / 1000) }: Static<typeof Redelivery>,
   caller: string,
 ): Promise<Static<typeof RedeliveryResult>> {
-  // The whole of the last second: an event that is given up once more would else be taken without an end.
+  // Includes the whole last second. Events that are given up again later are not included, so the loop ends.
   const end = deletionTimeOf({ diedAt: diedUntil * 1000 + 999 })
   const rows = await context.store.listDue('dead_callback', end, MAX_REDELIVERIES + 1)
   let redeliveredCount = 0

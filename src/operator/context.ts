@@ -1,4 +1,4 @@
-/** The context of the endpoints that both services have for whoever operates them. */
+/** The context of the operator routes of the issuer and the verifier. */
 
 import { type CheckpointKeys, indexCheckpointKeys } from '../audit/checkpoint.ts'
 import type { EventCollections } from '../event/event.ts'
@@ -11,7 +11,7 @@ export interface OperatorContext
   readonly config: { readonly keys: ServiceKeys }
 }
 
-/** Returns the keys that may have signed the audit log: that of the audit log, and those of `signing`. */
+/** Returns the keys that may have signed checkpoints: `keys.audit` and `signing`. */
 export function checkpointKeys({ config }: OperatorContext): CheckpointKeys {
   const { signing, audit } = config.keys
   return indexCheckpointKeys(

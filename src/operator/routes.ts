@@ -1,4 +1,4 @@
-/** The paths for whoever operates a service, which issuer and verifier share. */
+/** The routes for operators, which the issuer and the verifier share. */
 import type { FastifyRequest } from 'fastify'
 import type { EventCollections } from '../event/event.ts'
 import { addBodylessRoutes } from '../http/app.ts'
@@ -11,7 +11,7 @@ import * as schemas from './schemas.ts'
 
 const admin = { config: { admin: true } } as const
 
-/** Adds the routes. `context` is that of the service, whose configuration may be read again. */
+/** Adds the routes. `context` is that of the service, whose configuration may change while it runs. */
 export function addOperatorRoutes<C extends EventCollections>(
   app: App,
   context: Omit<OperatorContext, 'store'> & { readonly store: Store<C> },

@@ -1,4 +1,4 @@
-/** The schemas of the endpoints for whoever operates a service. */
+/** The schemas of the routes for operators. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/openapi-responses.ts'

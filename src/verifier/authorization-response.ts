@@ -1,6 +1,6 @@
 /**
- * The wallet's response: parse, decide, store, answer; `response-form.ts` reads each of its two forms. OpenID4VP 1.0,
- * Response Mode direct_post and direct_post.jwt.
+ * Receives the wallet's response: parses it, decides on its outcome, stores the outcome and answers. `response-form.ts`
+ * parses the two forms of a response. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
 import { digestOf } from '../codec/digest.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -32,13 +32,13 @@ import { failedChecks, type VpResponse, verifyVpResponse } from './verification.
 
 const MAX_ERROR_LENGTH = 500
 
-/** A form, the endpoint that it came to, and the request that brought it, as the log names it. */
+/** The posted form, the response mode of its endpoint, and the id of the HTTP request for the log. */
 export type ReceivedForm = { readonly httpRequestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
 )
 
-/** A request with its session, and the HTTP request that brought its response, as the log names it. */
+/** The session and the query of a response, and the id of the HTTP request for the log. */
 interface AnsweredRequest {
   readonly httpRequestId: string
   readonly sessionId: string
@@ -47,8 +47,8 @@ interface AnsweredRequest {
 }
 
 /**
- * Finds the session that waits for a response, by its id. Refuses with `not_found`, `gone`, or `invalid_request` for
- * another mode.
+ * Returns the row of a session that waits for a response. Refuses with `not_found`, with `gone` if the session has
+ * expired, and with `invalid_request` if it has its response already or another response mode.
  */
 export async function findWaitingSession(
   context: Pick<VerifierContext, 'store' | 'now'>,
@@ -62,9 +62,9 @@ export async function findWaitingSession(
 }
 
 /**
- * Receives the one response of a session, whose row {@link findWaitingSession} returned. A response that cannot be read
- * is refused and leaves the session open; a presentation that fails ends the session, and the wallet learns only that
- * it was refused. Refuses with `gone` or `invalid_request`.
+ * Receives the response of a session. `row` is the result of {@link findWaitingSession}. Refuses with `invalid_request`
+ * a response that cannot be parsed, and the session stays open. A presentation that fails a check ends the session, and
+ * the wallet gets no reason. Refuses with `gone` or `invalid_request` if the session has ended meanwhile.
  */
 export async function receiveResponse(
   context: VerifierContext,
@@ -93,7 +93,7 @@ export async function receiveResponse(
     },
     makeEndEvent(context, { sessionId, session: value, now: context.now() }),
   ])
-  // A session changes once, so that the request which was faster has finished it.
+  // A session changes once, so a conflict means that another response was first.
   if (conflict !== undefined) refuseFinished()
   const line = {
     event: 'session_finished',
@@ -107,7 +107,7 @@ export async function receiveResponse(
   return redirect ? { redirect_uri: redirect.uri } : {}
 }
 
-/** Refuses with `invalid_request` a response by another mode than the session has. OpenID4VP 1.0, Response Mode. */
+/** Refuses with `invalid_request` a response in another mode than that of the session. OpenID4VP 1.0, Response Mode. */
 function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void {
   if (modeOf(session) !== mode) refuse('invalid_request', `this session takes its response by ${modeOf(session)} only`)
 }
@@ -123,8 +123,9 @@ function readReceivedForm(
 }
 
 /**
- * Refuses with `invalid_request` another state than that of the request, or none where a credential needs no holder
- * binding, so that the state alone ties the response to its session. OpenID4VP 1.0, Response Parameters.
+ * Refuses with `invalid_request` a `state` that differs from that of the request. Refuses a missing one if the query
+ * asks for a credential without holder binding, since then only `state` binds the response to its session. OpenID4VP
+ * 1.0, Response Parameters.
  */
 function refuseForeignState({ state }: WalletResponse, session: VerificationSession, query: DcqlQuery): void {
   const asksUnbound = query.credentials.some((each) => each.require_cryptographic_holder_binding === false)
@@ -145,8 +146,8 @@ async function decideOutcome(
 }
 
 /**
- * Makes the error that the application is told of. A code that is not registered goes into the description, which is
- * erased with the personal data.
+ * Makes the wallet's error for the application. An unregistered code is moved to the description, which is erased with
+ * the personal data.
  */
 function makeWalletError({
   error: sentCode,
@@ -160,7 +161,7 @@ function makeWalletError({
   return { error, ...(text ? { error_description: makePrintable(text) } : {}) }
 }
 
-/** Replaces control characters and halves of surrogate pairs. RFC 6749 section 4.1.2.1; many databases refuse these. */
+/** Replaces control characters and lone surrogates, which RFC 6749 section 4.1.2.1 and many databases do not allow. */
 function makePrintable(text: string): string {
   return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
 }

@@ -21,7 +21,7 @@ export type VerifierCollections = EventCollections &
   IdempotencyCollections &
   EncryptionCollections &
   GenerationCollections & {
-    /** The query as it was posted; a query never changes. */
+    /** The queries as they were posted. A query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
   }
@@ -36,7 +36,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0002', statements: FIRST_COLLECTIONS.flatMap(renameExpiry) },
   { id: 'verifier-0003', statements: createCollection('event') },
   { id: 'verifier-0004', statements: createCollection('idempotent_answer') },
-  // The next sweep looks at the sessions of earlier releases too, and sets the time of what is to be done about each.
+  // Makes the next sweep look at the sessions of earlier releases, and set their `due_at`.
   { id: 'verifier-0005', statements: ['update verification_session set due_at = 0 where due_at is null'] },
   { id: 'verifier-0006', statements: encryptionKeyCollection },
   { id: 'verifier-0007', statements: eventCollectionNames.flatMap(createCollection) },
@@ -45,13 +45,13 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
 ]
 
-/** The collections that are encrypted where there is a key: personal data, and secrets that open a session. */
+/** The collections that a database key encrypts: those with personal data or session secrets. */
 export const verifierEncryptedCollections: readonly (keyof VerifierCollections)[] = [
   'verification_session',
   'idempotent_answer',
 ]
 
-/** Finds the row of a session. Refuses with `not_found`. */
+/** Returns the row of a session. Refuses with `not_found`. */
 export async function findVerificationSession(
   store: VerifierStore,
   sessionId: string,

@@ -1,4 +1,4 @@
-/** The verification service's `server.json`. */
+/** The settings of the verification service in `server.json`. */
 import type { KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -93,9 +93,9 @@ export const VerifierSettings = Type.Object(
 
 export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
-  /** Undefined where the setting is not there: issuers are then not checked, and every report says so. */
+  /** The trust anchors; undefined if none are configured. Issuers are then not checked, and each report says so. */
   readonly trustAnchors: readonly TrustAnchor[] | undefined
-  /** The most bytes of a response. */
+  /** The maximum size of a response in bytes. */
   readonly presentationBytes: number
   readonly issuerIdentifier: 'match' | undefined
   readonly acceptTlsServerCertificates: boolean
@@ -117,7 +117,7 @@ export const verifierDefaults: ServiceDefaults = {
   retention: { personalDataSeconds: 86_400, sessionSeconds: 2_592_000 },
 }
 
-/** Returns the configuration, or every mistake in it with its path. */
+/** Reads the configuration. Returns all mistakes, each with its path, if there are any. */
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
   const shape = checkSettings(VerifierSettings, value)
   const { settings } = shape
@@ -165,8 +165,8 @@ function resolveStatusPolicy(
 }
 
 /**
- * Returns a warning unless the signing key is for ES256, the one algorithm that every wallet of the profile takes. HAIP
- * 1.0, Crypto Suites.
+ * Returns a warning unless the signing key is for ES256, the only algorithm that all HAIP wallets support. HAIP 1.0,
+ * Crypto Suites.
  */
 function algorithmWarnings(signingKey: KeyObject): string[] {
   const algorithm = algorithmOf(signingKey)

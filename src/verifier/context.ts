@@ -1,4 +1,4 @@
-/** The context of the verification service: its configuration, keys, store and effects, and the policy that follows. */
+/** The context of the verification service: its configuration, keys, store and effects, and the operator's policy. */
 
 import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'
@@ -11,18 +11,21 @@ import type { VerifierConfig } from './config.ts'
 
 export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig
-  /** Finds the signer for a client identifier; undefined for an identifier that this process never had. */
+  /** Returns the signer for a client identifier; undefined if this process never had it. */
   readonly findSigner: (clientId: string) => Signer | undefined
-  /** `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier Prefixes. */
+  /**
+   * The client identifier: `x509_hash:` and the hash of the signing certificate. OpenID4VP 1.0, Client Identifier
+   * Prefixes.
+   */
   readonly clientId: string
-  /** Loads a query as it was posted. A query never changes, so the ones used last are kept in memory. */
+  /** Loads a query as it was posted, from a cache; queries never change. */
   readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
-  /** The policy for the status of credentials. */
+  /** How the status of credentials is determined. */
   readonly status: StatusPolicy
 }
 
-/** Returns the policy of the operator at this time, for a presentation in a session or without one. */
+/** Returns the operator's policy at the current time. */
 export function getOperatorPolicy({ config, now, parseCertificate, status }: VerifierContext): OperatorPolicy {
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {

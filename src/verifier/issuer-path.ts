@@ -6,12 +6,12 @@ import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/tr
 
 type AcceptPath = (path: readonly Certificate[]) => boolean
 
-/** Finds a path of an issuer. With `accepts`, the search goes on past paths that the function refuses. */
+/** Finds a path for an issuer. With `accepts`, returns a path for which it returns true. */
 export type FindIssuerPath = (issuer: Evidence['issuer'], accepts?: AcceptPath) => TrustPath
 
 type ParseCertificate = (der: Uint8Array) => Certificate
 
-/** Returns a function that finds the path of an issuer, by the anchors and the time of the context. */
+/** Creates the function that finds and caches paths, for the anchors and the time of `context`. */
 export function createIssuerPathFinder(context: {
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: ParseCertificate
@@ -35,7 +35,10 @@ export function createIssuerPathFinder(context: {
   }
 }
 
-/** Returns all certificates of a chain whose first can be read, or the problem of another that cannot. */
+/**
+ * Parses all certificates of a chain. Returns a problem if one after the first cannot be parsed; the first could be
+ * parsed before.
+ */
 export function parseSentChain(
   chain: readonly Uint8Array[],
   parse: ParseCertificate,

@@ -1,6 +1,6 @@
 /**
- * Refuses members of a query that are nearly those of the specification. OpenID4VP 1.0 has wallets ignore what they do
- * not know, so that a misspelt `claims` would ask for nothing without a word.
+ * Refuses members of a query that resemble those of the specification. Wallets ignore unknown members (OpenID4VP 1.0),
+ * so a misspelt `claims` would request nothing, without an error.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import { QUERY_MEMBERS } from '../protocol/dcql-schema.ts'
@@ -9,7 +9,7 @@ import { findMisspeltMembers } from '../protocol/misspelt.ts'
 
 const MAX_MISTAKES = 10
 
-/** Refuses with `invalid_request` a query with misspelt members, and names each by its path. */
+/** Refuses with `invalid_request` a query with misspelt members. The error has the path of each. */
 export function refuseMisspeltQuery(postedQuery: unknown): void {
   const query = postedQuery as Json
   const mistakes: string[] = []
@@ -31,7 +31,7 @@ function* findMisspellings(query: Json): Generator<string, void> {
     yield* findMisspeltMembers(set, QUERY_MEMBERS.credentialSet, at)
 }
 
-/** Returns the elements of a list that is a member of `object`, each with its path. */
+/** Returns the elements of the list in the member `name` of `object`, each with its path. */
 function elementsWithPaths(object: Json, name: string, at: string): readonly (readonly [Json, string])[] {
   const list = isObject(object) ? own(object, name) : undefined
   return Array.isArray(list) ? list.map((element, index) => [element, `${at}.${name}[${index}]`] as const) : []

@@ -1,4 +1,4 @@
-/** Starts verification sessions. A wallet scans the link of a session, which keeps the client_id of the link. */
+/** Starts verification sessions. */
 
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -17,8 +17,8 @@ import type { VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
 /**
- * Starts a session, or returns the change that conflicted, since a request with the same idempotency key was first.
- * Refuses an unknown query with `not_found`, and what cannot be done with this query with `invalid_request`.
+ * Starts a session. Returns the conflicting change if a request with the same idempotency key was first. Refuses with
+ * `not_found` an unknown query, and with `invalid_request` members that do not fit the query.
  */
 export async function startVerificationSession(
   context: VerifierContext,
@@ -61,8 +61,8 @@ function walletLink({ config, clientId }: VerifierContext, sessionId: string, me
 }
 
 /**
- * Makes the members of a session that say how its response comes. Each session has a key of its own, so that nobody can
- * link two responses.
+ * Makes the members of a session for its response mode. With encryption, each session has its own key, so that two
+ * responses cannot be linked by it.
  */
 function makeResponseMembers({ config, random }: VerifierContext, query: DcqlQuery): Partial<VerificationSession> {
   const responseMode = chooseResponseMode(query, config.profile)

@@ -1,4 +1,4 @@
-/** The overview of the verification service for operators: whether it is well, and how its latest sessions ended. */
+/** The overview of the verification service for operators: its health, and the results of its latest sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { countCallbacks } from '../event/callback-counts.ts'
@@ -9,7 +9,7 @@ import type { VerifierContext } from './context.ts'
 import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
 import { failedChecks } from './verification.ts'
 
-/** The anchors that end first, as many as an overview has. */
+/** The maximum number of trust anchors in the overview, those that expire first. */
 const MAX_ANCHORS = 20
 
 const VerifierOverview = Type.Object(
@@ -44,7 +44,7 @@ export const verifierOverviewRoute = {
   response: jsonResponse(200, VerifierOverview),
 }
 
-/** Reads the overview; `isReady` says whether the database takes writes. */
+/** Returns the overview. `isReady` says whether the database accepts writes. */
 export async function readVerifierOverview(context: VerifierContext, isReady: boolean): Promise<VerifierOverview> {
   const { store, config, now } = context
   const at = now()

@@ -1,4 +1,4 @@
-/** Verification queries: stored once, used by any number of sessions. */
+/** Verification queries. A query is stored once and used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
@@ -12,7 +12,7 @@ import { refuse } from '../protocol/error.ts'
 import type { VerifierContext } from './context.ts'
 import { refuseMisspeltQuery } from './misspelt-query.ts'
 
-/** Validates and stores a DCQL query as it was posted, and returns its id. Refuses as {@link readNewQuery} does. */
+/** Validates and stores a DCQL query, and returns its id. Refuses like {@link readNewQuery}. */
 export async function createQuery(
   { store, random, now }: VerifierContext,
   postedQuery: unknown,
@@ -27,14 +27,14 @@ export async function createQuery(
   return id
 }
 
-/** Loads a stored query. Refuses with `not_found`. */
+/** Returns a stored query. Refuses with `not_found`. */
 export async function getQuery({ loadQuery }: VerifierContext, id: string): Promise<DcqlQuery> {
   return (await loadQuery(id)) ?? refuse('not_found', `there is no verification query ${id}`)
 }
 
 /**
- * Reads a DCQL query and returns it unchanged. Refuses with `invalid_request`, naming the paths, a query that cannot be
- * asked or whose answer cannot be checked.
+ * Validates a DCQL query and returns it unchanged. Refuses with `invalid_request` and the paths a query that is
+ * invalid, or whose response this verifier cannot check.
  */
 export function readNewQuery(postedQuery: unknown): DcqlQuery {
   refuseMisspeltQuery(postedQuery)

@@ -1,7 +1,7 @@
 /**
- * The way back in a same-device flow: the wallet sends the person to the application with a code that nobody else has,
- * and the verifier returns the result for that code alone. OpenID4VP 1.0, Response Mode direct_post (redirect_uri),
- * Session Fixation.
+ * The redirect of a same-device flow. The response tells the wallet to open the redirect URI of the application, with a
+ * response code. The verifier returns the result only for this code, which only that browser has. OpenID4VP 1.0,
+ * Response Mode direct_post (redirect_uri), Session Fixation.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
@@ -11,10 +11,10 @@ import { isSecureTransport } from '../protocol/private-host.ts'
 const PARAMETER = 'response_code'
 const MAX_CHARACTERS = 2048
 
-/** Refuses with `invalid_request` an address that a person should not be sent to, or that has a code already. */
+/** Refuses with `invalid_request` an unsafe redirect URI, and one that has a response code already. */
 export function checkRedirectUri(uri: string): void {
   if (uri.length > MAX_CHARACTERS) refuseRedirectUri(`must have at most ${MAX_CHARACTERS} characters`)
-  // A URL parser would silently drop or change these parts.
+  // A URL parser would silently remove or change these characters.
   if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) refuseRedirectUri('must be an absolute URL')
   const url = new URL(uri)
   const { username, password, searchParams } = url
@@ -26,13 +26,13 @@ export function checkRedirectUri(uri: string): void {
   if (searchParams.has(PARAMETER)) refuseRedirectUri(`must not have a ${PARAMETER} of its own`)
 }
 
-/** Makes a response code: the address with the code, for the wallet, and the digest of the code, for the store. */
+/** Makes a response code. Returns the redirect URI with the code, and the digest of the code, which is stored. */
 export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Array) {
   const code = toBase64url(random(24))
   return { uri: `${uri}${uri.includes('?') ? '&' : '?'}${PARAMETER}=${code}`, digest: digestOf(code) }
 }
 
-/** Tests whether `code` is the one of this digest. The time it takes says nothing about either. */
+/** Tests whether `digest` is that of `code`, in constant time. */
 export function isResponseCode(code: string, digest: string): boolean {
   return isSameSecret(digestOf(code), digest)
 }

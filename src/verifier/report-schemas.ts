@@ -1,4 +1,4 @@
-/** Schemas of what the application is told of a session: its status, and the report with every check. */
+/** The schemas of the session status and of the verification report. */
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
 

@@ -13,7 +13,9 @@ import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
 
-/** Returns the session whose request object is asked for. Refuses with `not_found` or `gone`. */
+/**
+ * Returns the session for a request of its request object. Refuses with `not_found`, or with `gone` if it has ended.
+ */
 export async function findRequestedSession(
   { store, now }: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
@@ -25,8 +27,8 @@ export async function findRequestedSession(
 }
 
 /**
- * Returns the request object of a session, with the same payload at every call until the session is over, but for the
- * nonce of a wallet that sent one. Refuses with `gone`.
+ * Returns the signed request object of a session. The payload is the same for each call, except for the wallet's nonce.
+ * Refuses with `gone` if the session has expired.
  */
 export async function getRequestObject(
   context: VerifierContext,

@@ -1,6 +1,6 @@
 /**
- * Encrypted responses: which sessions have them, the key of a session, and the decryption of a response.
- * OpenID4VP 1.0, Encrypted Responses; HAIP 1.0, OpenID for Verifiable Presentations.
+ * Encrypted responses: which sessions require them, the key of a session, and the decryption of a response. OpenID4VP
+ * 1.0, Encrypted Responses; HAIP 1.0, OpenID for Verifiable Presentations.
  */
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
@@ -12,15 +12,14 @@ import { refuseMalformed } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 
 /**
- * Returns the response mode for a query: encrypted by the profile HAIP, or when the format of any requested credential
- * wants that.
+ * Returns the response mode for a query. The response is encrypted under HAIP, or if a requested format requires it.
  */
 export function chooseResponseMode({ credentials }: DcqlQuery, profile: 'haip' | undefined): ResponseMode {
   const encrypted = profile === 'haip' || credentials.some(({ format }) => formatOf(format)?.requiresEncryptedResponse)
   return encrypted ? 'direct_post.jwt' : 'direct_post'
 }
 
-/** Returns the `client_metadata` of a session with this key: the key, for one response, and how to encrypt to it. */
+/** Makes `client_metadata` of a session: the public key for its response, and the supported encryption. */
 export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   return {
     jwks: { keys: [publishedKey(publicPartOf(key), kidOf(key))] },
@@ -28,21 +27,18 @@ export function responseEncryptionMetadata(key: PrivateJwk): JsonObject {
   }
 }
 
-/**
- * Returns the RFC 7638 thumbprint to which a presentation of an mdoc is bound. OpenID4VP 1.0, Handover and
- * SessionTranscript.
- */
+/** Returns the JWK thumbprint for the session transcript of an mdoc. OpenID4VP 1.0, Handover and SessionTranscript. */
 export function responseKeyThumbprint(key: PrivateJwk): Uint8Array {
   return Buffer.from(kidOf(key), 'base64url')
 }
 
-/** Returns the members of an encrypted response. Refuses with `invalid_request`, saying what is wrong with the JWE. */
+/** Decrypts a response and returns its members. Refuses with `invalid_request` an invalid JWE. */
 export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
   const decryption = { keys: [{ key, kid: kidOf(key) }], encs: jweEncryptions, maxBytes }
   return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))
 }
 
-/** Returns the thumbprint of a key as its `kid`, so that no two keys share one. */
+/** Returns the thumbprint of a key, as its unique `kid`. */
 function kidOf(key: PrivateJwk): string {
   return thumbprint(publicPartOf(key))
 }

@@ -1,6 +1,6 @@
 /**
- * The two forms of a response, read into one: the wallet's error, or a `vp_token`. What cannot be read is refused.
- * OpenID4VP 1.0, Response Parameters; Response Mode direct_post and direct_post.jwt.
+ * Parses both forms of a response, encrypted or not, to a `vp_token` or the wallet's error. OpenID4VP 1.0, Response
+ * Parameters; Response Mode direct_post and direct_post.jwt.
  */
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
@@ -13,13 +13,10 @@ export type WalletResponse = { readonly state: string | undefined } & (
   | { readonly vpToken: JsonObject }
 )
 
-/**
- * The most presentations for one credential query that takes several. Each costs some signatures to verify, whoever
- * sent it.
- */
+/** The maximum number of presentations for a credential query with `multiple`, since verifying each is expensive. */
 const MAX_PRESENTATIONS = 20
 
-/** Returns a response in the clear. Refuses with `invalid_request`. */
+/** Parses an unencrypted response. Refuses with `invalid_request`. */
 export function readForm({
   vp_token: text,
   state,
@@ -31,7 +28,10 @@ export function readForm({
   return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
 }
 
-/** Reads an encrypted response of up to `maxBytes`, or an error in the clear. Refuses with `invalid_request`. */
+/**
+ * Decrypts and parses an encrypted response of up to `maxBytes`. Also accepts an unencrypted error. Refuses with
+ * `invalid_request`.
+ */
 export async function readEncryptedForm(
   form: EncryptedResponseForm,
   key: PrivateJwk,
@@ -45,8 +45,8 @@ export async function readEncryptedForm(
 }
 
 /**
- * Returns the presentations of a `vp_token` by query id. Refuses with `invalid_request` whatever is not an object of
- * arrays.
+ * Returns the presentations of a `vp_token`, by credential query id. Refuses with `invalid_request` a `vp_token` that
+ * is not an object of arrays of presentations.
  */
 export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly string[]> {
   const entries = Object.entries(token).map(([id, presentations]) => {
@@ -59,7 +59,7 @@ export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly str
   return new Map(entries)
 }
 
-/** Returns the content of the JWE, where values are JSON and no texts of a form. */
+/** Parses the content of the JWE, whose members are JSON values instead of the texts of a form. */
 function readMembers(members: JsonObject): WalletResponse {
   const [state, error, description] = ['state', 'error', 'error_description'].map((name) => readText(members, name))
   if (error) return { error, description, state }

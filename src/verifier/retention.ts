@@ -1,6 +1,6 @@
 /**
- * The end of a verification session: its expiry is recorded, what was disclosed is erased a while after the final
- * state, and later the session is deleted.
+ * The end of verification sessions: records their expiry, erases the disclosed data some time after the final state,
+ * and later deletes them.
  */
 
 import type { CheckResult } from '../check/check.ts'
@@ -20,10 +20,10 @@ import {
 import type { CredentialReport } from './verification.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-/** The time for which a callback is waited for before the next look. */
+/** How long an erasure or deletion is postponed while a callback is pending. */
 const CALLBACK_WAIT_MS = 60_000
 
-/** Tests whether the application is still to be told of a session. */
+/** Tests whether the callback of a session has not been delivered yet. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
 interface SweepOptions extends Pick<VerifierEffects, 'random'> {
@@ -35,15 +35,15 @@ interface SweepOptions extends Pick<VerifierEffects, 'random'> {
 /** The next state of a session that is due. */
 interface Step {
   readonly session: VerificationSession
-  /** When something is to be done next. */
+  /** The time of the step after this one. */
   readonly dueAt: Date
   readonly expires: boolean
   readonly erases: boolean
 }
 
 /**
- * Records the expiry of each session that is due, erases its personal data, or deletes it. Nothing is erased or deleted
- * while a callback is pending.
+ * Takes the next step of each session that is due: records the expiry, erases the personal data or deletes the session.
+ * Postpones erasure and deletion while a callback is pending.
  */
 export function sweepVerificationSessions(
   { retention }: VerifierConfig,
@@ -54,7 +54,7 @@ export function sweepVerificationSessions(
   return sweep(store, 'verification_session', options.now, (row) => planChanges(row, options))
 }
 
-/** Returns the session as it is after `now`, or undefined when the session is to be deleted. Pure. */
+/** Returns the next state of the session; undefined if the session is to be deleted. */
 function nextStepOf(session: VerificationSession, retention: Retention, now: Date): Step | undefined {
   const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
   if (purges) return undefined
@@ -86,8 +86,8 @@ async function planChanges(
 }
 
 /**
- * Returns the session with the outcome of its checks, and nothing of the person. The origin of the redirect stays, so
- * that a result which needed a response code needs the code still.
+ * Removes all personal data from a session; the outcomes of the checks remain. The origin of the redirect URI remains
+ * too, so that the result still requires the response code.
  */
 function sessionWithoutPersonalData(session: VerificationSession): VerificationSession {
   const { redirectUri, outcome } = session
@@ -100,7 +100,7 @@ function sessionWithoutPersonalData(session: VerificationSession): VerificationS
 }
 
 function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationOutcome {
-  // The rest of what a wallet says is free text; sessions of earlier releases may have some in the code too.
+  // Keeps only a registered error code; the rest is free text of the wallet.
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
   const { checks, credentials, ...report } = outcome.report
   const remainingReports = Object.entries(credentials).map(
@@ -109,16 +109,14 @@ function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationO
   return { report: { ...report, checks: checks.map(removeDetail), credentials: Object.fromEntries(remainingReports) } }
 }
 
-/**
- * Removes the detail of a check result, which may repeat dates, names of claims and other texts of what was presented.
- */
+/** Removes the detail of a check result, which may repeat presented data. */
 function removeDetail({ id, asks, spec, level, outcome }: CheckResult): CheckResult {
   return { id, asks, spec, level, outcome }
 }
 
 /**
- * Returns the report without the times of the credential, which are often its own alone and would find it again, and
- * without an `issuer` that is the word of the credential alone: the person can be named in it.
+ * Removes personal data from a report: the times, which may identify a single credential, and an `issuer` that is not
+ * in the certificate, since it could name the person.
  */
 function reportWithoutPersonalData({
   format,

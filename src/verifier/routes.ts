@@ -1,4 +1,4 @@
-/** Every path of the verification service, who may call it, and the function that answers. */
+/** The routes of the verification service. */
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
@@ -31,9 +31,10 @@ import { readWalletRequest } from './wallet-request.ts'
 const admin = { config: { admin: true } } as const
 const adminStreamOptions = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
-/** The most bytes of a request with the metadata and the nonce of a wallet. */
+/** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
+/** Adds all routes of the verification service. */
 export function addVerifierRoutes(app: App, context: VerifierContext): void {
   addQueryRoutes(app, context)
   addSessionRoutes(app, context)

@@ -1,4 +1,4 @@
-/** The schemas of each operation of the verification service, for validation and for the OpenAPI document. */
+/** The schemas of the verification service's routes: they validate requests and make up the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import {
@@ -66,14 +66,14 @@ export const NewVerificationSession = Type.Object(
 )
 export type NewVerificationSession = Static<typeof NewVerificationSession>
 
-/** The members by which a wallet may say in the clear why it does not present. */
+/** The members of an unencrypted error of a wallet. */
 const WalletErrorMembers = {
   state: Type.Optional(Type.String()),
   error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
   error_description: Type.Optional(Type.String()),
 }
 
-/** The form of a response; every member may be missing, and unknown ones are ignored. */
+/** The form of a response. All members are optional here, and unknown ones are ignored. */
 export const PlainResponseForm = Type.Object(
   {
     vp_token: Type.Optional(Type.String({ description: 'JSON object: credential query id to array of presentations' })),
@@ -95,7 +95,7 @@ export const EncryptedResponseForm = Type.Object(
 )
 export type EncryptedResponseForm = Static<typeof EncryptedResponseForm>
 
-/** The members that a wallet may send for its request object; unknown members are ignored. */
+/** The parameters of a wallet's request for its request object; unknown ones are ignored. */
 export const RequestObjectForm = Type.Object(
   {
     wallet_nonce: Type.Optional(Type.String({ description: 'Comes back in the request object' })),
@@ -234,7 +234,7 @@ export const staticPresentationRoute = {
   response: jsonResponse(200, VerificationResult),
 }
 
-/** The answer to the wallet: the address to send the person to, if the application configured one. */
+/** The response to the wallet: the redirect URI, if the application set one. */
 export const ResponseReceipt = Type.Object({
   redirect_uri: Type.Optional(Type.String({ description: 'Where the wallet sends the person' })),
 })

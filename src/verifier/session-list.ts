@@ -1,4 +1,4 @@
-/** The list of verification sessions for operators: what became of each, and nothing of what was presented. */
+/** The list of verification sessions for operators. It has the state of each session, but no presented data. */
 import type { Static } from 'typebox'
 import { readPage } from '../http/page.ts'
 import type { VerifierContext } from './context.ts'
@@ -8,7 +8,7 @@ import { failedChecks } from './verification.ts'
 
 type Entry = Static<typeof VerificationSessionPage>['sessions'][number]
 
-/** Returns a page of the sessions, newest first. Refuses with `invalid_request`. */
+/** Returns a page of sessions, newest first. Refuses with `invalid_request` a wrong cursor or filter. */
 export async function listVerificationSessions(
   context: VerifierContext,
   query: ListVerificationSessions,
@@ -35,7 +35,10 @@ function entryOf(id: string, session: VerificationSession, now: Date): Entry {
   }
 }
 
-/** Returns the names of what failed: a detail, or the words of a wallet, could repeat what was presented. */
+/**
+ * Returns the ids of failed checks or the wallet's error code. Leaves out details and descriptions, which may repeat
+ * presented data.
+ */
 function failureMembers({ outcome }: VerificationSession): Pick<Entry, 'failed_checks' | 'wallet_error'> {
   if (outcome === undefined) return {}
   if ('walletError' in outcome) return { wallet_error: { error: registeredError(outcome.walletError.error) } }

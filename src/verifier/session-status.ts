@@ -1,4 +1,4 @@
-/** The status of a verification session with its report, for those with an API key. */
+/** The status of a verification session, with its report, for callers with an API key. */
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
@@ -6,8 +6,8 @@ import { sessionTimes, type VerificationSession, verificationStatus } from './se
 import type { VerificationReport } from './verification.ts'
 
 /**
- * Returns the status of a session for the application; `responseCode` is what came with the redirect, if there was one.
- * Refuses with `not_found`.
+ * Returns the status of a session for the application. `responseCode` is the one in the redirect, if there was a
+ * redirect. Refuses with `not_found`.
  */
 export async function getVerificationStatus(
   context: Pick<VerifierContext, 'store' | 'now'>,
@@ -29,9 +29,9 @@ export async function getVerificationStatus(
 }
 
 /**
- * Returns the result of a session. A result with a redirect is for those who bring its response code, which shows that
- * the person before them has the wallet. A refused response got no code; its report says why, and nothing about the
- * credentials.
+ * Returns the result of a session. If the session has a redirect, the result requires its response code, which proves
+ * that the wallet is on the device of the browser. A failed presentation has no response code; its report has no data
+ * of the credentials.
  */
 function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSession, responseCode?: string) {
   if (outcome === undefined || !('report' in outcome)) return {}

@@ -1,4 +1,4 @@
-/** The verification session: its data, its states, and the end that a response of a wallet brings. */
+/** The verification session: its data, its states, and its end by the wallet's response. */
 import type { Retention } from '../config/retention.ts'
 import { type EventCollections, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
@@ -9,54 +9,55 @@ import type { VerificationReport } from './verification.ts'
 
 export interface VerificationSession {
   readonly queryId: string
-  /** Times are milliseconds since the epoch. */
+  /** The time of creation. All times are milliseconds since the epoch. */
   readonly createdAt: number
   readonly expiresAt: number
   readonly nonce: string
   readonly state: string
   /**
-   * The client identifier, which is kept so that a wallet's answer still fits after the certificate has been renewed.
+   * The client identifier at the start of the session. The response still refers to it after the certificate was
+   * renewed.
    */
   readonly clientId: string
-  /** Absent where the mode is direct_post. */
+  /** The response mode; direct_post when absent. */
   readonly responseMode?: ResponseMode
-  /** The key to which the response is encrypted, while the session waits for one. */
+  /** The key that decrypts the response, while the session is open. */
   readonly encryptionKey?: PrivateJwk | undefined
-  /** Where the application wants the person to go on. */
+  /** The application's redirect URI for the same-device flow. */
   readonly redirectUri?: string
-  /** The digest of the code in the redirect. */
+  /** The digest of the response code. */
   readonly responseCodeDigest?: string
-  /** The transaction data as the request has it. */
+  /** The encoded `transaction_data` of the request. */
   readonly transactionData?: readonly string[] | undefined
   readonly outcome?: VerificationOutcome
-  /** The time of the outcome; absent in sessions of earlier releases. */
+  /** When the outcome was stored; absent in sessions of earlier releases. */
   readonly finishedAt?: number
-  /** The time at which the expiry was recorded: an expired session stays expired. */
+  /** When the expiry was recorded. An expired session stays expired. */
   readonly expiredAt?: number
-  /** The time at which the personal data were erased. */
+  /** When the personal data was erased. */
   readonly erasedAt?: number
 }
 
 export type VerificationOutcome = { readonly report: VerificationReport } | { readonly walletError: ReportedError }
 
-/** The error of a wallet that does not present. RFC 6749 section 4.1.2.1. */
+/** The error response of a wallet. RFC 6749 section 4.1.2.1. */
 export interface ReportedError {
-  /** A code that is registered, or {@link UNREGISTERED_ERROR}. */
+  /** A registered error code, or {@link UNREGISTERED_ERROR}. */
   readonly error: string
   readonly error_description?: string
 }
 
-/** The code in place of an error of a wallet that no specification knows, which could be any text. */
+/** The code in place of an unregistered one, which may be any text. */
 const UNREGISTERED_ERROR = 'unregistered_error'
 
-/** Returns the code, or {@link UNREGISTERED_ERROR} in place of a code that is not registered. */
+/** Returns the code if it is registered, and otherwise {@link UNREGISTERED_ERROR}. */
 export function registeredError(error: string): string {
   return authorizationErrors.has(error) ? error : UNREGISTERED_ERROR
 }
 
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
-/** The event that is recorded when a session comes into a state. */
+/** The event for each state that a session enters. */
 const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
@@ -65,11 +66,12 @@ const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
   EXPIRED: 'verification.expired',
 }
 
+/** Returns the response mode of a session. */
 export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
-/** Returns the address to which the wallet of a session sends its response. */
+/** Returns the `response_uri` of a session. */
 export function responseUriOf(
   { baseUrl }: { readonly baseUrl: string },
   sessionId: string,
@@ -79,13 +81,13 @@ export function responseUriOf(
   return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
 }
 
-/** Returns the time when the session came, or will come, to its final state. */
+/** Returns when the session reached, or will reach, its final state. */
 export function endOfVerification({ outcome, finishedAt, expiresAt, expiredAt }: VerificationSession): number {
-  // A session that a restore made void ends before its time, and the expiry of others is recorded after theirs.
+  // `expiredAt` is earlier than `expiresAt` if a restore ended the session, and otherwise later.
   return outcome === undefined ? Math.min(expiresAt, expiredAt ?? expiresAt) : (finishedAt ?? expiresAt)
 }
 
-/** Returns the times of a session for the application. An end is absent where an earlier release recorded none. */
+/** Returns the times of a session for the application. `ended_at` is absent for some sessions of earlier releases. */
 export function sessionTimes(session: VerificationSession, now: Date) {
   const { createdAt, expiresAt, finishedAt } = session
   const endedAt = verificationStatus(session, now) === 'EXPIRED' ? endOfVerification(session) : finishedAt
@@ -96,11 +98,15 @@ export function sessionTimes(session: VerificationSession, now: Date) {
   }
 }
 
-/** Returns the time when the personal data of an ended session are to be erased. */
+/** Returns when the personal data of an ended session is erased. */
 export function erasureDate(session: VerificationSession, { personalDataSeconds }: Retention): Date {
   return new Date(endOfVerification(session) + personalDataSeconds * 1000)
 }
 
+/**
+ * Returns the status of a session: from its outcome, or without one from its expiry. An `access_denied` of the wallet
+ * means that the person declined.
+ */
 export function verificationStatus(
   { outcome, expiresAt, expiredAt }: VerificationSession,
   now: Date,
@@ -110,7 +116,7 @@ export function verificationStatus(
   return outcome.walletError.error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED'
 }
 
-/** Refuses with `gone` when the session has expired, and with `invalid_request` when it has had its response. */
+/** Refuses with `gone` if the session has expired, and with `invalid_request` if it has its response already. */
 export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
   if (session.outcome !== undefined) refuseFinished()
   if (verificationStatus(session, now) === 'EXPIRED') refuse('gone', 'this session has expired')
@@ -120,25 +126,25 @@ export function refuseFinished(): never {
   return refuse('invalid_request', 'this session has had its response')
 }
 
-/** Ends an open session. Refuses like {@link refuseUnlessOpen}, so that a session takes exactly one response. */
+/** Ends an open session with its outcome. Refuses like {@link refuseUnlessOpen}, so a session accepts one response. */
 export function finishSession(
   session: VerificationSession,
   outcome: VerificationOutcome,
   now: Date,
 ): VerificationSession {
   refuseUnlessOpen(session, now)
-  // A later reader of the database cannot decrypt a recorded response.
+  // Removes the key, so that a recorded response cannot be decrypted later.
   return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }
 }
 
-/** A session that has come to a final state, and the time of that. */
+/** A session in its final state, and the time when it got there. */
 interface EndedSession {
   readonly sessionId: string
   readonly session: VerificationSession
   readonly now: Date
 }
 
-/** Makes the event of a session that has come to a final state, for the batch of that change. */
+/** Makes the event of a session in its final state, for the batch that stores the session. */
 export function makeEndEvent(
   { random }: { readonly random: (bytes: number) => Uint8Array },
   { sessionId, session, now }: EndedSession,

@@ -1,19 +1,19 @@
-/** Schemas of what a dry run of a query takes and gives. */
+/** The schemas of the simulation of a query. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { ClaimPathSchema } from '../protocol/credential-configuration.ts'
 import { DcqlQuerySchema } from '../protocol/dcql-schema.ts'
 import { Claims } from './report-schemas.ts'
 
-/** A DCQL query, which `dcql.ts` checks. */
+/** A DCQL query. `dcql.ts` validates it. */
 export const DcqlQueryBody = Type.Object(
   {},
   { description: 'OpenID4VP 1.0, Digital Credentials Query Language', 'x-described': DcqlQuerySchema },
 )
 
 /**
- * A credential to try. A text, and `credential`, are a credential as issued, whose format is detected; `claims`
- * describes one by hand.
+ * A credential for the simulation. A text, and `credential`, are an issued credential, whose format is detected;
+ * `claims` describes one without issuing it.
  */
 const PostedCredentialSchema = Type.Union([
   Type.String({ description: 'A credential as issued' }),

@@ -1,7 +1,7 @@
 /**
- * A dry run of a query: which of some credentials would answer it, and why the others would not. Nothing is stored, no
- * signature is verified, no trust decided, and no date or status looked at; reasons name paths, never the values of
- * claims. OpenID4VP 1.0, Selecting Claims and Credentials.
+ * Simulates a query: finds which of some credentials match it, and why others do not. Stores nothing, and verifies no
+ * signature, trust, validity or status. Reasons have paths, but no claim values. OpenID4VP 1.0, Selecting Claims and
+ * Credentials.
  */
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { orProblem } from '../codec/malformed.ts'
@@ -17,11 +17,11 @@ import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
 
 export interface SimulationResult {
-  /** Whether a wallet with all of these credentials could answer. */
+  /** Whether a wallet with all these credentials can answer the query. */
   readonly satisfied: boolean
-  /** Why it could not, and what of the query nobody would be asked for. */
+  /** Why it cannot, and which parts of the query never request anything. */
   readonly explanation?: string
-  /** The format and type as which each credential was read. */
+  /** The detected format and types of each credential. */
   readonly credentials: readonly { readonly format: string; readonly type: readonly string[] }[]
   readonly credential_queries: Readonly<Record<string, QueryResult>>
   readonly credential_sets?: readonly {
@@ -31,12 +31,12 @@ export interface SimulationResult {
 }
 
 interface QueryResult {
-  /** A wallet sends one of them, or several where the query says `multiple`. */
+  /** The matching credentials. A wallet sends one of them, or several with `multiple`. */
   readonly matches: readonly Match[]
   readonly others: readonly NonMatch[]
 }
 
-/** A match; `credential` is the index of the credential. */
+/** A matching credential, by its index in the request. */
 interface Match {
   readonly credential: number
   readonly discloses: readonly ClaimPath[]
@@ -49,23 +49,20 @@ interface NonMatch {
 
 interface Candidate {
   readonly format: CredentialFormat
-  /** The posted identifier of the format, or the first identifier of the recognised format. */
+  /** The posted format identifier, or the first one of the detected format. */
   readonly formatId: string
   readonly types: readonly string[]
   readonly claims: JsonObject
-  /** The credential as issued; undefined where it is described by hand. */
+  /** The parsed credential; undefined if the request only describes it. */
   readonly heldCredential: HeldCredential | undefined
 }
 
-/** The limit of work in characters: every claim of the query is compared with every credential. */
+/** The limit for the size of the query times that of the credentials, in characters. */
 const MAX_WORK = 10_000_000
-/**
- * The most values that are looked at, as each claim may look at every value of a credential: a fifth of a second at the
- * worst.
- */
+/** The maximum number of claim values to compare: at most 0.2 seconds of work. */
 const MAX_COMPARED_VALUES = 300_000
 
-/** The member by which a description names the type, for each member by which a configuration names it. */
+/** The member of a description that has the type, by the format's member for it. */
 const DESCRIPTION_MEMBERS = { credential_definition: 'type', vct: 'vct', doctype: 'doctype' } as const satisfies Record<
   TypeMember,
   string
@@ -74,8 +71,8 @@ const TYPE_MEMBERS = Object.values(DESCRIPTION_MEMBERS)
 const CREDENTIAL_MEMBERS: readonly string[] = ['format', 'credential', 'claims', ...TYPE_MEMBERS]
 
 /**
- * Finds which of the given credentials answer a query. Refuses with `invalid_request` a query that could not be stored,
- * or a credential that cannot be read, naming the path; and with `request_too_large` what would take long.
+ * Finds which credentials match a query. Refuses with `invalid_request` and the path an invalid query or credential,
+ * and with `request_too_large` too much work.
  */
 export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulation): SimulationResult {
   const query = readNewQuery(postedQuery)
@@ -149,7 +146,7 @@ function candidateOf(format: CredentialFormat, formatId: string, heldCredential:
   return { format, formatId, types: heldCredential.types, claims: heldCredential.claims, heldCredential }
 }
 
-/** Reads a credential of unknown format by the first format that can. Refuses with `invalid_request` when none can. */
+/** Parses a credential with the first format that accepts it. Refuses with `invalid_request` if none does. */
 function readUnknownFormat(credential: string, at: string): Candidate {
   const problems: string[] = []
   for (const formatId of supportedFormats) {
@@ -176,7 +173,7 @@ function readDescription(
   }
   const type = postedCredential[member] ?? (Object.hasOwn(claims, member) ? claims[member] : undefined)
   const types = [type].flat().filter((each) => typeof each === 'string')
-  // The type of an mdoc is not among its elements; elsewhere the type is a claim like others.
+  // The type of an mdoc is not an element of it. In the other formats the type is a claim.
   return { types, claims: typeClaim === undefined || type === undefined ? claims : { [member]: type, ...claims } }
 }
 
@@ -193,7 +190,7 @@ function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): Que
   }
 }
 
-/** Says why the credential does not answer, whatever its claims are. */
+/** Returns why the credential does not match, apart from its claims; undefined if it does. */
 function envelopeReason(
   query: CredentialQuery,
   { format, formatId, types, claims, heldCredential }: Candidate,
@@ -212,7 +209,7 @@ function envelopeReason(
   return `require_cryptographic_holder_binding: ${heldCredential.boundKey.problem}`
 }
 
-/** Finds the parts of a query that no wallet is asked for, which is allowed and hardly meant. */
+/** Returns the parts of a query that never request anything. They are allowed, but probably mistakes. */
 function findUnaskedParts({ credentials, credential_sets: sets }: DcqlQuery): string[] {
   const idsInSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
   return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {

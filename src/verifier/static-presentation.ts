@@ -1,7 +1,6 @@
 /**
- * Verifies a presentation that the application already holds against a query, by the same checks and without a session.
- * The application may give the values that a session would know; the checks of a value that it does not give are
- * `not_applicable`.
+ * Verifies a presentation that the application already has, with the checks of a session but without one. The
+ * application may send the values that a session would know. Checks of a missing value are `not_applicable`.
  */
 import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -16,8 +15,9 @@ import type { StaticPresentation } from './schemas.ts'
 import { failedChecks, type VerificationReport, verifyVpResponse } from './verification.ts'
 
 /**
- * Returns the report that a session would have. Refuses with `not_found` an unknown query, and with `invalid_request` a
- * body with both queries or none, a `vp_token` that cannot be read, and an mdoc without all that its signature covers.
+ * Returns the report on a presentation. Refuses with `not_found` an unknown query, and with `invalid_request` a body
+ * with both or neither of the two query members, an invalid `vp_token`, and an mdoc without the parameters that its
+ * signature covers.
  */
 export async function verifyStaticPresentation(
   context: VerifierContext,
@@ -68,10 +68,7 @@ function loadRequestedQuery(context: VerifierContext, request: StaticPresentatio
   return id === undefined ? readNewQuery(postedQuery) : getQuery(context, id)
 }
 
-/**
- * Refuses with `invalid_request` a missing parameter that the holder's signature covers in the format of a requested
- * credential (mdoc), since that signature cannot be verified without it.
- */
+/** Refuses with `invalid_request` a missing parameter that the device signature of a requested format (mdoc) covers. */
 function refuseMissingParameters(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
   const coveringQuery = query.credentials.find(
     ({ format, require_cryptographic_holder_binding: holderBinding }) =>

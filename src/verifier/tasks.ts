@@ -13,13 +13,13 @@ import { sweepVerificationSessions } from './retention.ts'
 import { getVerificationStatus } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-/** Creates the tasks: the end of sessions, the purge of stored answers, and the tasks of events. */
+/** Creates the tasks: ending sessions, purging stored answers, and processing events. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
   const { sessionCallback } = config
   const sweepSessions = (): Promise<void> => {
-    // The event of a session was written before the sweep read the session, so that sealing queues its callback. The
-    // sessions that one round of the sweep reads share one run.
+    // Events are stored before their session is due, so this run queues the callback of every session of the sweep.
+    // Sessions of the same round share one run.
     const queueCallbacks = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
     return sweepVerificationSessions(config, effects, async (sessionId) => {
       if (sessionCallback !== undefined) await queueCallbacks()
@@ -44,8 +44,8 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
 }
 
 /**
- * Reads the status of a session as those without its response code get it, so that what is for the person at the
- * browser does not go to the callback; undefined when there is no such session.
+ * Returns the status of a session for its callback, without a response code: a result for the person at the browser is
+ * left out. Returns undefined if there is no such session.
  */
 async function readStatusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
   try {

@@ -1,5 +1,5 @@
 /**
- * The transactions of a session: what an application wants approved, written down as the wallet will get it.
+ * The transaction data of a session: what the application wants the holder to approve, encoded for the request.
  * OpenID4VP 1.0, Transaction Data.
  */
 import { toBase64url } from '../codec/base64url.ts'
@@ -15,11 +15,12 @@ import {
   TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
 
-/** The limit for all transactions of a session together, as JSON. */
+/** The size limit for all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
 
 /**
- * Returns the texts for the request. Refuses with `invalid_request` and the path what no presentation could approve.
+ * Encodes the transactions for the request. Refuses with `invalid_request` and the path a transaction that no requested
+ * credential can approve.
  */
 export function writeTransactionData(postedTransactions: readonly JsonObject[], query: DcqlQuery): readonly string[] {
   const texts = postedTransactions.map((content, index) => {
@@ -40,14 +41,14 @@ export function writeTransactionData(postedTransactions: readonly JsonObject[], 
   return texts
 }
 
-/** Returns the transactions that a presentation for this credential query has to approve. */
+/** Returns the transactions that a presentation for this credential query must approve. */
 export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
   return texts.filter((text) => parseTransaction(text).credentialIds.includes(id))
 }
 
 function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): string | undefined {
   const [id] = ids
-  // With several, the wallet chooses the credential that approves, so that the checks could not know it beforehand.
+  // With several ids the wallet would choose one, and the checks would not know which.
   if (ids.length > 1) return 'name exactly one credential query; several are not supported'
   const query = credentials.find((each) => each.id === id)
   return query === undefined ? 'the query asks for no credential of that id' : queryProblem(query)

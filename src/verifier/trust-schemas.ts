@@ -1,10 +1,10 @@
-/** The schemas of the trust anchors, and of the test of a chain. */
+/** The schemas of the list of trust anchors, and of the test of a chain. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { Checks, NamedCertificate } from './report-schemas.ts'
 
-/** The most characters of a chain: ten certificates of a usual size, several times over. */
+/** The maximum length of a PEM chain. */
 const MAX_PEM = 65_536
 
 const Trust = Type.Union([Type.Literal('open'), Type.Literal('anchors')], {

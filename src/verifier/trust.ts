@@ -1,4 +1,4 @@
-/** The trust anchors for the operator, and the test of a certificate by the checks of a presentation. */
+/** The trust anchors for operators, and the test of a certificate chain. */
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orElse } from '../codec/malformed.ts'
@@ -14,7 +14,7 @@ import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schema
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
 type TestResult = Static<typeof ChainTestResult>
 
-/** Returns the trust anchors, each with its problem where it has one. */
+/** Returns the trust anchors, each with its problem if it has one. */
 export function listTrustAnchors(context: VerifierContext): Static<typeof TrustAnchorList> {
   const { trustAnchors } = context.config
   const anchors = (trustAnchors ?? []).map((anchor) => describeAnchor(context, anchor))
@@ -22,8 +22,8 @@ export function listTrustAnchors(context: VerifierContext): Static<typeof TrustA
 }
 
 /**
- * Asks the checks of a presentation about a chain, as if the first certificate had signed a credential now. Refuses
- * with `invalid_request` what is not PEM of certificates.
+ * Runs the issuer checks for a chain, as if its first certificate had signed a credential now. Refuses with
+ * `invalid_request` text that is not a PEM chain.
  */
 export async function testChain(
   context: VerifierContext,
@@ -80,7 +80,7 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
   }
 }
 
-/** Describes a certificate, and shortens its names, which a stranger may have chosen. */
+/** Describes a certificate, with shortened names. */
 function describeCertificate({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
   return {
     subject: shortenDetail(subjectText),

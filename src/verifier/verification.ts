@@ -1,6 +1,6 @@
 /**
- * The verification of a response: read each presentation, ask every check, report. It decides nothing that a check does
- * not decide, and its only effects are fetched status lists and the log. OpenID4VP 1.0, VP Token Validation.
+ * Verifies a response: parses each presentation, runs all checks and makes the report. All decisions are made by
+ * checks. The only effects are fetching status lists and logging. OpenID4VP 1.0, VP Token Validation.
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
@@ -22,47 +22,47 @@ import { transactionsFor } from './transaction-data.ts'
 export interface VerificationReport {
   readonly verified: boolean
   /**
-   * `open`: no trust anchors are configured, so that anybody may have issued what verifies. Absent in sessions of
-   * earlier releases.
+   * `open` means that no trust anchors are configured, so the issuer is not checked. Absent in sessions of earlier
+   * releases.
    */
   readonly trust?: 'open' | 'anchors'
-  /** The checks of the response as a whole. */
+  /** The results of the checks of the whole response. */
   readonly checks: readonly CheckResult[]
-  /** The reports of credentials, by credential query id. */
+  /** The reports on credentials, by credential query id. */
   readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
 }
 
-/** The report about a credential, which has members about the credential itself only when all its checks hold. */
+/** The report on a credential. It has data of the credential only if all its checks passed. */
 export interface CredentialReport {
   readonly format: string
   /** The certificate of the key that signed the credential. */
   readonly issuer_certificate?: IssuerCertificate
-  /** The issuer that the credential names (`iss`, `issuer`), where that is a canonical https URL, a DID or a URN. */
+  /** The issuer in the credential (`iss`, `issuer`), if it is a canonical https URL, a DID or a URN. */
   readonly issuer?: string
   readonly type?: readonly string[]
-  /** The claims that were disclosed, rooted as DCQL paths are. */
+  /** The disclosed claims, as the root for DCQL paths. */
   readonly claims?: JsonObject
-  /** The thumbprint of the key that signed the presentation; absent where the query does without holder binding. */
+  /** The thumbprint of the key that signed the presentation; absent without holder binding. */
   readonly holder_key_thumbprint?: string
-  /** The beginning of the validity in ISO 8601. */
+  /** The start of the validity period in ISO 8601. */
   readonly valid_from?: string
   readonly valid_until?: string
   readonly checks: readonly CheckResult[]
 }
 
 export interface IssuerCertificate extends NamedCertificate {
-  /** The trust anchor that it leads to, which may be itself; absent where none are configured. */
+  /** The trust anchor of the path, which may be the certificate itself; absent if none are configured. */
   readonly anchor?: NamedCertificate
 }
 
 interface NamedCertificate {
-  /** The name of its holder, as in `CN=Example University, C=DE`. */
+  /** The subject, as in `CN=Example University, C=DE`. */
   readonly subject: string
-  /** The digest of the DER in hexadecimal, as people compare it. */
+  /** The SHA-256 fingerprint of the DER, in hexadecimal. */
   readonly sha256: string
 }
 
-/** A response as the wallet sent it, parsed. */
+/** A parsed response. */
 export interface VpResponse {
   readonly vpToken: ReadonlyMap<string, readonly string[]>
   readonly state: string | undefined
@@ -70,20 +70,17 @@ export interface VpResponse {
 
 export type VerificationContext = Omit<PresentationCheckContext, 'query' | 'format' | 'findIssuerPath'> & {
   readonly query: DcqlQuery
-  /** Undefined when there was no session. */
+  /** The `state` of the response; undefined if there was no session. */
   readonly state: string | undefined
 }
 
-/** The number of failed presentations of a response after which the others are not looked at: each costs signatures. */
+/** The number of failed presentations after which the rest of a response is not verified. */
 const MAX_FAILURES = 3
 const SKIPPED_READING = {
   problem: `it was not looked at, because ${MAX_FAILURES} presentations of the response had failed`,
 }
 
-/**
- * Verifies the presentations of a response one after another. Between two of them the service answers other requests,
- * since each presentation may take a while, whoever sent it.
- */
+/** Verifies the presentations of a response one by one. Other requests are served between two of them. */
 export async function verifyVpResponse(
   response: VpResponse,
   context: VerificationContext,
@@ -100,7 +97,7 @@ export async function verifyVpResponse(
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
   let failures = 0
   for (const query of context.query.credentials) {
-    // More presentations than one fail `query.count` unless the query says `multiple`, so that only the first is read.
+    // Without `multiple`, only the first presentation is parsed, and others fail `query.count`.
     const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
     if (presentations === undefined) continue
     const reports: CredentialReport[] = []
@@ -118,10 +115,7 @@ export async function verifyVpResponse(
   return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
-/**
- * Returns a `parse` that caches its results and its errors, since many checks read the same certificate, which may be
- * large.
- */
+/** Returns a `parse` that caches its results and errors, since many checks parse the same certificate. */
 function cacheParsing(
   parse: PresentationCheckContext['parseCertificate'],
 ): PresentationCheckContext['parseCertificate'] {
@@ -133,7 +127,7 @@ function cacheParsing(
   }
 }
 
-/** Calls `compute` once, and returns a function that returns the value of that call, or throws its error. */
+/** Calls `compute` once. Returns a function that returns its value or throws its error. */
 function captureResult<T>(compute: () => T): () => T {
   try {
     const value = compute()
@@ -145,14 +139,14 @@ function captureResult<T>(compute: () => T): () => T {
   }
 }
 
-/** Returns the ids of the checks of a report that failed; an id for each presentation that failed it. */
+/** Returns the ids of the failed checks of a report, once for each presentation. */
 export function failedChecks(report: VerificationReport): readonly string[] {
   return checksOf(report)
     .filter(({ outcome }) => outcome === 'failed')
     .map(({ id }) => id)
 }
 
-/** Returns every check of a report: of the response, then of each presentation. */
+/** Returns the results of all checks of a report. */
 export function checksOf({
   checks,
   credentials,
@@ -187,7 +181,7 @@ function readPresentation(query: CredentialQuery, text: string): Reading {
   return orProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
 }
 
-/** Returns the format of a stored query: one that cannot be read is refused when the query is posted. */
+/** Returns the format of a credential query. Stored queries have only known formats. */
 function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
   const format = formatOf(id)
   if (format === undefined) throw new Error(`there is no format ${id}`)
@@ -220,7 +214,7 @@ function describeCredential(
   }
 }
 
-/** Returns the thumbprint of the bound key where the presentation is signed by that key. */
+/** Returns the thumbprint of the holder key, if the presentation is signed with it. */
 function describeHolderKey(
   { boundKey }: Evidence,
   checks: readonly CheckResult[],

@@ -1,4 +1,4 @@
-/** The verification service, ready to listen: everything it needs comes in, and a server comes out. */
+/** Assembles the verification service from its configuration and its effects. */
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived } from '../async/cache.ts'
 import { createLru } from '../async/lru.ts'
@@ -17,20 +17,21 @@ import type { VerifierContext } from './context.ts'
 import { addVerifierRoutes } from './routes.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
-  /** Returns the configuration with its certificates and trust anchors as last read; when absent, the first stays. */
+  /**
+   * Returns the current configuration, with certificates and trust anchors that were read again. Without this function,
+   * the initial configuration is always used.
+   */
   readonly getCurrentConfig?: () => VerifierConfig
-  /** The PKCS #11 tokens with private keys, for a configuration that names one. */
+  /** The PKCS #11 tokens with private keys, if the configuration names any. */
   readonly pkcs11Tokens?: Pkcs11Tokens
 }
 
 const MAX_CACHED_CERTIFICATES = 1000
 const MAX_CACHED_QUERIES = 1000
-/**
- * The number of cached identities: one for every key in the configuration, and for as many certificates before a
- * renewal.
- */
+/** The maximum number of cached signers: one for each configured key, and as many from before a renewal. */
 const MAX_CACHED_IDENTITIES = 2 * MAX_KEYS
 
+/** Creates the server of the verification service with all its routes. The caller makes it listen. */
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const context = createContext(config, effects)
   const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL' }
@@ -65,8 +66,8 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
 }
 
 /**
- * Creates the functions that return the current client identifier, and the signer of a session that began with an
- * earlier certificate.
+ * Creates the functions that return the current client identifier, and the signer for a client identifier, which may be
+ * that of an earlier certificate.
  */
 function createIdentities(
   getCurrentConfig: () => VerifierConfig,
@@ -80,12 +81,12 @@ function createIdentities(
     () => getCurrentConfig().keys,
     (keys) => {
       const { requestObjects } = makeKeyRing(keys)
-      // The current signer is added last, since the cache evicts the least recently used entry first.
+      // The cache evicts the least recently used signer first, so the current one is added last.
       for (const signer of requestObjects.toReversed()) signers.set(makeClientId(signer), signer)
       return makeClientId(requestObjects[0])
     },
   )
-  // This first call keeps the service from starting with a key that cannot sign.
+  // This call makes the start fail if the key cannot sign.
   getClientId()
   return {
     getClientId,
@@ -97,8 +98,8 @@ function createIdentities(
 }
 
 /**
- * Makes the client identifier with the prefix `x509_hash`, over the DER of the leaf certificate. OpenID4VP 1.0, Client
- * Identifier Prefixes.
+ * Makes the client identifier with the prefix `x509_hash` from the leaf certificate. OpenID4VP 1.0, Client Identifier
+ * Prefixes.
  */
 function makeClientId({ x5c: [leaf = ''] }: Signer): string {
   if (leaf === '') throw new TypeError('the signer of a verifier has no certificate')

@@ -1,6 +1,6 @@
 /**
- * Makes void what was open in a backup that was put back: a response may have come since, and would be taken again.
- * docs/decisions/0010-generations.md.
+ * Ends the open sessions of a restored backup. A session that is open in the backup may have had its response since,
+ * and would accept it again. docs/decisions/0010-generations.md.
  */
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
@@ -9,7 +9,7 @@ import { makeEndEvent, verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Ends every session that began before `restoredAt` and waits for a response, and returns their number. */
+/** Ends every open session that was created before `restoredAt`, and returns their number. */
 export async function voidVerificationSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   let count = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {

@@ -1,6 +1,6 @@
 /**
- * A wallet's request for its request object by POST: a nonce that makes the object its own, and the keys to encrypt the
- * object to. Other metadata of the wallet is not needed. OpenID4VP 1.0, Request URI Method post.
+ * The parameters of a wallet's POST request for its request object: a nonce to include, and metadata with the key to
+ * encrypt the object with. Other wallet metadata is ignored. OpenID4VP 1.0, Request URI Method post.
  */
 import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import {
@@ -23,8 +23,8 @@ export interface WalletRequest {
 const MAX_NONCE = 512
 
 /**
- * Reads what a wallet sends for its request object. Refuses with `invalid_request` a nonce that is not printable text,
- * and metadata that is not a JSON object.
+ * Parses the parameters. Refuses with `invalid_request` a nonce that is not printable ASCII or is too long, and
+ * metadata that is not a JSON object.
  */
 export function readWalletRequest({
   wallet_nonce: nonce,
@@ -39,15 +39,18 @@ export function readWalletRequest({
   return { ...(nonce ? { nonce } : {}), ...(encryption === undefined ? {} : { encryption }) }
 }
 
-/** Encrypts the request object if the wallet wants it. RFC 9101, Encrypted Request Object; RFC 7519 section 5.2. */
+/**
+ * Encrypts the request object if the wallet sent a suitable key. RFC 9101, Encrypted Request Object; RFC 7519 section
+ * 5.2.
+ */
 export async function encryptForWallet({ encryption }: WalletRequest, requestObject: string): Promise<string> {
   if (encryption === undefined) return requestObject
   return encryptJwe(requestObject, { ...encryption.key, enc: encryption.enc, cty: 'JWT' })
 }
 
 /**
- * Returns the first key that we can encrypt to. A wallet that has none, or other ones, gets what everybody gets. The
- * metadata may name the algorithm in the place of the key (`request_object_encryption_alg_values_supported`).
+ * Returns the first supported key; undefined if there is none, and the request object is then not encrypted. The
+ * algorithm may be in the metadata (`request_object_encryption_alg_values_supported`) instead of the key.
  */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
   const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]

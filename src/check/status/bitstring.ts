@@ -1,5 +1,5 @@
 /**
- * Status lists of the W3C, as VC-JWT, taken apart. Bitstring Status List 1.0, BitstringStatusListCredential;
+ * Parses W3C status lists that are secured as VC-JWT. Bitstring Status List 1.0, BitstringStatusListCredential;
  * VC-JOSE-COSE, Securing JSON-LD Verifiable Credentials with JOSE.
  */
 import { fromBase64url } from '../../codec/base64url.ts'
@@ -12,23 +12,21 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
-/**
- * The least length of a list, so that no holder stands alone in one. Bitstring Status List 1.0,
- * BitstringStatusListCredential.
- */
+/** The minimum length of a list, for herd privacy. Bitstring Status List 1.0, BitstringStatusListCredential. */
 const MIN_BYTES = 131_072 / 8
 
-/** Reads a status list credential. Throws a MalformedError when the text is not a list for `uri`. */
+/** Parses a status list credential. Throws a MalformedError if the text is not a list for `uri`. */
 export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
   if (!TYPES.includes(own(header, 'typ'))) malformed('its type is not vc+jwt')
-  // VCDM 1.1 has the credential in a member of its own.
+  // VCDM 1.1 has the credential in the claim `vc`.
   const inner = own(payload, 'vc')
   const credential = isObject(inner) ? inner : payload
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
   if (!types.includes('BitstringStatusListCredential')) malformed('it is not a BitstringStatusListCredential')
-  // VCDM 1.1 section 6.3.1: a JWT may say it by its jti. Without either, any list of the issuer could stand in.
+  // VCDM 1.1 section 6.3.1: a JWT may have the id in `jti`. Without an id, another list of the issuer could be used in
+  // place of this one.
   const id = own(credential, 'id') ?? own(payload, 'jti')
   if (id === undefined) malformed('it has no id, by which it would say its address')
   if (id !== uri) malformed('its id is not the address that it was fetched from')
@@ -49,7 +47,7 @@ async function readContent(
     return malformed('its credentialSubject is not a BitstringStatusList')
   }
   const encodedList = ownString(subject, 'encodedList')
-  // The u is that of multibase: base64url without padding.
+  // The prefix `u` is that of multibase for base64url without padding.
   if (encodedList?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
   const bytes = await unpack(
     within('its encodedList', () => fromBase64url(encodedList.slice(1))),
@@ -65,7 +63,7 @@ async function readContent(
   }
 }
 
-/** Returns the `ttl` in seconds, which a bitstring status list has in milliseconds; undefined when there is none. */
+/** Returns `ttl` in seconds; undefined if it is absent. Bitstring Status List has it in milliseconds. */
 function readTtl(subject: JsonObject): number | undefined {
   const ttl = own(subject, 'ttl')
   if (ttl === undefined) return undefined

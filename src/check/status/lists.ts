@@ -1,6 +1,6 @@
 /**
- * Loads status lists from other servers, and caches each for as long as it allows. Concurrent requests for a list share
- * one answer. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
+ * Loads status lists from other servers, and caches each for its ttl. Concurrent requests for a list share one
+ * response. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
  */
 import { createLru } from '../../async/lru.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
@@ -19,12 +19,12 @@ interface FetchedAnswer {
   readonly answerBytes: number
 }
 
-/** The reason for which there is no list: nobody answered, or the answer is not a list. */
+/** Why a list could not be loaded: the server is unreachable, or the response is not a list. */
 type FetchFailure = { readonly unreachable: string } | Problem
 
 /**
- * A list, or the reason why there is none. The caller calls `keep` once it has verified signature, times and issuer;
- * until then the list is cached for seconds only.
+ * A list, or why it could not be loaded. The caller calls `keep` after it has verified signature, times and issuer;
+ * until then the list is cached for a few seconds only.
  */
 export type FetchResult = (FetchedAnswer & { readonly isCached: boolean; readonly keep: () => void }) | FetchFailure
 
@@ -32,7 +32,7 @@ type ListReference = Pick<StatusReference, 'kind' | 'uri'>
 
 export type LoadStatusList = (reference: ListReference, prefersCwt: boolean) => Promise<FetchResult>
 
-/** The policy for finding the status of a credential, and for a status that cannot be found. */
+/** How status lists are loaded, and what happens if a list cannot be loaded. */
 export interface StatusPolicy {
   readonly loadList: LoadStatusList
   readonly onUnreachable: 'reject' | 'accept'
@@ -41,27 +41,30 @@ export interface StatusPolicy {
 
 interface CachedResult {
   readonly result: FetchedAnswer | FetchFailure
-  /** The time of the request; a clock that shows less was set back since, and the result does not count any more. */
+  /** The time of the request. A result from the future, after the clock was set back, is not used. */
   readonly at: number
   until: number
 }
 
 const TIMEOUT_MS = 5000
-/** The time to live of a list that does not name one. */
+/** The ttl of a list that does not have one. */
 const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
-/** The least time between two questions for a list, and the longest that a list is kept before it is verified. */
+/** The minimum time between two requests for a list, and the cache time of a list that is not verified yet. */
 const MIN_TTL_MS = 5000
 const MAX_CACHE_BYTES = 64 * 1024 * 1024
-/** The least bytes that a cached result counts, so that the cache has at most a thousand. */
+/** The minimum size of a cache entry, which limits the cache to about a thousand entries. */
 const MIN_ENTRY_BYTES = MAX_CACHE_BYTES / 1024
-/** The most lists of one response that may fail to be fetched, since the wallet waits for the answer meanwhile. */
+/** The maximum number of unreachable lists of one response, since the wallet waits meanwhile. */
 const MAX_UNREACHABLE = 2
 const AFTER_UNREACHABLE = 'it was not fetched, because two status lists of this response could not be fetched'
-/** The time limit for all lists of one response, those included that arrive slowly. */
+/** The time limit for loading all lists of one response. */
 const MAX_WAIT_MS = 15_000
 const AFTER_WAIT = 'it was not fetched, because the other status lists of this response took 15 seconds'
 
+/**
+ * Creates the function that loads and caches status lists. `allowPrivateAddresses` allows lists in private networks.
+ */
 export function createStatusLists(
   { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
   allowPrivateAddresses: boolean,
@@ -101,7 +104,10 @@ function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
   return { ...result, isCached, keep }
 }
 
-/** Returns the policy for one response: after a few lists that did not come, or came slowly, no more are fetched. */
+/**
+ * Returns a policy for one response. It stops loading lists when {@link MAX_UNREACHABLE} lists were unreachable, or
+ * after {@link MAX_WAIT_MS}.
+ */
 export function createPolicyForResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
   const unreachableLists = new Map<string, FetchFailure>()
   let waitedMs = 0
@@ -161,7 +167,7 @@ async function readList(
   uri: string,
   { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array },
 ): Promise<FetchedStatusList> {
-  // A list that is served from a file may end with a line end.
+  // A list from a static file may end with a newline.
   const text = (): string => Buffer.from(body).toString('latin1').trimEnd()
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
@@ -170,14 +176,14 @@ async function readList(
   throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
 }
 
-/** Returns for how many milliseconds a list that was verified is kept. */
+/** Returns how long a verified list is cached, in milliseconds. */
 function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: FetchedAnswer): number {
   const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
   const leftMs = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
   return Math.max(MIN_TTL_MS, Math.min(ttl, leftMs))
 }
 
-/** Estimates how much memory a list takes, with what was signed, as it came and as it was read. */
+/** Estimates the memory size of a cached list. */
 function bytesOf(result: CachedResult['result']): number {
   return 'list' in result
     ? Math.max(MIN_ENTRY_BYTES, result.list.bytes.length + 2 * result.answerBytes)

@@ -1,38 +1,38 @@
 /**
- * Reads the references of a credential to status lists. Token Status List, Referenced Token; Bitstring Status List 1.0,
- * BitstringStatusListEntry.
+ * Parses the references of a credential to status lists. Token Status List, Referenced Token; Bitstring Status List
+ * 1.0, BitstringStatusListEntry.
  */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { malformed, within } from '../../codec/malformed.ts'
 import { parseUrl } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
 
-/** A credential, or an attestation of a wallet, as far as its status is concerned. */
+/** The parts of a credential or a wallet attestation that its status check needs. */
 export type StatusEvidence = Pick<Evidence, 'formats' | 'issuer' | 'status' | 'credentialStatus'>
 
 export interface StatusReference {
   readonly kind: 'token' | 'bitstring'
   readonly uri: string
   readonly index: number
-  /** The meaning of a set bit; the values of a token have their own meaning. */
+  /** The purpose of a bitstring; undefined for a status list token, whose values have a defined meaning. */
   readonly purpose: 'revocation' | 'suspension' | undefined
 }
 
 interface StatusReferences {
   readonly references: readonly StatusReference[]
-  /** Other entries, which are ignored, as texts for people. */
+  /** Descriptions of the entries that are ignored. */
   readonly ignored: readonly string[]
 }
 
-/** An entry of `credentialStatus`: a reference to a list, or why the entry is ignored, as a text for people. */
+/** A parsed entry of `credentialStatus`: a reference to a list, or why the entry is ignored. */
 type BitstringEntry = { readonly reference: StatusReference } | { readonly ignored: string }
 
-/** The most status entries of a credential, as each may cost a request. */
+/** The maximum number of status entries of a credential, since each may cost a request. */
 const MAX_ENTRIES = 8
 
 /**
- * Returns the references of a credential to status lists. Throws a MalformedError when a status cannot be looked up,
- * which is not the same as none.
+ * Returns the references of a credential to status lists. Throws a MalformedError if a status is present and cannot be
+ * parsed.
  */
 export function readStatusReferences({
   status,
@@ -66,7 +66,7 @@ function readBitstringEntry(entry: JsonObject): BitstringEntry {
   if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
-  // Other purposes say nothing about whether the credential is valid.
+  // Entries with other purposes do not affect validity.
   if (purpose !== 'revocation' && purpose !== 'suspension')
     return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
   const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]

@@ -1,5 +1,5 @@
 /**
- * Rules for the signer of a status list: the credential's issuer, or a provider certified by the same authority. Token
+ * Checks who signed a status list: the issuer of the credential, or a provider under the same trust anchor. Token
  * Status List, Validation Rules and Extended Key Usage Extension.
  */
 import { orProblem, type Problem, within } from '../../codec/malformed.ts'
@@ -12,20 +12,23 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import type { StatusPolicy } from './lists.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/** The context of the checks of status lists: how the lists are fetched, and whom the operator trusts. */
+/** The context of status checks: how lists are loaded, and whom the operator trusts. */
 export interface StatusCheckContext {
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly trustAnchors: readonly Certificate[] | undefined
   readonly parseCertificate: (der: Uint8Array) => Certificate
-  /** Whether certificates for TLS alone may sign status lists below an anchor. */
+  /** Whether TLS server certificates may sign status lists. */
   readonly acceptTlsServerCertificates: boolean
-  /** Finds the path of the signer of the evidence to an anchor. */
+  /** Finds the path from the issuer of a credential to a trust anchor. */
   readonly findIssuerPath: (issuer: Evidence['issuer']) => TrustPath
   readonly status: StatusPolicy
 }
 
-/** Returns the certificates of the list, that of its key first; those of the credential where the list has none. */
+/**
+ * Returns the certificates of the list, with that of its key first. A list without certificates must be signed by the
+ * credential's own issuer key, so this returns the certificates of the credential.
+ */
 export function readSignerChain(
   { chain }: FetchedStatusList,
   evidence: Evidence['issuer'],
@@ -37,8 +40,8 @@ export function readSignerChain(
 }
 
 /**
- * Returns why the list is not signed by somebody who may speak for the issuer of the credential, which is trusted;
- * undefined when it is. `signerChain` has the certificates of {@link readSignerChain}.
+ * Returns why the signer of the list is not authorized for the issuer of the credential; undefined if it is.
+ * `signerChain` is the result of {@link readSignerChain}.
  */
 export function signerProblem(
   list: FetchedStatusList,
@@ -70,8 +73,8 @@ function findSignerPath(
 }
 
 /**
- * Tests whether two certificates have the same key. KeyObject.equals is avoided: for keys of two types it leaves an
- * OpenSSL error behind, which the next key gets.
+ * Tests whether two certificates have the same key. Does not use KeyObject.equals: for keys of different types it
+ * leaves an error in OpenSSL's queue, which a later operation reports.
  */
 function isSameKey(one: Certificate, other: Certificate): boolean {
   const spki = ({ publicKey }: Certificate): Buffer => publicKey.export({ type: 'spki', format: 'der' })
@@ -79,8 +82,8 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
 }
 
 /**
- * Tests whether `leaf` is another certificate of `issuer`, with another key: it has the same name by the same
- * authority, or it is for the identifier of the issuer that the credential names.
+ * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject and the same CA,
+ * or with the issuer identifier of the credential as a name.
  */
 function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
   if (leaf.subject.equals(issuer.subject) && leaf.issuer.equals(issuer.issuer)) return true
@@ -88,7 +91,7 @@ function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: reado
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
 
-/** Tests whether the certificate is one for status lists, under the anchor of the issuer. */
+/** Tests whether the certificate is for signing status lists, and has the same trust anchor as the issuer. */
 function isProvider(
   { extendedKeyUsage }: Certificate,
   path: readonly Certificate[],

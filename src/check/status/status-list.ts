@@ -1,4 +1,4 @@
-/** The content of a fetched status list of any kind. `verdict.ts` judges the list for each credential. */
+/** The content of a loaded status list of any kind. `verdict.ts` looks up the status of a credential. */
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip, inflate } from 'node:zlib'
@@ -7,29 +7,29 @@ import type { StatusWidth } from '../../codec/status-list.ts'
 import type { Instant, Validity } from '../../credential/format.ts'
 
 export interface FetchedStatusList {
-  /** The certificates of the list (DER), that of its key first; empty when the certificates of the credential count. */
+  /** The certificates of the list (DER), that of its key first; empty if those of the credential apply. */
   readonly chain: readonly Uint8Array[]
   isSignedBy(key: KeyObject): boolean
   readonly issuedAt: readonly Instant[]
   readonly validity: Validity
-  /** The time for which the list says that it may be used. */
+  /** The ttl of the list, if it has one. */
   readonly ttlSeconds: number | undefined
-  /** The issuer that the list names, one entry for each member with the name; empty for a list without such members. */
+  /** The issuers that the list names; empty if it names none. */
   readonly identifiers: readonly string[]
-  /** The purposes of the entries; empty where the values have a meaning of their own. */
+  /** The purposes of the list; empty for a status list token. */
   readonly purposes: readonly string[]
   readonly width: StatusWidth
-  /** Where index 0 is in the first byte. */
+  /** Whether index 0 is in the lowest or the highest bits of the first byte. */
   readonly first: 'lowest' | 'highest'
   readonly bytes: Uint8Array
 }
 
-/** The size limit of another server's answer. */
+/** The maximum size of a response with a list. */
 export const MAX_LIST_BYTES = 2 * 1024 * 1024
-/** The size limit of an unpacked list (four million entries of two bits): unpacking 4 MiB takes up to 70 ms. */
+/** The maximum size after decompression: four million entries of two bits. Decompressing 4 MiB takes up to 70 ms. */
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
-/** Returns the bytes of a list. Throws a MalformedError when they are packed otherwise, or are too many. */
+/** Decompresses a list. Throws a MalformedError if it is not compressed that way or is too large. */
 export async function unpack(packedList: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
   const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
   try {

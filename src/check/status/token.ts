@@ -1,4 +1,4 @@
-/** Status list tokens, as JWT and as CWT, taken apart. Token Status List, Status List Token. */
+/** Parses status list tokens, as JWT and as CWT. Token Status List, Status List Token. */
 import { fromBase64url } from '../../codec/base64url.ts'
 import { asBytes, asMap, type Cbor, contentOfTag, decodeCbor } from '../../codec/cbor.ts'
 import { readSign1 } from '../../codec/cose.ts'
@@ -12,17 +12,17 @@ import { type FetchedStatusList, unpack } from './status-list.ts'
 
 export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
-/** The numbers of claims and tags. RFC 8392 sections 4 and 6; Token Status List, IANA. */
+/** The numbers of CWT claims. RFC 8392 sections 4 and 6; Token Status List, IANA. */
 const CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, ttl: 65_534, list: 65_533 } as const
 const CWT = 61
 /**
- * The types of a status list token in CWT. Its CoAP content format is not registered yet, so that both are texts. Token
+ * The accepted types of a CWT status list token, both as texts, since no CoAP content format is registered yet. Token
  * Status List, IANA.
  */
 const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 
-/** The claims of a token in either form, as values of JSON; only the member `lst` is decoded already. */
+/** The claims of a token in either form, as JSON values; only `lst` is decoded. */
 interface Claims {
   readonly sub: unknown
   readonly iat: unknown
@@ -33,7 +33,7 @@ interface Claims {
   readonly packedList: Uint8Array
 }
 
-/** Reads a status list token in JWT. Throws a MalformedError when the text is not a list for `uri`. */
+/** Parses a JWT status list token. Throws a MalformedError if the text is not a list for `uri`. */
 export async function readStatusListJwt(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
@@ -50,7 +50,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   }
 }
 
-/** Reads a status list token in CWT. Throws a MalformedError when the bytes are not a list for `uri`. */
+/** Parses a CWT status list token. Throws a MalformedError if the bytes are not a list for `uri`. */
 export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<FetchedStatusList> {
   const token = decodeCbor(bytes, { longNumbers: true })
   const sign1 = readSign1(contentOfTag(token, CWT) ?? token, 'the token')

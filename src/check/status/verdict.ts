@@ -1,4 +1,7 @@
-/** The verdict of the status lists of a credential. Token Status List, Status Types; Bitstring Status List 1.0. */
+/**
+ * Decides on the status of a credential by its status lists. Token Status List, Status Types; Bitstring Status List
+ * 1.0.
+ */
 import { orProblem } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import type { Instant } from '../../credential/format.ts'
@@ -9,10 +12,12 @@ import { readStatusReferences, type StatusEvidence, type StatusReference } from 
 import { readSignerChain, type StatusCheckContext, signerProblem } from './signer.ts'
 import type { FetchedStatusList } from './status-list.ts'
 
-/** The names of status values; all other values are an application's own. Token Status List, Status Types Values. */
+/**
+ * The names of the defined status values; all others are application-specific. Token Status List, Status Types Values.
+ */
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
-/** Judges every list that the credential names; the first that fails is the verdict. */
+/** Checks all lists that the credential refers to, and returns the verdict of the first that fails. */
 export async function statusVerdict(evidence: StatusEvidence, context: StatusCheckContext): Promise<Verdict> {
   const statusReferences = orProblem(() => readStatusReferences(evidence))
   if ('problem' in statusReferences) return fail(statusReferences.problem, statusReferences.cause)
@@ -29,7 +34,7 @@ export async function statusVerdict(evidence: StatusEvidence, context: StatusChe
   return verdicts.some(({ answer }) => answer === 'tolerated') ? tolerate(detail) : pass(detail)
 }
 
-/** Tests whether readers of the credential's format take status lists as CWTs. */
+/** Tests whether the format of the credential uses CBOR, so that a CWT is preferred. */
 function prefersCwt({ formats }: StatusEvidence): boolean {
   return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
 }
@@ -88,7 +93,7 @@ function contentProblem(
 }
 
 function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number): number {
-  // A bitstring status list begins with the most significant bit of each byte.
+  // In a bitstring status list, index 0 is the most significant bit.
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks that the holder agreed to this presentation, for us, in this session. OpenID4VP 1.0, Preventing Replay; RFC
- * 9901, Key Binding.
+ * Checks that the holder made this presentation for this verifier and this session. OpenID4VP 1.0, Preventing Replay;
+ * RFC 9901, Key Binding.
  */
 
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
@@ -77,7 +77,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
       const at = holder?.presentedAt?.getTime()
       if (Number.isNaN(at)) return fail("the holder's proof does not say when it was made (iat)")
       const skew = clockSkewSeconds * 1000
-      // iat has whole seconds: a presentation of the session's first second may say its beginning.
+      // `iat` has whole seconds, so the session start is rounded down.
       if (at !== undefined && sessionStart && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
         return fail("the holder's proof is older than the session")
       if (at !== undefined && at > now.getTime() + skew)

@@ -1,4 +1,4 @@
-/** The checks of the verifier, in the order in which they are asked. */
+/** The checks of the verifier, in the order in which they run. */
 
 import type { Check } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -11,7 +11,7 @@ import { validityChecks } from './validity.ts'
 
 export { readingChecks, responseChecks }
 
-/** The checks that are asked of each presentation that could be read. */
+/** The checks of each presentation that could be parsed. */
 export const evidenceChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
   ...issuerChecks,
   ...holderChecks,
@@ -19,12 +19,12 @@ export const evidenceChecks: readonly Check<Evidence, PresentationCheckContext>[
   ...queryChecks,
 ].map(skipUnasked)
 
-/** All checks, each with its id, question, citation and level, for documents and tests. */
+/** All checks, for the documentation and for tests. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
 /**
- * Skips the checks that make no sense for a format. The check's own reason wins over the format's `unasked`, so that
- * the report never refers to a check that was not asked.
+ * Skips checks that do not apply to a format. The check's own reason takes precedence over the format's `unasked`, so
+ * that the report does not refer to a check that did not run.
  */
 function skipUnasked(check: Check<Evidence, PresentationCheckContext>): Check<Evidence, PresentationCheckContext> {
   return {

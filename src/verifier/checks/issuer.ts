@@ -1,4 +1,4 @@
-/** Checks of the issuer and of its trust. Trust is decided on the key that verified the signature. */
+/** Checks of the issuer and of its trust path. The certificate must be that of the key that verified the signature. */
 
 import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
 import { orProblem, type Problem, within } from '../../codec/malformed.ts'
@@ -12,13 +12,13 @@ import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
 import { CREDIBLE, type PresentationCheckContext } from './context.ts'
 
-/** The context of the checks of the certificate. */
+/** The part of the context that the checks of the certificate need. */
 export type CertificateCheckContext = Pick<
   PresentationCheckContext,
   'findIssuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
 >
 
-/** The checks of the certificate and of its path, which look at nothing else of a presentation. */
+/** The checks of the certificate and its path, which need no other part of a presentation. */
 export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, CertificateCheckContext>[] = [
   {
     id: 'issuer.certificate',
@@ -98,7 +98,7 @@ export const issuerChecks: readonly Check<Evidence, PresentationCheckContext>[] 
 ]
 
 /**
- * Returns the problem of a credential signed at a time when the certificate was not valid. Another check fails for a
+ * Returns the problem of a credential that was signed outside of the certificate's validity. Another check fails for a
  * missing time. ISO/IEC 18013-5 section 9.3.1.
  */
 function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, at: Date | undefined) {
@@ -106,10 +106,7 @@ function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, a
   return `the credential says that it was signed when the certificate '${subjectText}' was not valid`
 }
 
-/**
- * Returns the text that tells the application how to trust the certificate: by the fingerprint, since the name of a
- * certificate proves nothing.
- */
+/** Tells the application how to trust the certificate: by its fingerprint, since anybody can choose its names. */
 function trustInstruction(leaf: Certificate | undefined): string {
   const fingerprint = Buffer.from(leaf?.fingerprint ?? '', 'base64url').toString('hex')
   return `To trust it, put certificate SHA-256 ${fingerprint} or its CA's into issuerTrustAnchors`

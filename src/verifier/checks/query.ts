@@ -1,4 +1,4 @@
-/** Checks whether the credential answers the query, without relying on the wallet. OpenID4VP 1.0, DCQL. */
+/** Checks whether the credential satisfies the query, independently of the wallet. OpenID4VP 1.0, DCQL. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -72,9 +72,9 @@ export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] =
 ]
 
 /**
- * Returns the certificates of a path to a trust anchor, one that `answers` if there is any. Where no anchors are
- * configured, it returns the issuer's certificate and those after it in the chain, as long as each is signed by the
- * next (RFC 7515 section 4.1.6).
+ * Returns the certificates of a path to a trust anchor; of several, one for which `answers` returns true, if there is
+ * any. Without configured anchors, returns the issuer's certificate and those after it, up to the first that did not
+ * sign the one before (RFC 7515 section 4.1.6).
  */
 function verifiedCertificatesOf(
   issuer: Evidence['issuer'],

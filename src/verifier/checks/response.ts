@@ -1,4 +1,4 @@
-/** Checks of the response as a whole, and whether each of its presentations can be read. */
+/** Checks of the response as a whole, and whether each presentation can be parsed. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Problem } from '../../codec/malformed.ts'
@@ -10,18 +10,18 @@ import type { PresentationCheckContext } from './context.ts'
 
 export interface ResponseCheckContext {
   readonly query: DcqlQuery
-  /** Undefined when there was no session. */
+  /** The `state` of the response; undefined if there was no session. */
   readonly state: string | undefined
   readonly binding: Pick<Binding, 'transactionData'>
 }
 
 export interface ResponseEvidence {
   readonly state: string | undefined
-  /** How many presentations there are for each id of the `vp_token`. */
+  /** The number of presentations for each credential query id in the `vp_token`. */
   readonly counts: ReadonlyMap<string, number>
 }
 
-/** The checks that are asked once, of the whole response. */
+/** The checks that run once for each response. */
 export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckContext>[] = [
   {
     id: 'presentation.session',
@@ -66,24 +66,27 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
   },
 ]
 
-/** Returns the ids of the credential queries that a wallet may answer: with credential sets, those in their options. */
+/**
+ * Returns the ids of the credential queries that a wallet may answer. With credential sets, these are the ids in their
+ * options.
+ */
 function findAskedIds({ credentials, credential_sets: sets }: DcqlQuery): ReadonlySet<string> {
   return new Set(sets ? sets.flatMap(({ options }) => options.flat()) : credentials.map(({ id }) => id))
 }
 
 /**
- * Returns which approval is missing; undefined when none is. A credential that was to approve a transaction is
- * required, also where the query leaves it to the wallet.
+ * Returns the problem if a credential that must approve a transaction is missing; otherwise undefined. Such a
+ * credential is required even if the query has it as optional.
  */
 function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseCheckContext['binding']) {
   const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
 }
 
-/** The evidence of a presentation, or the reason why it cannot be read, with the error of a library for the log. */
+/** The evidence of a presentation, or why it cannot be parsed. */
 export type Reading = { readonly evidence: Evidence } | Problem
 
-/** The check that is asked first of each presentation: whether it can be read. */
+/** The first check of each presentation: whether it can be parsed. */
 export const readingChecks: readonly Check<Reading, PresentationCheckContext>[] = [
   {
     id: 'presentation.well_formed',

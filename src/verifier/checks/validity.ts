@@ -1,4 +1,4 @@
-/** Checks the disclosures, the type, the validity period and the status of the credential (`src/check/status/`). */
+/** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
@@ -7,8 +7,8 @@ import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { PresentationCheckContext } from './context.ts'
 
 /**
- * A list is fetched for a presentation that is good otherwise. Token Status List, Validation Rules: the status of a
- * credential that is invalid for another reason must not be looked up.
+ * The checks that must pass before a status list is fetched: the status of an invalid credential must not be looked up.
+ * Token Status List, Validation Rules.
  */
 const STATUS_NEEDS = [
   'issuer.trusted',
