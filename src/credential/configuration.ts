@@ -1,17 +1,16 @@
-/** Parsing a credential configuration, once: the members that every format has, and by its format the others. */
+/** Parses a credential configuration: the members of all formats, and those of its own format. */
 
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Configuration, CredentialFormat } from './format.ts'
 import { formatOf, ownConfigurationMembers, supportedFormats, typeMembers } from './formats.ts'
 
-/** The validity of credentials whose configuration names none. */
+/** The default validity of credentials. */
 export const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * Returns the configuration, parsed. Refuses with `invalid_request`, naming the path, an unknown format, the type of
- * another format, which wallets would believe and nobody would issue, and a configuration that its format could not
- * issue.
+ * Parses and validates a posted configuration. Refuses with `invalid_request` and the path an unknown format, a member
+ * that belongs to another format, and a configuration that its format cannot issue.
  */
 export function parseConfiguration(postedConfiguration: CredentialConfiguration): Configuration {
   const { format: formatId } = postedConfiguration

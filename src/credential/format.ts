@@ -1,7 +1,7 @@
 /**
- * A credential format: how a credential is declared, issued, presented and read. One folder per format beside this
- * file; a format knows no session and no credential type, and of the protocols the queries that are put to it.
- * `format.contract.ts` holds every format to it.
+ * The interface of a credential format: how its credentials are configured, issued, presented and parsed. Each format
+ * has a folder beside this file. A format knows no sessions and no specific credential types. `format.contract.ts`
+ * tests every format against this interface.
  */
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
@@ -15,25 +15,24 @@ import type { CredentialConfiguration } from '../protocol/credential-configurati
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 
 /**
- * A credential configuration that was parsed once, when it was posted or read from the database: the members that every
- * format has, and those of its own format. OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ * A parsed credential configuration: the members of all formats, and those of its own format. OpenID4VCI 1.0,
+ * Credential Issuer Metadata Parameters.
  */
 export type Configuration<OwnMembers extends object = object> = OwnMembers & {
   readonly format: CredentialFormat
-  /** The identifier of the format by which the configuration names it. */
+  /** The format identifier in the configuration. A format may have several. */
   readonly formatId: string
-  /** The claims that the holder may hide. */
+  /** The claims that the holder can withhold. */
   readonly selectiveDisclosure: 'all' | 'none' | readonly ClaimPath[]
   readonly validitySeconds: number
-  /** The most credentials that one request gets, each for a key of its own. */
+  /** The maximum number of credentials for one request, each for a different key. */
   readonly batchSize: number
   readonly isRevocable: boolean
-  /** Whether credentials name entries of the lists of the W3C beside that of their status list token. */
+  /** Whether credentials also refer to W3C bitstring status lists. */
   readonly hasBitstringStatus: boolean
   readonly claims: readonly ClaimDescription[]
   /**
-   * The levels of which the keys must be attested, one in each list that is there; undefined where no attestation is
-   * required.
+   * The required levels of key attestations: one of each list that is present. Undefined if no attestation is required.
    */
   readonly keyAttestation: KeyAttestationRequirement | undefined
   /** The configuration as it was posted. */
@@ -45,20 +44,20 @@ export type ClaimDescription = NonNullable<
   NonNullable<CredentialConfiguration['credential_metadata']>['claims']
 >[number]
 
-/** The member of a configuration that names the type of its credentials. OpenID4VCI 1.0, Credential Format Profiles. */
+/** The member of a configuration that has the type of its credentials. OpenID4VCI 1.0, Credential Format Profiles. */
 export type TypeMember = 'credential_definition' | 'vct' | 'doctype'
 
-/** All that a format needs to issue one credential. */
+/** Everything that a format needs to issue one credential. */
 export interface Order<OwnMembers extends object = object> {
   readonly configuration: Configuration<OwnMembers>
-  /** The members of the session's dataset that are for this format, as they were posted. */
+  /** The members of the session's dataset for this format, as they were posted. */
   readonly dataset: JsonObject
-  /** `issuer.id` of the configuration. */
+  /** The issuer identifier (`issuer.id` of the settings). */
   readonly issuer: string
   readonly holderKey: PublicJwk
   readonly issuedAt: Date
   readonly expiresAt: Date
-  /** The place where the status of the credential will be published; absent for a credential without status. */
+  /** The status list entry of the credential; absent for a credential without status. */
   readonly status?: OrderedStatus
 }
 
@@ -66,67 +65,70 @@ export interface Order<OwnMembers extends object = object> {
 export interface OrderedStatus {
   readonly index: number
   readonly uri: string
-  /** The same entry in the lists of the W3C, where the credential is to name those too. */
+  /** The same entry in W3C bitstring status lists, if the credential refers to them too. */
   readonly bitstrings?: readonly { readonly purpose: string; readonly uri: string }[]
 }
 
 /**
- * The values of a request that the holder signs with a presentation, so that it is good for this request alone. Each
- * format signs some of them. OpenID4VP 1.0, Preventing Replay.
+ * The values of a request that bind a presentation to it. Each format signs some of them. OpenID4VP 1.0, Preventing
+ * Replay.
  */
 export interface Binding {
   /** The `nonce` of the request. */
   readonly nonce: string
-  /** The verifier's full client identifier. */
+  /** The full client identifier of the verifier. */
   readonly audience: string
-  /** The address that the response is posted to. */
+  /** The URL that the response is posted to. */
   readonly responseUri: string
-  /** RFC 7638 thumbprint (SHA-256) of the key that the response is encrypted to; undefined when it is not encrypted. */
+  /** The JWK thumbprint (RFC 7638, SHA-256) of the response encryption key; undefined for an unencrypted response. */
   readonly encryptionKeyThumbprint: Uint8Array | undefined
-  /** The `transaction_data` that this presentation has to approve, each as the text of the request; mostly none. */
+  /** The entries of `transaction_data` that this presentation must approve, as in the request; usually empty. */
   readonly transactionData: readonly string[]
 }
 
-/** A presentation, taken apart and not judged: the checks in `verifier/checks` judge it. */
+/** A parsed presentation. Nothing in it is verified: the checks in `verifier/checks` do that. */
 export interface Evidence {
-  /** The formats this may be by its own type header; the query decides whether one of them was asked for. */
+  /** The format identifiers that fit its type header or members; empty if it is of another format. */
   readonly formats: readonly string[]
-  /** The header or member that decides on `formats`, as a sentence part for people: `its type (typ) is JWT`. */
+  /** A description of what decides on `formats`, as part of a sentence: `its type (typ) is JWT`. */
   readonly statedFormat: string
   readonly issuer: {
     /**
-     * The issuer that the credential states: an entry for each member that states one, empty where the member is no
-     * text, or is required and missing. No entry where the format leaves the issuer to the certificate.
+     * The issuers that the credential names, one for each member that names one. A member of another type, or a
+     * required one that is missing, is an empty text. Empty if only the certificate names the issuer.
      */
     readonly identifiers: readonly string[]
-    /** The certificates it came with (DER), the issuer's own first. They prove nothing by themselves. */
+    /** The certificates of the credential (DER), the issuer's own first. They are not trusted yet. */
     readonly chain: readonly Uint8Array[]
     /**
-     * When the issuer signed, where the format requires that to lie in the certificate's validity: mdoc alone
-     * (`signed`). The `iat` of JWTs is not read.
+     * When the issuer signed, for a format that requires this within the certificate's validity: only mdoc (`signed`).
+     * The `iat` of JWTs is not used.
      */
     readonly signedAt?: Instant
     isSignedBy(key: KeyObject): boolean
   }
-  /** The proof that the holder agreed to this presentation; absent when there is none. */
+  /** The holder's proof; undefined if there is none. */
   readonly holder: HolderEvidence | undefined
-  /** The key the issuer bound the credential to, or what is wrong with it. */
+  /** The key that the issuer bound the credential to, or why there is none. */
   readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | Problem
-  /** The problem with the disclosures; `claims` then has only the claims that the issuer signed in the clear. */
+  /**
+   * The problem of the disclosures. If there is one, `claims` has only the claims that are not selectively disclosable.
+   */
   readonly disclosuresProblem: string | undefined
-  /** The claims as a tree, rooted as DCQL paths are. */
+  /** The claims as a JSON object, in which DCQL paths begin. */
   readonly claims: JsonObject
   /**
-   * The members at the root of `claims` that describe the proof and not the subject; a report leaves them out.
+   * The top-level members of `claims` that secure the credential and do not describe the subject. Reports leave them
+   * out.
    */
   readonly envelope: readonly string[]
   readonly types: readonly string[]
-  /** The types that the presentation states beside those that the issuer signed; absent where it states none. */
+  /** The types that the presentation names outside of what the issuer signed; absent if it names none. */
   readonly statedTypes?: readonly string[]
   readonly validity: Validity
-  /** Where the issuer publishes whether the credential still holds: the `status` of JWTs and mdocs. */
+  /** The `status` of a JWT or mdoc, which refers to a status list. */
   readonly status: JsonObject | undefined
-  /** The entries of `credentialStatus`, as the W3C has it beside that; absent where there are none. */
+  /** The entries of the W3C member `credentialStatus`; absent if there are none. */
   readonly credentialStatus?: readonly JsonObject[]
 }
 
@@ -135,123 +137,115 @@ export interface Validity {
   readonly notAfter: readonly Instant[]
 }
 
-/** A point in time, and the member that names it; undefined when the member is there and is not a time. */
+/** A time, and the member that has it. The time is undefined if the member is not a valid time. */
 export interface Instant {
   readonly member: string
   readonly at: Date | undefined
 }
 
-/** The holder's proof. Members for checks that the format lists in `unasked` are undefined or false. */
+/** The holder's proof. Members for checks in `unasked` of the format are undefined or false. */
 export interface HolderEvidence {
-  /** Why this is not proof of a holder at all (its type, its algorithm), or undefined. */
+  /** Why the proof has the wrong type or algorithm; undefined if it has not. */
   readonly problem: string | undefined
   /**
-   * Tests whether `key` made the proof. `binding` is ours, for formats whose signature covers what both sides know and
-   * neither sends.
+   * Tests whether `key` signed the proof. `binding` has the verifier's values, for formats that sign values which are
+   * not in the presentation.
    */
   isSignedBy(key: PublicJwk, binding: Binding): boolean
   readonly nonce: string | undefined
   readonly audience: string | undefined
   /**
-   * When the holder made the presentation, by the proof's own word: an invalid date where a proof must say so and does
-   * not, undefined where it need not and does not. When the issuer signed is `issuer.signedAt`.
+   * When the holder made the presentation, according to the proof: undefined if it is absent and optional, and an
+   * invalid date if it is absent and required. `issuer.signedAt` is the time of the issuer.
    */
   readonly presentedAt: Date | undefined
-  /** Limits that the holder set; most set none. */
+  /** The validity that the holder set; usually empty. */
   readonly validity: Validity
-  /** Whether the proof was made for exactly these disclosures. */
+  /** Whether the proof covers exactly these disclosures. */
   readonly coversPresentation: boolean
-  /**
-   * Tests whether the proof approves exactly these transactions, each the text of the request. OpenID4VP 1.0,
-   * Transaction Data.
-   */
+  /** Tests whether the proof approves exactly these entries of `transaction_data`. OpenID4VP 1.0, Transaction Data. */
   approves(transactionData: readonly string[]): boolean
 }
 
-/** A credential in a wallet, with every claim. */
+/** A credential in a wallet, with all its claims. */
 export interface HeldCredential extends Evidence {
-  /** The earliest end among the validity of the credential and of what signs it. */
+  /** The earliest end of the validity of the credential and of its signing key. */
   readonly expiresAt: Date | undefined
-  /** The positions of the claims that the holder can hide, parents before children. */
+  /** The positions of the claims that the holder can withhold; parents come before children. */
   readonly hidable: readonly ClaimPosition[]
 }
 
-/** The top-level members of a dataset that a format is filled with, where several formats share the dataset. */
+/** The top-level members of a dataset that a format uses, if several formats share the dataset. */
 export type DatasetMembers = 'credentialSubject' | 'namespaces' | 'claims'
 
-/** The ways in which key proofs name the keys that credentials of every format can be bound to. */
+/** The binding methods that all formats support. */
 export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
-/** A credential format. `OwnMembers` are the members of a configuration that only this format has. */
+/** A credential format. `OwnMembers` are the members that its parsed configurations have beyond the common ones. */
 export interface CredentialFormat<OwnMembers extends object = object> {
-  /** Every identifier this format answers to. */
+  /** All identifiers of the format. */
   readonly ids: readonly string[]
-  /** The identifier of the format in drafts of OpenID4VCI up to 14, where it was another. */
+  /** The identifier in OpenID4VCI drafts up to 14, if it was different. */
   readonly olderId?: string
   readonly typeMember: TypeMember
-  /** The members beside `typeMember` that a posted configuration has for this format alone. */
+  /** The members besides `typeMember` that only posted configurations of this format may have. */
   readonly ownConfigurationMembers: readonly (keyof CredentialConfiguration)[]
-  /** The claim that says the type of a credential; undefined where no claim does. */
+  /** The claim that has the type of a credential; undefined if there is none. */
   readonly typeClaim: 'type' | 'vct' | undefined
-  /** The member of `meta` that names types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
+  /** The member of `meta` that has the types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
   readonly metaMember: 'type_values' | 'vct_values' | 'doctype_value'
-  /** Names that no claim of a credential has. */
+  /** Names that a claim cannot have. */
   readonly reservedNames: readonly string[]
-  /** Whether a response with such a presentation is always encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
+  /** Whether the response must be encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
   readonly requiresEncryptedResponse: boolean
-  /**
-   * The kind of status list token that readers of the format take. Token Status List, Status List Token in JWT and in
-   * CWT Format.
-   */
+  /** The preferred form of status list tokens. Token Status List, Status List Token in JWT and in CWT Format. */
   readonly statusListType: 'jwt' | 'cwt'
   /**
-   * The format's entry in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
+   * The format's value in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
    */
   readonly presentationAlgorithms: JsonObject
-  /** Whether HAIP 1.0 profiles the format. HAIP 1.0, Credential Format Profiles. */
+  /** Whether HAIP 1.0 allows the format. HAIP 1.0, Credential Format Profiles. */
   readonly isInHaip: boolean
-  /** Checks (by id) that have nothing to ask of this format, and why, for the report. */
+  /** The ids of checks that do not apply to this format, each with the reason for the report. */
   readonly unasked: Readonly<Record<string, string>>
   /**
-   * Names the algorithm of issuer signatures, as this format's metadata does. OpenID4VCI 1.0, Credential Format
-   * Profiles.
+   * Returns the identifier of the algorithm of issuer signatures in the format's metadata. OpenID4VCI 1.0, Credential
+   * Format Profiles.
    */
   signingAlgorithm(alg: Algorithm): string | number
   /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
   readonly bindingMethods: readonly string[]
   /**
-   * Parses the members of a configuration that only this format has. Refuses with `invalid_request`, naming the path, a
-   * configuration that this format could not issue. `parseConfiguration` of configuration.ts has refused the type
-   * members of other formats.
+   * Parses the members that only this format has. Refuses with `invalid_request` and the path a configuration that this
+   * format cannot issue. `parseConfiguration` refuses members of other formats before.
    */
   parseMembers(postedConfiguration: CredentialConfiguration): OwnMembers
   readonly datasetMembers: DatasetMembers
-  /** The members of a dataset that the format takes, in words: `mso_mdoc objects with a dot in their name`. */
+  /** The members of a dataset that the format uses, in words: `mso_mdoc objects with a dot in their name`. */
   readonly datasetRule: string
-  /** Refuses with `invalid_request`, naming the path, a dataset that this configuration cannot be filled with. */
+  /** Refuses with `invalid_request` and the path a dataset that this configuration cannot be issued with. */
   checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
-  /** Returns the claims of a dataset that was checked, rooted as they will be in the credential. */
+  /** Returns the claims of a valid dataset, as they will be in the credential. */
   claimsOf(dataset: JsonObject): JsonObject
   /**
-   * Finds the mistakes in a credential query for this format (its `meta`, its paths), in sentences that begin with the
-   * path. `findQueryMistakes` of formats.ts finds those that are the same in every format.
+   * Returns the format-specific mistakes in a credential query (in `meta` and paths), as sentences that begin with the
+   * path. `findQueryMistakes` finds the common ones.
    */
   findOwnQueryMistakes(query: JsonObject, path: string): Mistakes
-  /** Makes the `meta` with which a query asks for exactly the credentials of such a configuration. */
+  /** Makes the `meta` that requests exactly the credentials of a configuration. */
   metaOf(configuration: JsonObject): JsonObject
-  /**
-   * Tests whether a credential of these types and claims is of a kind that `meta` wants. OpenID4VP 1.0, `meta` of each
-   * format.
-   */
+  /** Tests whether a credential with these types and claims matches `meta`. OpenID4VP 1.0, `meta` of each format. */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
-  /** Tests whether the credential reads, as a wallet reads it, as what was ordered. Throws like `hold`. */
+  /** Tests whether an issued credential matches its order, when it is parsed as a wallet does. Throws like `hold`. */
   fulfils(order: Order<OwnMembers>, credential: string): boolean
-  /** Throws a MalformedError when the credential is not of this format, or its disclosures do not fit. */
+  /**
+   * Parses a credential for its holder. Throws a MalformedError if it is of another format or a disclosure is invalid.
+   */
   hold(credential: string): HeldCredential
   /**
-   * Makes a presentation of the credential with only what is needed to show `positions`, bound to the request by the
-   * holder's key.
+   * Makes a presentation that discloses only `positions` and what they require, signed with the holder's key for
+   * `binding`.
    */
   present(
     credential: string,
@@ -260,10 +254,10 @@ export interface CredentialFormat<OwnMembers extends object = object> {
     holder: Signer,
   ): Promise<string>
   /**
-   * Formats the position of a claim for people, without the member around all claims; `claims` are those of the
+   * Formats the position of a claim for people, without the member around all claims. `claims` are all claims of the
    * credential.
    */
   positionText(position: ClaimPosition, claims: JsonObject): string
-  /** Throws a MalformedError when it cannot be taken apart at all. Decides nothing else. */
+  /** Parses a presentation, without verifying it. Throws a MalformedError if it cannot be parsed. */
   read(presentation: string): Evidence
 }

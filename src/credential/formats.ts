@@ -1,4 +1,4 @@
-/** The list of the supported formats. docs/adding-a-format.md says how a format is added. */
+/** The supported formats. docs/adding-a-format.md describes how to add one. */
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import type { CredentialFormat, TypeMember } from './format.ts'
@@ -9,20 +9,21 @@ import { w3cSdJwt } from './w3c-sd-jwt/index.ts'
 
 const formats: readonly CredentialFormat[] = [w3cSdJwt, sdJwtVc, w3cJwt, msoMdoc]
 
-/** The identifiers that may stand in a configuration or a query today. */
+/** The identifiers of all formats. */
 export const supportedFormats: readonly string[] = formats.flatMap((format) => format.ids)
 
+/** Returns the format with this identifier; undefined if it is unknown. */
 export function formatOf(id: string): CredentialFormat | undefined {
   return formats.find((format) => format.ids.includes(id))
 }
 
-/** The members of a dataset that each format takes, in words. */
+/** The members of a dataset that each format uses, in words. */
 export const datasetRules: readonly string[] = [...new Set(formats.map(({ datasetRule }) => datasetRule))]
 
-/** Every member that names the type in configurations of some format. */
+/** The members for the type in configurations of all formats. */
 export const typeMembers: readonly TypeMember[] = [...new Set(formats.map(({ typeMember }) => typeMember))]
 
-/** Every member of a configuration that one format alone has, and that format. */
+/** The members of configurations that only one format may have, each with that format. */
 export const ownConfigurationMembers = formats.flatMap((format) =>
   format.ownConfigurationMembers.map((member) => ({ member, format })),
 )
@@ -32,7 +33,7 @@ export const haipFormats: readonly string[] = formats.filter(({ isInHaip }) => i
 
 const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) => metaMember))
 
-/** Returns the mistakes in a credential query for the format, in sentences that begin with the path. */
+/** Returns the mistakes in a credential query for its format, as sentences that begin with the path. */
 export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) yield* findForeignMeta(meta, `${path}.meta`, format.metaMember)
@@ -40,9 +41,8 @@ export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, 
 }
 
 /**
- * Finds members of `meta` that belong to other formats, or members that are all unknown, as a misspelt one is: ignoring
- * them would accept any type without a word. Unknown members beside that of the format are ignored, and an empty object
- * is any type on purpose.
+ * Finds members of `meta` that belong to other formats, and a `meta` that has only unknown members, such as a misspelt
+ * one, since ignoring it would accept any type. An empty object accepts any type intentionally.
  */
 function* findForeignMeta(meta: JsonObject, path: string, metaMember: string): Mistakes {
   const names = Object.keys(meta)
@@ -53,7 +53,7 @@ function* findForeignMeta(meta: JsonObject, path: string, metaMember: string): M
   }
 }
 
-/** Returns `vp_formats_supported`: the entry of each format, under each of its identifiers. */
+/** Returns `vp_formats_supported`, by format identifier. */
 export function presentationFormats(): Record<string, CredentialFormat['presentationAlgorithms']> {
   return Object.fromEntries(formats.flatMap((format) => format.ids.map((id) => [id, format.presentationAlgorithms])))
 }

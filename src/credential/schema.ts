@@ -1,14 +1,14 @@
-/** Rules for datasets and configurations that several formats share. */
+/** Validation of datasets and configurations that several formats share. */
 import type { Json } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** Names with a meaning of their own in an SD-JWT, or in the language this runs on. */
+/** Claim names with a special meaning in SD-JWT or in JavaScript. */
 export const RESERVED_NAMES: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
-/** The greatest depth of a claim in a dataset. */
+/** The maximum nesting depth of a claim in a dataset. */
 export const MAX_DEPTH = 16
-/** Refuses with `invalid_request` reserved names at any depth, and claims nested deeper than 16. */
+/** Refuses with `invalid_request` reserved names at any depth, and claims that are nested deeper than 16. */
 export function refuseReservedNames(value: Json, path: string, depthLeft = MAX_DEPTH): void {
   if (typeof value !== 'object' || value === null) return
   if (depthLeft === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
@@ -19,17 +19,14 @@ export function refuseReservedNames(value: Json, path: string, depthLeft = MAX_D
   }
 }
 
-/**
- * Refuses with `invalid_request` a `status`, which names the lists of the W3C: only its own formats have a member for
- * them.
- */
+/** Refuses with `invalid_request` a `status`, which only W3C formats support. */
 export function refuseBitstringStatus({ status }: CredentialConfiguration): void {
   if (status !== undefined) {
     refuse('invalid_request', 'status: this format names status list tokens and nothing else; leave it out')
   }
 }
 
-/** Refuses with `invalid_request` what is not a non-empty array of texts. */
+/** Returns the texts of a non-empty array. Refuses with `invalid_request` any other value. */
 export function refuseUnlessStrings(value: unknown, path: string): readonly string[] {
   const strings = Array.isArray(value)
     ? value.filter((element): element is string => typeof element === 'string' && element !== '')

@@ -1,7 +1,6 @@
 /**
- * The common parts of formats that are SD-JWTs: how a credential is written, held and presented, and how
- * disclosures and key binding are taken apart. RFC 9901; RFC 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the
- * key binding.
+ * The common part of the SD-JWT formats: issuing, presenting, and parsing of disclosures and key binding. RFC 9901; RFC
+ * 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
  */
 
 import { type JsonObject, own, ownString } from '../codec/json.ts'
@@ -25,16 +24,17 @@ import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
 import { firstEnd, readNumericDate, readPresentationTime, statusMember, toEpochSeconds } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
-/** The content of an SD-JWT. */
+/** The content of an SD-JWT to issue. */
 export interface SdJwtContent {
   readonly typ: string
   readonly claims: JsonObject
-  /** Members that stand in the clear beside the claims, whatever the configuration says. */
+  /** Members that are never selectively disclosable, whatever the configuration says. */
   readonly clearMembers?: JsonObject
-  /** Tests whether `selective_disclosure: "all"` conceals the claim at the position. */
+  /** Tests whether `selective_disclosure: "all"` makes the claim at this position selectively disclosable. */
   readonly isConcealable: (position: ClaimPosition) => boolean
 }
 
+/** Issues an SD-JWT with the given content, for the holder key and the validity of `order`. */
 export async function issueSdJwt(
   { typ, claims, clearMembers, isConcealable }: SdJwtContent,
   order: Order,
@@ -57,8 +57,8 @@ export async function issueSdJwt(
 }
 
 /**
- * Returns a test for the claims that the holder can hide: every one that can be ("all"), none, or those at the given
- * paths.
+ * Returns a test for the claims that become selectively disclosable: all that can be ("all"), none ("none"), or those
+ * at the configured paths.
  */
 function concealmentTest(
   { selectiveDisclosure }: Configuration,
@@ -76,7 +76,8 @@ function concealmentTest(
 export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-jwt_alg_values': [...joseAlgorithms] }
 
 /**
- * Returns the credential as its format takes it apart; a MalformedError says `otherwise` when it is of another format.
+ * Parses an issued SD-JWT with `takeApart`. Throws a MalformedError if a disclosure is invalid, or with `otherwise` if
+ * the format is another one.
  */
 export function holdSdJwt(
   credential: string,
@@ -89,6 +90,9 @@ export function holdSdJwt(
   return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
 }
 
+/**
+ * Makes a presentation that discloses the claims at `positions`, with their parents and children, and a key binding.
+ */
 export async function presentSdJwt(
   credential: string,
   positions: readonly ClaimPosition[],
@@ -104,7 +108,7 @@ export async function presentSdJwt(
   return bindSdJwt([jwt, ...shownClaims.map(({ text }) => text), ''].join('~'), binding, holder)
 }
 
-/** Adds the key binding to an SD-JWT, which ends with a tilde. RFC 9901, Key Binding JWT. */
+/** Appends the key binding JWT to an SD-JWT, which ends with a tilde. RFC 9901, Key Binding JWT. */
 export async function bindSdJwt(
   sdJwt: string,
   binding: Binding & { readonly at: Date },
@@ -124,16 +128,16 @@ export async function bindSdJwt(
   return sdJwt + keyBinding
 }
 
-/** An SD-JWT as a format takes it apart: for who is shown it, and for its holder. */
+/** A parsed SD-JWT. */
 export interface SdJwtParts {
   readonly evidence: Evidence
-  /** Where what is disclosed stands: what the holder can leave out. */
+  /** The positions of the claims with a disclosure, which the holder can withhold. */
   readonly hidable: readonly ClaimPosition[]
 }
 
 /**
- * Returns the payload with what the disclosures reveal; with a problem, the payload as the issuer signed it.
- * `mustBeShown` says where nothing may be disclosed selectively.
+ * Returns the payload with the disclosed claims. If a disclosure is invalid, returns the signed payload and the
+ * problem. `mustBeShown` tests whether a position must not be selectively disclosable.
  */
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
@@ -150,7 +154,7 @@ export function revealSdJwt(
     : { ...revealedPayload, problem: undefined }
 }
 
-/** Returns the key binding; undefined when there is none. */
+/** Returns the holder's proof in the key binding JWT; undefined if there is none. */
 export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
   const { keyBinding } = sdJwt
   if (keyBinding === undefined) return undefined
@@ -160,7 +164,7 @@ export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
     isSignedBy: (key) => isJwsSignedBy(keyBinding, importPublicKey(key)),
     nonce: ownString(payload, 'nonce'),
     audience: ownString(payload, 'aud'),
-    // A key binding without iat is invalid. RFC 9901, Key Binding JWT
+    // `iat` is required. RFC 9901, Key Binding JWT.
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: own(payload, 'sd_hash') === computeSdHash(sdJwt),

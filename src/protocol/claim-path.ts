@@ -1,14 +1,14 @@
 /**
- * Claims path pointers: which claims a path selects, and how paths compare. Messages name paths, never the value of a
- * claim. OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; OpenID4VCI 1.0 has the same.
+ * Claims path pointers: selects claims by a path, and compares paths. Messages have paths, but no claim values.
+ * OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; the same in OpenID4VCI 1.0.
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 
-/** A step of a path: a member by its name, an array's element by its index, or null for all of its elements. */
+/** A step of a path: a member name, an array index, or null for all elements of an array. */
 type ClaimStep = string | number | null
 
-/** A path has one step per element. A path without null is a {@link ClaimPosition}. */
+/** The steps of a path. A path without null is a {@link ClaimPosition}. */
 export type ClaimPath = readonly ClaimStep[]
 
 export interface SelectedClaim {
@@ -19,8 +19,7 @@ export interface SelectedClaim {
 export type Selection = { readonly claims: readonly SelectedClaim[] } | { readonly problem: string }
 
 /**
- * A selected value with the step to it and the node before it. Its path is written out only when it is selected at the
- * end.
+ * A visited value, with the step to it and its parent. Positions are computed from these for the final selection only.
  */
 interface Node {
   readonly value: Json
@@ -28,10 +27,12 @@ interface Node {
   readonly from?: Node
 }
 
+/** Tests whether a value has the form of a claims path pointer. */
 export function isClaimPath(value: unknown): value is ClaimPath {
   return Array.isArray(value) && value.every((step) => typeof step === 'string' || step === null || isIndex(step))
 }
 
+/** Tests whether a value is an array index. */
 export function isIndex(step: unknown): step is number {
   return Number.isInteger(step) && (step as number) >= 0
 }
@@ -63,24 +64,24 @@ export function pathText(path: ClaimPath): string {
   return path.length === 0 ? 'the credential' : steps.join('').replace(/^\./, '')
 }
 
-/** Tests whether `inner` is `outer` or lies below it. */
+/** Tests whether `inner` equals `outer` or is inside of it. */
 export function isWithin(inner: ClaimPosition, outer: ClaimPosition): boolean {
   return outer.length <= inner.length && outer.every((step, at) => step === inner[at])
 }
 
-/** Tests whether a step of a path selects the member or element `positionStep`; false when that is undefined. */
+/** Tests whether a step of a path matches a step of a position; false if that is undefined. */
 export function stepMatches(step: ClaimStep, positionStep: string | number | undefined): boolean {
   return step === null ? typeof positionStep === 'number' : step === positionStep
 }
 
-/** Returns the reason for which the step selects nothing in any value of this type. */
+/** Returns why the step selects nothing in a value of this type; undefined if it may select something. */
 function problemOf(value: Json, step: ClaimStep): string | undefined {
   if (typeof step === 'string') return isObject(value) ? undefined : 'is not an object'
   if (step !== null && !isIndex(step)) return 'is followed by what is neither name nor index'
   return Array.isArray(value) ? undefined : 'is not an array'
 }
 
-/** Adds the members or elements that the step selects to `next`. */
+/** Appends the members or elements that the step selects to `next`. */
 function addSelectedNodes(node: Node, step: ClaimStep, next: Node[]): void {
   const { value } = node
   if (Array.isArray(value)) {

@@ -3,13 +3,13 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
-/** The identifiers of formats that the documents of both protocols name; a test holds them to the formats there are. */
+/** The format identifiers for the OpenAPI documents. A test compares them with the supported formats. */
 export const FORMAT_IDS = ['jwt_vc_json-ld', 'vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json', 'mso_mdoc'] as const
 
-/** The formats in words, for the description of a member `format`. */
+/** The format identifiers as a phrase, for descriptions. */
 export const FORMATS_IN_WORDS = FORMAT_IDS.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 
-/** The schema of a `ClaimPath`, with the longest path that is accepted. */
+/** The schema of a `ClaimPath`, which limits its length. */
 export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
   minItems: 1,
   maxItems: 32,
@@ -39,7 +39,7 @@ const ClaimDescription = Type.Object(
     mandatory: Type.Optional(Type.Boolean()),
     display: Type.Optional(Type.Array(ClaimDisplay)),
   },
-  // Unknown members are refused because a misspelt `mandatory` would let a claim be missing.
+  // Unknown members are refused, since a misspelt `mandatory` would be ignored.
   { title: 'ClaimDescription', additionalProperties: false },
 )
 
@@ -100,7 +100,7 @@ const CredentialMetadata = Type.Object({
   credential_reuse_policy: Type.Optional(ReusePolicy),
 })
 
-/** The known members of the objects of a configuration that may have others, which wallets ignore. */
+/** The known members of those objects of a configuration that may have other members. */
 export const METADATA_MEMBERS = {
   definition: Object.keys(CredentialDefinition.properties),
   metadata: Object.keys(CredentialMetadata.properties),
@@ -110,7 +110,7 @@ export const METADATA_MEMBERS = {
   claimDisplay: Object.keys(ClaimDisplay.properties),
 } as const
 
-/** The members that the issuer metadata publishes as they were posted, except those that a format has for itself. */
+/** The members that the issuer metadata publishes as they were posted. */
 const PublicMembers = {
   format: Type.String({ description: FORMATS_IN_WORDS }),
   credential_definition: Type.Optional(
@@ -141,7 +141,7 @@ const PublicMembers = {
   scope: Type.Optional(Type.String({ pattern: '^[!#-\\[\\]-~]+$' })),
 }
 
-/** The members that say how to issue, which wallets need not know and the issuer metadata does not have. */
+/** The members that only the issuer uses, and the issuer metadata leaves out. */
 const InternalMembers = {
   selective_disclosure: Type.Optional(
     Type.Union([Type.Literal('all'), Type.Literal('none'), Type.Array(ClaimPathSchema, { maxItems: 500 })], {
@@ -181,10 +181,10 @@ const InternalMembers = {
   ),
 }
 
-/** The names of the members that the issuer metadata does not have. */
+/** The names of the members that the issuer metadata leaves out. */
 export const INTERNAL_MEMBERS: readonly string[] = Object.keys(InternalMembers)
 
-/** The members of every format; `parseMembers` of each format checks the others. */
+/** The members of all formats; `parseMembers` of each format checks its own. */
 export const CredentialConfiguration = Type.Object(
   { ...PublicMembers, ...InternalMembers },
   {

@@ -1,27 +1,30 @@
-/** The authorities under which an issuer's certificate should stand. OpenID4VP 1.0, Trusted Authorities Query. */
+/**
+ * Trusted authorities: the authorities of which one must have certified the issuer. OpenID4VP 1.0, Trusted Authorities
+ * Query.
+ */
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, own } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { checkList, checkText, type Mistakes } from './dcql-parts.ts'
 
 export interface TrustedAuthoritiesQuery {
-  /** The only supported type is `aki`; a query of another type matches no credential. */
+  /** The type of the authorities. Only `aki` is supported; a query with another type matches no credential. */
   readonly type: string
   readonly values: readonly string[]
 }
 
-/** The most bytes of a key identifier: longer than any hash that makes one. */
+/** The maximum size of a key identifier. */
 const MAX_KEY_ID_BYTES = 64
 
-/** The types of the specification that are not supported, each with the way out. */
+/** The unsupported types of the specification, each with an alternative. */
 const UNSUPPORTED_TYPES = new Map([
   ['etsi_tl', 'trusted lists are not supported yet; name the authorities of the list by aki instead'],
   ['openid_federation', 'federations are not supported; name the authority above the issuer by aki instead'],
 ])
 
 /**
- * Tests whether a credential whose certificates stand under authorities with these key identifiers (base64url) matches
- * the query.
+ * Tests whether a credential matches `trusted_authorities`. `keyIds` are the authority key identifiers of its
+ * certificates in base64url.
  */
 export function answersAuthorities(
   { trusted_authorities: authorities }: { readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[] },
@@ -30,7 +33,7 @@ export function answersAuthorities(
   return authorities?.some(({ type, values }) => type === 'aki' && values.some((value) => keyIds.has(value))) ?? true
 }
 
-/** Checks the form of `trusted_authorities`, for any type. */
+/** Returns the mistakes in the form of `trusted_authorities`, for all types. */
 export function* checkAuthorities(authorities: Json | undefined, at: string): Mistakes {
   yield* checkList(authorities, at, function* (authority, authorityAt) {
     if (!isObject(authority)) return yield `${authorityAt}: must be an object`
@@ -39,7 +42,7 @@ export function* checkAuthorities(authorities: Json | undefined, at: string): Mi
   })
 }
 
-/** Finds the authorities that cannot be checked: types other than `aki`, and values that are not key identifiers. */
+/** Returns the authorities that cannot be checked: with a type other than `aki`, or an invalid key identifier. */
 export function* findUncheckableAuthorities(authorities: Json | undefined, at: string): Mistakes {
   for (const [i, authority] of (Array.isArray(authorities) ? authorities : []).entries()) {
     const type = isObject(authority) ? own(authority, 'type') : undefined
@@ -57,7 +60,7 @@ function* checkKeyIds(values: Json | undefined, at: string): Mistakes {
 }
 
 function keyIdProblem(value: string): string | undefined {
-  // Certificate tools show key identifiers in hexadecimal, which decodes as base64url to other bytes.
+  // Certificate tools show key identifiers in hexadecimal, which is also valid base64url but for different bytes.
   if (/^([0-9a-f]{2}:?){16,}$/i.test(value)) return 'is hexadecimal; write the bytes of the key identifier as base64url'
   try {
     const { length } = fromBase64url(value)

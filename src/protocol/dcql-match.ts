@@ -1,7 +1,7 @@
 /**
- * Matches credentials against a DCQL query, for the wallet that chooses and the verifier that checks. The functions are
- * pure, and serve all JSON credentials. OpenID4VP 1.0, Selecting Claims and Credentials. Messages name paths and
- * expectations, never the value of a claim.
+ * Matches credentials with a DCQL query, for the wallet, which selects, and for the verifier, which checks. All
+ * functions are pure. Messages have paths and expected values, but no claim values. OpenID4VP 1.0, Selecting Claims and
+ * Credentials.
  */
 import type { Json, JsonObject } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -10,27 +10,27 @@ import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from 
 
 export interface ClaimAnswer {
   readonly path: ClaimPath
-  /** The positions of the claim; empty when it is missing. */
+  /** The positions of the claim; empty if it is missing. */
   readonly positions: readonly ClaimPosition[]
-  /** The positions with one of the requested values; all positions when the query names no values. */
+  /** The positions with one of the requested values; all positions if the query has no `values`. */
   readonly matching: readonly ClaimPosition[]
-  /** The reason for which the claim is missing. */
+  /** Why the claim is missing. */
   readonly missing?: string
-  /** The requested values, when the claim exists and no value matches. */
+  /** The requested values, if the claim exists but has none of them. */
   readonly mismatch?: string
 }
 
 export interface ClaimsAnswer {
-  /** An answer for each claim of the query, in its order. */
+  /** The answer for each claim of the query, in order. */
   readonly claims: readonly ClaimAnswer[]
   /**
-   * The positions that a wallet discloses: the matching ones of the chosen claims, each once. Empty unless the query is
+   * The positions that a wallet discloses, each once: the matching ones of the chosen claims. Empty unless the query is
    * satisfied.
    */
   readonly disclose: readonly ClaimPosition[]
-  /** The reason for which requested claims are missing. */
+  /** Why requested claims are missing. */
   readonly missing?: string
-  /** The requested values, when all claims exist and some have other values. Never set together with `missing`. */
+  /** The requested values, if all claims exist and some have other values. Never set together with `missing`. */
   readonly mismatch?: string
 }
 
@@ -38,7 +38,7 @@ export type CredentialChoice = { readonly ids: readonly string[] } | { readonly 
 
 const MAX_LISTED = 5
 
-/** The answer for an id that no claim has: no credential must satisfy a query that was not validated. */
+/** The answer for an id in `claim_sets` that no claim has, so that an invalid query is never satisfied. */
 const UNKNOWN_CLAIM: ClaimAnswer = {
   path: [],
   positions: [],
@@ -47,9 +47,9 @@ const UNKNOWN_CLAIM: ClaimAnswer = {
 }
 
 /**
- * Finds the claims that satisfy the query: all of them, or those of the first satisfied claim set. When no set is
- * satisfied, the first set whose claims exist counts: a wallet need not follow `values`, so a verifier asks the two
- * questions separately.
+ * Finds the claims that satisfy the query: all, or those of the first satisfied claim set. If no set is satisfied,
+ * reports a `mismatch` for the first set whose claims all exist, and otherwise `missing`. A wallet may ignore `values`,
+ * so a verifier distinguishes the two.
  */
 export function answerClaims(query: CredentialQuery, claims: JsonObject): ClaimsAnswer {
   const queries = query.claims ?? []
@@ -67,16 +67,14 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
   return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
 }
 
-/** Returns the claims of the first satisfied claim set, as in {@link ClaimsAnswer.disclose}, or all claims. */
+/** Returns the claims of the first satisfied claim set; all claims if there is none. */
 export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
   const ids = (query.claims ?? []).map(({ id }) => id)
   const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.some((id) => id === ids[index])))
   return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 
-/**
- * Returns a sentence about the required credentials that are not among `answeredIds`; undefined when none is missing.
- */
+/** Describes the required credentials that are not among `answeredIds`; undefined if none is missing. */
 export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
     ? query.credential_sets.flatMap((set, i) =>
@@ -89,8 +87,8 @@ export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<str
 }
 
 /**
- * Chooses the credential queries that a wallet should answer out of those that it can. Optional sets are left out,
- * which discloses least, unless all sets are optional: then every set that can be satisfied is answered.
+ * Selects the credential queries to answer, out of those for which the wallet has a credential. Skips optional
+ * credential sets, to disclose less; but if all sets are optional, answers all that can be satisfied.
  */
 export function chooseCredentials(query: DcqlQuery, availableIds: ReadonlySet<string>): CredentialChoice {
   const problem = answerCredentials(query, availableIds)
@@ -110,8 +108,8 @@ function answerClaim({ path, values }: ClaimQuery, claims: JsonObject): ClaimAns
   if ('problem' in selection) return { path, positions: [], matching: [], missing: selection.problem }
   const positions = selection.claims.map((each) => each.path)
   if (values === undefined) return { path, positions, matching: positions }
-  // OpenID4VP 1.0, Claims Query: type and value match one of `values`. It does not say of which element when a path
-  // selects several; one is enough here, and only those that match are disclosed, as if the others did not exist.
+  // OpenID4VP 1.0, Claims Query: type and value must equal one of `values`. If the path selects several elements, one
+  // match is enough here, and only matching elements are disclosed.
   const requestedValues = new Set<Json>(values)
   const matching = selection.claims.filter(({ value }) => requestedValues.has(value)).map((each) => each.path)
   if (matching.length > 0) return { path, positions, matching }
@@ -132,11 +130,12 @@ function distinctPositions(paths: readonly ClaimPosition[]): readonly ClaimPosit
   return [...new Map(paths.map((path) => [JSON.stringify(path), path])).values()]
 }
 
+/** Tests whether a credential set is required. */
 export function isRequired(set: CredentialSetQuery): boolean {
   return set.required !== false
 }
 
-/** Returns the first option all of whose credentials are there. */
+/** Returns the first option for which all credentials are available. */
 export function satisfiedOption(
   set: CredentialSetQuery,
   availableIds: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** Checks of the parts of a DCQL query: lists, texts and booleans. */
+/** Checks the parts of a DCQL query: lists, texts and booleans. */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 
 /** Mistakes as sentences, each of which begins with the path of the mistake. */
@@ -8,6 +8,7 @@ type CheckValue = (value: Json | undefined, at: string) => Mistakes
 export const MAX_LIST_ELEMENTS = 100
 const MAX_CHARACTERS = 1024
 
+/** Checks a non-empty array of at most `most` elements, and each element with `checkElement`. */
 export function* checkList(
   list: Json | undefined,
   at: string,
@@ -19,16 +20,19 @@ export function* checkList(
   for (const [i, element] of list.entries()) yield* checkElement(element, `${at}[${i}]`)
 }
 
+/** Checks a non-empty text of limited length. */
 export function* checkText(text: Json | undefined, at: string): Mistakes {
   if (typeof text !== 'string' || text === '') yield `${at}: must be a non-empty string`
   else yield* checkLength(text, at)
 }
 
+/** Checks that a member is a boolean or absent. */
 export function* checkBoolean(object: JsonObject, name: string, at: string): Mistakes {
   const value = own(object, name)
   if (value !== undefined && typeof value !== 'boolean') yield `${at}.${name}: must be true or false`
 }
 
+/** Checks the length of a text. */
 export function* checkLength(text: string, at: string): Mistakes {
   if (text.length > MAX_CHARACTERS) yield `${at}: has ${text.length} characters; ${MAX_CHARACTERS} are allowed`
 }

@@ -1,4 +1,4 @@
-/** The form of a query, for the OpenAPI document. `dcql.ts` checks queries, with better messages. */
+/** The schema of a query for the OpenAPI document. `dcql.ts` validates queries. */
 
 import * as Type from 'typebox'
 import { ClaimPathSchema, FORMATS_IN_WORDS } from './credential-configuration.ts'
@@ -78,7 +78,7 @@ export const DcqlQuerySchema = Type.Object(
   },
 )
 
-/** The members that the specification has for each object of a query. */
+/** The specified members of each object of a query. */
 export const QUERY_MEMBERS = {
   query: Object.keys(DcqlQuerySchema.properties),
   credential: Object.keys(CredentialQuery.properties),

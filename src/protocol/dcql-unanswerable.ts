@@ -1,7 +1,6 @@
 /**
- * Finds what a credential query may ask by the specification and no credential can answer. The author of a query is
- * told; a wallet answers such a query like any other that it cannot answer. A format adds its own rules in
- * `findOwnQueryMistakes` of its folder.
+ * Finds parts of a valid credential query that no credential can satisfy, to refuse the query when it is posted. A
+ * wallet does not use this. Each format adds its own rules in `findOwnQueryMistakes`.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import type { ClaimPath } from './claim-path.ts'
@@ -11,8 +10,8 @@ import type { Mistakes } from './dcql-parts.ts'
 type Claims = readonly (ClaimQuery | undefined)[]
 
 /**
- * Finds claims of a credential query that no credential can answer. No claim of a credential of the format has a name
- * in `reservedNames`.
+ * Returns the claims of a credential query that no credential can satisfy. A claim of the format cannot have a name in
+ * `reservedNames`.
  */
 export function* findUnanswerable(credential: JsonObject, at: string, reservedNames: readonly unknown[]): Mistakes {
   const claims = readableClaims(own(credential, 'claims'))
@@ -32,7 +31,7 @@ function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown
   }
 }
 
-/** Finds contradictions among all claims, which are requested together when there are no claim sets. */
+/** Returns contradictions among all claims, for a query without claim sets. */
 function* checkAllClaims(claims: Claims, at: string): Mistakes {
   for (const [later, earlier] of claimPairs(claims, areContradictory)) {
     const [path, other] = [`${at}.claims[${later}].path`, `${at}.claims[${earlier}]`]
@@ -40,7 +39,7 @@ function* checkAllClaims(claims: Claims, at: string): Mistakes {
   }
 }
 
-/** Finds contradictions inside each claim set, which is requested as a whole. */
+/** Returns contradictions within each claim set. */
 function* checkEachClaimSet(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   const ids = claims.map((claim) => claim?.id)
   const contradictoryPairs = claims.flatMap((claim, later) =>
@@ -62,8 +61,8 @@ function areContradictory(a: ClaimQuery, b: ClaimQuery): boolean {
 }
 
 /**
- * Tests whether `wide` selects everything that `narrow` selects up to some step, and the two need different things
- * there: an object and an array, or a value and something with values inside.
+ * Tests whether `wide` selects everything that `narrow` selects up to some step, and the two need different types
+ * there: an object and an array, or a value and something with members.
  */
 function needsOtherShape(wide: ClaimQuery, narrow: ClaimQuery): boolean {
   const fork = narrow.path.findIndex((step, i) => !covers(wide.path[i], step))
@@ -72,7 +71,7 @@ function needsOtherShape(wide: ClaimQuery, narrow: ClaimQuery): boolean {
   return (typeof narrow.path[fork] === 'string') !== (typeof wide.path[fork] === 'string')
 }
 
-/** Tests whether a step covers another; null covers every element. */
+/** Tests whether a step of a path includes another step; null includes each index. */
 function covers(wide: ClaimPath[number] | undefined, narrow: ClaimPath[number]): boolean {
   return wide === narrow || (wide === null && typeof narrow === 'number')
 }

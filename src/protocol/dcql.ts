@@ -1,6 +1,6 @@
 /**
- * The Digital Credentials Query Language: the type of a query, and a parser that reports every mistake. OpenID4VP 1.0,
- * Digital Credentials Query Language (DCQL). `dcql-match.ts` answers queries; the formats are in `credential/`.
+ * The Digital Credentials Query Language: the type of a query, and a parser that reports all mistakes. `dcql-match.ts`
+ * matches credentials. OpenID4VP 1.0, Digital Credentials Query Language (DCQL).
  */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath, isIndex } from './claim-path.ts'
@@ -19,20 +19,20 @@ export interface CredentialQuery {
   readonly format: string
   readonly meta: JsonObject
   readonly claims?: readonly ClaimQuery[]
-  /** The ids of claims, by combination; the preferred combination comes first. */
+  /** The claim ids of each claim set, in order of preference. */
   readonly claim_sets?: readonly (readonly string[])[]
-  /** Whether several credentials may answer; false when absent. */
+  /** Whether several credentials may be returned; false when absent. */
   readonly multiple?: boolean
-  /** True when absent. */
+  /** Whether holder binding is required; true when absent. */
   readonly require_cryptographic_holder_binding?: boolean
-  /** The authorities of which at least one has to match. */
+  /** The authorities of which at least one must match. */
   readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[]
 }
 
 export interface CredentialSetQuery {
-  /** The ids of credential queries, by option, of which one whole option is requested. */
+  /** The credential query ids of each option. One option must be satisfied. */
   readonly options: readonly (readonly string[])[]
-  /** True when absent. */
+  /** Whether the set must be satisfied; true when absent. */
   readonly required?: boolean
 }
 
@@ -44,12 +44,12 @@ export interface DcqlQuery {
 const MAX_STEPS = 32
 const MAX_MISTAKES = 10
 
-/** Checks a credential query beyond its form, above all its format. */
+/** Checks a credential query beyond its form, mainly for its format. */
 type CredentialRule = (credential: JsonObject, at: string) => Mistakes
 
 /**
- * Returns `value` unchanged when it is a query by the specification and by `rule`, which the caller adds. Refuses with
- * `invalid_request` and the path of each mistake.
+ * Validates a query, with the additional `rule`, and returns it unchanged. Refuses with `invalid_request` and the path
+ * of each mistake.
  */
 export function readDcqlQuery(value: unknown, rule: CredentialRule = checkAnyFormat): DcqlQuery {
   const mistakes: string[] = []
@@ -112,13 +112,13 @@ function* checkStep(step: Json | undefined, at: string): Mistakes {
 
 function* checkValue(value: Json | undefined, at: string): Mistakes {
   if (typeof value === 'string') yield* checkLength(value, at)
-  // Two different numbers beyond 2^53 may be read as equal, so a match would prove nothing.
+  // Numbers beyond 2^53 are not exact, so a match would prove nothing.
   else if (typeof value !== 'boolean' && !Number.isSafeInteger(value)) {
     yield `${at}: must be a string, an integer below 2^53 or a boolean`
   }
 }
 
-// OpenID4VP 1.0, Credential Query: the same claim must not be asked for twice.
+// OpenID4VP 1.0, Credential Query: the same claim must not be requested twice.
 function* checkRepeatedClaims(claims: Json, at: string): Mistakes {
   const isSamePath = (a: ClaimQuery, b: ClaimQuery) =>
     a.path.length === b.path.length && a.path.every((step, i) => step === b.path[i])
@@ -127,7 +127,10 @@ function* checkRepeatedClaims(claims: Json, at: string): Mistakes {
   }
 }
 
-/** Returns the claims whose paths can be compared, each at its index; other checks report the mistakes of the rest. */
+/**
+ * Returns the claims with a valid path, at their index; undefined for the others, whose mistakes are reported
+ * elsewhere.
+ */
 export function readableClaims(claims: Json | undefined): readonly (ClaimQuery | undefined)[] {
   return (Array.isArray(claims) ? claims.slice(0, MAX_LIST_ELEMENTS) : []).map((claim) => {
     const path = isObject(claim) ? own(claim, 'path') : undefined
@@ -136,7 +139,7 @@ export function readableClaims(claims: Json | undefined): readonly (ClaimQuery |
   })
 }
 
-/** Returns, for each claim, the first earlier claim with which it clashes, by their indices. */
+/** Returns, for each claim, the first earlier claim for which `isPair` returns true, by their indices. */
 export function claimPairs(
   claims: readonly (ClaimQuery | undefined)[],
   isPair: (claim: ClaimQuery, earlier: ClaimQuery) => boolean,

@@ -1,11 +1,10 @@
 /**
- * The one way to refuse a request: an error code of a specification, and a sentence that says what to do.
- * `http/error-response.ts` writes it as `{"error", "error_description"}`. A failed verification is a report, not an
- * error.
+ * Refusals: an error code of a specification, and a description for the caller. `http/error-response.ts` sends it as
+ * `{"error", "error_description"}`. A failed verification is a report, not a refusal.
  */
 import { MalformedError } from '../codec/malformed.ts'
 
-/** The HTTP status of every error code. */
+/** The HTTP status of each error code. */
 export const HTTP_STATUS = {
   // RFC 6749 section 5.2, RFC 6750 section 3.1
   invalid_request: 400,
@@ -62,18 +61,18 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS
 
-/** Details of a refusal beside its code and its description. */
+/** Details of a refusal besides its code and description. */
 export interface RefusalOptions {
-  /** The cause, for the log only. */
+  /** The cause, which is only logged. */
   readonly cause?: unknown
   readonly members?: Readonly<Record<string, string | number>>
-  /** The `WWW-Authenticate` header of a 401, when the code alone does not determine it. */
+  /** The `WWW-Authenticate` header of a 401, if the code alone does not determine it. */
   readonly challenge?: string | undefined
   /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** A refusal. `message` and `members` go into the body for the caller; `cause` goes into the log only. */
+/** The error that refuses a request. `message` and `members` are sent to the caller; `cause` is only logged. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError'
   readonly code: ErrorCode
@@ -94,12 +93,12 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Refuses the request: throws a {@link ProtocolError} that the caller sees. */
+/** Refuses the request: throws a {@link ProtocolError}, which becomes the response. */
 export function refuse(code: ErrorCode, description: string, options: RefusalOptions = {}): never {
   throw new ProtocolError(code, description, options)
 }
 
-/** Returns the result of `read`. Refuses with `code` when `read` throws a MalformedError; `what` names the input. */
+/** Returns the result of `read`. Refuses with `code` if `read` throws a MalformedError; `what` names the input. */
 export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read()
@@ -108,16 +107,13 @@ export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   }
 }
 
-/** Refuses with `code` when `error` is a MalformedError, and throws any other error again. */
+/** Refuses with `code` if `error` is a MalformedError, and otherwise rethrows it. */
 export function refuseMalformed(code: ErrorCode, what: string, error: unknown): never {
   if (!(error instanceof MalformedError)) throw error
   return refuse(code, `${what}: ${error.message}`, { cause: error })
 }
 
-/**
- * Replaces the characters that RFC 6749 section 5.2 does not allow in `error_description`; a quoted id or path may have
- * some.
- */
+/** Replaces characters that RFC 6749 section 5.2 does not allow in `error_description`. */
 export function plainAscii(text: string): string {
   return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
 }

@@ -1,4 +1,4 @@
-/** The supported grants, apart from the schemas of oid4vci.ts, so that a wallet need not load those. */
+/** The supported grant types. They are not in `oid4vci.ts` so that a wallet does not load its schemas. */
 
 /** The grant type of the pre-authorized code. OpenID4VCI 1.0, Pre-Authorized Code Flow. */
 export const PRE_AUTHORIZED_GRANT = 'urn:ietf:params:oauth:grant-type:pre-authorized_code'

@@ -1,17 +1,17 @@
-/** Compiles JSON Schemas of this project into functions, and describes their errors as sentences. */
+/** Compiles JSON Schemas, and describes validation errors as sentences. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { isObject } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 
-/** The most characters of a name that messages repeat: no setting and no known member has a longer one. */
+/** The maximum length of a member name in messages. */
 const MAX_NAME = 48
 
 const validators = { first: new WeakMap<object, ValidateFunction>(), all: new WeakMap<object, ValidateFunction>() }
 
 /**
- * Compiles a schema of this project, once for all who use it; with `all`, the function reports every mistake and not
- * only the first. The tests check the schemas themselves: to check them here would compile the meta-schema first, which
- * costs more than the rest. The generated code is not optimized, which takes as long as generating it.
+ * Compiles a schema, and caches the result. With `all`, the function reports all mistakes instead of the first. The
+ * schema itself is not validated (tests do that), and the generated code is not optimized, since both would slow down
+ * the start.
  */
 export function compileSchema(schema: object, { all }: { readonly all: boolean }): ValidateFunction {
   const validatorsBySchema = validators[all ? 'all' : 'first']
@@ -21,7 +21,7 @@ export function compileSchema(schema: object, { all }: { readonly all: boolean }
 }
 
 function compileUncached(schema: object, all: boolean): ValidateFunction {
-  // With `verbose`, a mistake has its schema and so the possible names.
+  // `verbose` adds the schema to each error, which has the known member names.
   const ajv = new Ajv({
     allErrors: all,
     verbose: true,
@@ -34,8 +34,8 @@ function compileUncached(schema: object, all: boolean): ValidateFunction {
 }
 
 /**
- * Returns the schema of an object without the rules for members that `value` lacks; their names remain. Most settings
- * are absent, and compiling the rules of all takes longer than the rest of a start.
+ * Returns the schema without the rules for members that `value` lacks; their names remain. This saves compiling the
+ * rules of all settings at the start.
  */
 export function dropAbsentMembers<Schema extends { readonly properties?: object }>(
   schema: Schema,
@@ -49,18 +49,19 @@ export function dropAbsentMembers<Schema extends { readonly properties?: object 
   return { ...schema, properties }
 }
 
-/** Describes the errors as sentences that begin with the path: `credentials[0].id: must be string`. */
+/** Describes validation errors as sentences that begin with the path: `credentials[0].id: must be string`. */
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
-  // The keyword `if` only leads to the error that stands beside it.
+  // An `if` error only repeats the error of its branch.
   const specific = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
   const single = specific.map(describeMistake)
-  // A mistake inside a form that matched says more than the list of forms.
+  // If a value matches an alternative except for a mistake inside of it, reports that mistake instead of the
+  // alternatives.
   const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
 }
 
-/** Describes the allowed forms of a value: `selective_disclosure: must be "all", "none" or array`. */
+/** Describes the alternatives for a value: `selective_disclosure: must be "all", "none" or array`. */
 function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
   const forms = errors
     .filter((error) => error.instancePath === instancePath)
@@ -83,7 +84,7 @@ function describeMistake({ instancePath, keyword, message, params, parentSchema 
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
 }
 
-/** Shortens a name that is longer than any of ours: it may be a key that stands in a wrong place. */
+/** Shortens a long name, which may be a secret in the wrong place. */
 function shortenName(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, 8)}…` : name
 }

@@ -1,4 +1,4 @@
-/** Wire objects of OAuth 2.0, as schemas and as types. RFC 6749 section 5.1, RFC 8414 section 2, RFC 9126. */
+/** The messages of OAuth 2.0, as schemas and types. RFC 6749 section 5.1, RFC 8414 section 2, RFC 9126. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { AuthorizationDetail, draft13NonceMembers } from './oid4vci.ts'

@@ -1,4 +1,4 @@
-/** Wire objects of OpenID4VCI 1.0, as schemas that validate requests and as types. Names are the specification's. */
+/** The messages of OpenID4VCI 1.0, as schemas and types, with the names of the specification. */
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -54,7 +54,7 @@ const ResponseEncryptionKey = Type.Object(
   { title: 'CredentialResponseEncryption', description: 'OpenID4VCI 1.0, Encrypted Credential Requests and Responses' },
 )
 
-/** The keys of a server. RFC 7517 section 5. */
+/** A JWK Set. RFC 7517 section 5. */
 export const JwkSet = Type.Object({ keys: Type.Array(JwkSchema) }, { title: 'JwkSet' })
 
 const encryption = Type.Optional(
@@ -66,8 +66,8 @@ const encryption = Type.Optional(
 const text = (description: string) => Type.Unknown({ 'x-described': Type.String({ description }) })
 
 /**
- * A credential request of any draft. `encryption.ts`, `older-drafts.ts`, `credential-request.ts` and `proofs.ts` of the
- * issuer check its members, and answer each mistake with the error code of the specification.
+ * A credential request of any draft. The schema is loose: `encryption.ts`, `older-drafts.ts`, `credential-request.ts`
+ * and `proofs.ts` of the issuer check the members, and refuse with the specified error codes.
  */
 export const CredentialRequest = Type.Object(
   {
@@ -92,7 +92,7 @@ export const CredentialRequest = Type.Object(
 )
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-/** The members by which draft 13 gives wallets a nonce; later drafts have the nonce endpoint. */
+/** The members for the nonce of draft 13; later versions have the nonce endpoint. */
 export const draft13NonceMembers = {
   c_nonce: Type.Optional(Type.String({ description: 'Draft 13 only' })),
   c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Draft 13 only; seconds' })),
@@ -111,7 +111,7 @@ export const CredentialResponse = Type.Object(
 )
 export type CredentialResponse = Static<typeof CredentialResponse>
 
-/** A deferred request, whose members are read with the same care. OpenID4VCI 1.0, Deferred Credential Request. */
+/** A deferred credential request, with an equally loose schema. OpenID4VCI 1.0, Deferred Credential Request. */
 export const DeferredCredentialRequest = Type.Object(
   {
     transaction_id: Type.Optional(text('That of the credential response')),
@@ -121,7 +121,7 @@ export const DeferredCredentialRequest = Type.Object(
 )
 export type DeferredCredentialRequest = Static<typeof DeferredCredentialRequest>
 
-/** The characters that texts for wallets may have. RFC 6749 section 5.2. */
+/** The characters allowed in texts for wallets. RFC 6749 section 5.2. */
 export const PLAIN_TEXT = '^[ !#-\\[\\]-~]*$'
 
 /** The events of a notification. OpenID4VCI 1.0, Notification Request. */
@@ -141,7 +141,9 @@ export const NotificationRequest = Type.Object(
 )
 export type NotificationRequest = Static<typeof NotificationRequest>
 
-/** An authorization detail as the token response has it. OpenID4VCI 1.0, Using Authorization Details Parameter. */
+/**
+ * An element of `authorization_details` in the token response. OpenID4VCI 1.0, Using Authorization Details Parameter.
+ */
 export const AuthorizationDetail = Type.Object(
   {
     type: Type.Literal('openid_credential'),

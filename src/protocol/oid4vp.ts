@@ -1,23 +1,23 @@
-/** Constants of OpenID4VP 1.0 that the verifier writes and the wallet reads. */
+/** Constants of OpenID4VP 1.0 for the verifier and the wallet. */
 
-/** The `aud` of request objects for wallets whose metadata is not known. OpenID4VP 1.0, aud of a Request Object. */
+/** The `aud` of request objects for static discovery. OpenID4VP 1.0, aud of a Request Object. */
 export const STATIC_AUDIENCE = 'https://self-issued.me/v2'
 
 /**
- * The prefix of a client identifier, before the SHA-256 of the verifier's certificate. OpenID4VP 1.0, Client Identifier
+ * The client identifier prefix for the SHA-256 hash of the verifier's certificate. OpenID4VP 1.0, Client Identifier
  * Prefixes.
  */
 export const X509_HASH_PREFIX = 'x509_hash:'
 
-/** The response modes, with and without encryption. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt. */
+/** The response modes, unencrypted and encrypted. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt. */
 export type ResponseMode = 'direct_post' | 'direct_post.jwt'
 
-/** The content encryption for requests that name none. OpenID4VP 1.0, Encrypted Responses. */
+/** The default content encryption. OpenID4VP 1.0, Encrypted Responses. */
 export const DEFAULT_ENCRYPTION = 'A128GCM'
 
 /**
- * The `error` values with which a wallet may answer a request. OpenID4VP 1.0, Error Response; RFC 6749 section 4.1.2.1;
- * and those of the OAuth Extensions Error Registry for authorization endpoints.
+ * The registered error codes of authorization responses. OpenID4VP 1.0, Error Response; RFC 6749 section 4.1.2.1; OAuth
+ * Extensions Error Registry.
  */
 export const authorizationErrors: ReadonlySet<string> = new Set([
   'access_denied',

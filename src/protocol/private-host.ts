@@ -1,32 +1,35 @@
-/** Classifies addresses: this machine, its network, or the internet. Plain http is accepted only for the first two. */
+/** Classifies hosts: loopback, private network, or public. Plain http is only accepted for the first two. */
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** Tests whether the transport is safe: https, or plain http that stays on this machine and its network. */
+/** Tests whether the URL has https, or http to a private host. */
 export function isSecureTransport({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isPrivateHost(hostname))
 }
 
-/** Tests whether the name or address can only mean this machine or its own network. */
+/**
+ * Tests whether the host is local: a loopback or private address, `localhost`, or a name that ends in `.localhost` or
+ * `.local`.
+ */
 export function isPrivateHost(hostname: string): boolean {
   if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname.endsWith('.local')) return true
   const address = stripBrackets(hostname)
-  // A host name is in no list.
+  // Other host names are in no list.
   return privateNetworks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** Tests whether the name or address means this machine alone. */
+/** Tests whether the host means this machine. */
 export function isLoopback(hostname: string): boolean {
   return /^(localhost|.+\.localhost|127(\.\d+){3}|::1)$/i.test(stripBrackets(hostname))
 }
 
-/** Removes the brackets that an IPv6 address has in a URL; returns any other host unchanged. */
+/** Removes the brackets of an IPv6 address in a URL; returns other hosts unchanged. */
 export function stripBrackets(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '')
 }
 
 /**
- * Tests whether the IP address is globally routable. An address that only wraps another (IPv4-mapped, NAT64, 6to4,
- * Teredo) is not, nor are multicast and reserved addresses. IANA IPv4 and IPv6 Special-Purpose Address Registries.
+ * Tests whether the IP address is globally routable. Excludes addresses that embed another one (IPv4-mapped, NAT64,
+ * 6to4, Teredo), and multicast and reserved addresses. IANA IPv4 and IPv6 Special-Purpose Address Registries.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !specialNetworks.check(address)
@@ -39,7 +42,7 @@ const privateNetworks = makeBlockList(
   ['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
   makeBlockList('ipv6', ['::1/128', 'fc00::/7', 'fe80::/10']),
 )
-/** The IPv6 addresses that have been allocated. RFC 4291 section 2.4. */
+/** The allocated IPv6 addresses. RFC 4291 section 2.4. */
 const allocatedNetworks = makeBlockList('ipv6', ['2000::/3'])
 const specialNetworks = makeBlockList(
   'ipv4',

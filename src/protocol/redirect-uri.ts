@@ -1,24 +1,24 @@
 /**
- * Redirect URIs: where a browser may be sent with a code, of wallets that nobody has registered; and the address with
- * the response. RFC 6749 section 3.1.2, RFC 8252 section 7, RFC 9700 section 4.1.
+ * Redirect URIs of unregistered wallets: which ones are allowed, and the URL with the response. RFC 6749 section 3.1.2,
+ * RFC 8252 section 7, RFC 9700 section 4.1.
  */
 import { parseUrl } from '../codec/url.ts'
 
-/** The parameters of a response, which must not stand in a redirect URI already. RFC 6749 section 4.1.2, RFC 9207. */
+/** The parameters that the response adds, which a redirect URI must not have. RFC 6749 section 4.1.2, RFC 9207. */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
 /**
- * The hosts of loopback redirect URIs, with any port; a name could be answered by another machine. RFC 8252 section
- * 7.3.
+ * The hosts of loopback redirect URIs, with any port. `localhost` is excluded, since it may resolve to another machine.
+ * RFC 8252 section 7.3.
  */
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]']
 const PRIVATE_USE_SCHEME = /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/
-/** The schemes that a browser runs, or reads from its own machine. */
+/** The schemes that browsers execute or that refer to local resources. */
 const FORBIDDEN_SCHEME = /^(javascript|data|vbscript|file|blob|about|view-source):$/
 
-/** The form of a URL without a host: a browser takes `https:host` for a path of the page that it comes from. */
+/** An http(s) URL without a host, such as `https:host`, which browsers resolve as a relative path. */
 const WITHOUT_HOST = /^https?:(?!\/\/[^/])/i
 
-/** The members of a response beside `iss`. */
+/** The parameters of a response besides `iss`. */
 export interface ResponseMembers {
   readonly code?: string
   readonly state?: string | undefined
@@ -27,8 +27,8 @@ export interface ResponseMembers {
 }
 
 /**
- * Returns the problem of a redirect URI that is neither https, nor http to this machine's own address, nor of a
- * private-use scheme with a dot (RFC 8252 section 7.1), nor one of `configuredUris`.
+ * Returns why a redirect URI is not allowed; undefined if it is. Allowed are https, http to a loopback address,
+ * private-use schemes with a dot (RFC 8252 section 7.1), and `configuredUris`.
  */
 export function redirectUriProblem(uri: string, configuredUris: readonly string[]): string | undefined {
   const url = parseUrl(uri)
@@ -48,12 +48,12 @@ export function redirectUriProblem(uri: string, configuredUris: readonly string[
   return LOOPBACK_HOSTS.includes(url.hostname) ? undefined : 'plain http is for 127.0.0.1 and [::1] alone; use https'
 }
 
-/** Returns the address with the response. Nothing of the redirect URI is changed: wallets compare what comes back. */
+/** Appends the response to the redirect URI, which is not changed otherwise, since wallets compare it. */
 export function responseAddress(redirectUri: string, issuer: string, members: ResponseMembers): string {
   return addParameters(redirectUri, { ...members, iss: issuer })
 }
 
-/** Returns the address with more parameters; those that are undefined are left out. */
+/** Appends parameters to a URL. Undefined ones are left out. */
 export function addParameters(address: string, members: Readonly<Record<string, string | undefined>>): string {
   const parameters = Object.entries(members).filter((each): each is [string, string] => each[1] !== undefined)
   return `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams(parameters).toString()}`

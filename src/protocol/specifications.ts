@@ -1,4 +1,4 @@
-/** The names of drafts with their revisions, which stand here only. */
+/** The names and revisions of the drafts, for the `spec` of checks. */
 
 export const SD_JWT_VC = 'SD-JWT VC (draft-ietf-oauth-sd-jwt-vc-26)'
 export const CLIENT_ATTESTATION =

@@ -1,6 +1,6 @@
 /**
- * Transactions that a presentation has to approve. The holder of an SD-JWT approves them by hashes in the key binding.
- * OpenID4VP 1.0, `transaction_data` and Transaction Data; A Profile of Transaction Data in SD-JWT VC.
+ * Transaction data that a presentation must approve. In SD-JWT formats the key binding approves it by hashes. OpenID4VP
+ * 1.0, `transaction_data` and Transaction Data; A Profile of Transaction Data in SD-JWT VC.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url } from '../codec/base64url.ts'
@@ -8,7 +8,7 @@ import { digestOf, type HashName, hashNames, isHashName } from '../codec/digest.
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
-/** The id of the check of an approval; a format that cannot carry an approval lists it in `unasked` with the reason. */
+/** The id of the check of approvals. A format that cannot express approvals lists it in `unasked`. */
 export const TRANSACTION_CHECK = 'holder.transaction_data'
 
 export const MAX_TRANSACTIONS = 10
@@ -16,22 +16,22 @@ export const MAX_TRANSACTIONS = 10
 const DEFAULT_HASH: HashName = 'sha-256'
 
 export interface RequestedTransaction {
-  /** The encoded text of the request, which is hashed. */
+  /** The encoded text in the request, which is hashed. */
   readonly text: string
   readonly type: string
-  /** The ids of the credential queries, one of which has to approve the transaction. */
+  /** The ids of the credential queries of which one must approve the transaction. */
   readonly credentialIds: readonly string[]
   /** The decoded object. */
   readonly content: JsonObject
 }
 
-/** Parses one string of `transaction_data`. Throws a MalformedError that says what is wrong with it. */
+/** Parses an entry of `transaction_data`. Throws a MalformedError. */
 export function parseTransaction(text: string): RequestedTransaction {
   const content = parseJsonObject(fromBase64url(text))
   return { text, ...parseTransactionContent(content), content }
 }
 
-/** Checks the members of a transaction of any type. Throws a MalformedError that begins with the name of the member. */
+/** Parses the common members of a decoded transaction. Throws a MalformedError that begins with the member name. */
 export function parseTransactionContent(
   content: Json | undefined,
 ): Pick<RequestedTransaction, 'type' | 'credentialIds'> {
@@ -43,16 +43,13 @@ export function parseTransactionContent(
   return { type, credentialIds: requireNames(own(content, 'credential_ids'), 'credential_ids') }
 }
 
-/**
- * Returns the hash algorithms that all transactions accept. Throws a MalformedError when a transaction cannot be
- * parsed.
- */
+/** Returns the hash algorithms that all transactions accept. Throws a MalformedError for an invalid transaction. */
 export function findCommonHashes(transactionData: readonly string[]): readonly HashName[] {
   const acceptedHashes = transactionData.map(readNamedHashes)
   return hashNames.filter((name) => acceptedHashes.every((names) => (names ?? [DEFAULT_HASH]).includes(name)))
 }
 
-/** Creates the members of a key binding that approve these transactions; none when there are none. */
+/** Makes the members of a key binding that approve these transactions; empty if there are none. */
 export function makeApproval(transactionData: readonly string[]): JsonObject {
   if (transactionData.length === 0) return {}
   const [name] = findCommonHashes(transactionData)
@@ -61,7 +58,7 @@ export function makeApproval(transactionData: readonly string[]): JsonObject {
 }
 
 /**
- * Tests whether the payload of a key binding approves exactly these transactions, in order, by a hash algorithm that
+ * Tests whether the payload of a key binding approves exactly these transactions, in order, with a hash algorithm that
  * each of them accepts.
  */
 export function isApproval(payload: JsonObject, transactionData: readonly string[]): boolean {
@@ -70,7 +67,7 @@ export function isApproval(payload: JsonObject, transactionData: readonly string
   const name = statedName ?? DEFAULT_HASH
   if (!isHashName(name) || !findCommonHashes(transactionData).includes(name)) return false
   const expectedApproval = makeApprovalByHash(name, transactionData)
-  // The name is required when the request names hash algorithms.
+  // `transaction_data_hashes_alg` is required if the request has it.
   if (statedName === undefined && Object.hasOwn(expectedApproval, 'transaction_data_hashes_alg')) return false
   return isDeepStrictEqual(hashes, expectedApproval.transaction_data_hashes)
 }
@@ -91,7 +88,7 @@ function makeApprovalByHash(name: HashName, transactionData: readonly string[]):
   }
 }
 
-/** Returns the hash algorithms that the transaction names; undefined when it names none. */
+/** Returns the hash algorithms in the transaction; undefined if it has none. */
 function readNamedHashes(text: string): readonly unknown[] | undefined {
   const value = own(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
   if (value === undefined) return undefined

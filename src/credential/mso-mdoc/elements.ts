@@ -1,6 +1,6 @@
 /**
- * The elements that a presentation shows: each against the digest that the issuer signed, over the exact bytes that
- * came. ISO/IEC 18013-5 sections 9.1.2.4, 9.1.2.5 and 9.3.1.
+ * Verifies each disclosed element of a presentation against its digest in the MSO, over the received bytes. ISO/IEC
+ * 18013-5 sections 9.1.2.4, 9.1.2.5 and 9.3.1.
  */
 import { hash } from 'node:crypto'
 import {
@@ -28,7 +28,7 @@ const DIGESTS: ReadonlyMap<Cbor | undefined, string> = new Map([
 ])
 
 export interface Elements {
-  /** The claims by namespace and element. Empty when there is a problem: an mdoc signs no element in the clear. */
+  /** The claims by namespace and element identifier; empty if there is a problem. */
   readonly claims: JsonObject
   readonly problem: string | undefined
 }
@@ -40,10 +40,11 @@ interface Item {
   readonly elementValue: Cbor
 }
 
+/** Parses the elements and compares their digests with those in the MSO. */
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   const elements = orProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
-    // All elements share a budget: each may be small, and there may be many.
+    // All elements share one budget, which limits the number of CBOR values.
     const budget = createBudget()
     const claims = [...nameSpaces].map(([nameSpace, items]) => {
       const digests = mso.valueDigests.get(nameSpace)
@@ -55,12 +56,12 @@ export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
   return 'problem' in elements ? { claims: {}, problem: elements.problem } : { ...elements, problem: undefined }
 }
 
-/** Reads which element an item is. Throws a MalformedError when the bytes are not an item. */
+/** Returns the element identifier of an IssuerSignedItem. Throws a MalformedError if the bytes are not one. */
 export function readIdentifier(item: Uint8Array): string {
   return readItem(item).elementIdentifier
 }
 
-/** Returns the digest of an item, taken over its bytes with their tag: `24(<<item>>)`. */
+/** Returns the digest of an item, including its tag: `24(<<item>>)`. */
 export function digestItem(item: Uint8Array, algorithm = 'sha256'): Buffer {
   return hash(algorithm, encodeEmbedded(item), 'buffer')
 }
@@ -72,7 +73,7 @@ function readItems(
   const elements = new Map<string, Json>()
   for (const bytes of items) {
     const { digestID, elementIdentifier, elementValue } = readItem(bytes, budget)
-    // With it no digestID occurs twice either: one digest is that of one element.
+    // This also excludes repeated digestIDs, since each digest matches only one element.
     if (elements.has(elementIdentifier)) malformed('an element occurs twice')
     const digest = digests.get(digestID)
     if (!isBytes(digest)) malformed('an element has a digestID for which the issuer signed no digest')

@@ -1,6 +1,5 @@
 /**
- * Mobile documents: `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or
- * mdocs.
+ * The format `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs.
  */
 import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
@@ -21,7 +20,7 @@ export const msoMdoc: CredentialFormat = {
   ownConfigurationMembers: [],
   typeClaim: undefined,
   metaMember: 'doctype_value',
-  // An mdoc has no digests among its elements, so that they may have any name.
+  // An mdoc has its digests outside of its elements, so elements may have any name.
   reservedNames: [],
   requiresEncryptedResponse: true,
   statusListType: 'cwt',
@@ -54,7 +53,7 @@ export const msoMdoc: CredentialFormat = {
   read,
 } satisfies CredentialFormat<MdocMembers>
 
-/** Returns the name of the element, with its namespace where several namespaces have an element of that name. */
+/** Returns the element identifier, with its namespace if several namespaces have this element. */
 function positionText([nameSpace, ...rest]: ClaimPosition, claims: JsonObject): string {
   const [element = ''] = rest
   const holders = Object.values(claims).filter((elements) => isObject(elements) && Object.hasOwn(elements, element))

@@ -1,6 +1,6 @@
 /**
- * Writes an mdoc: every element behind a digest, and the digests signed, bound to the device key. ISO/IEC 18013-5
- * section 9.1.2.
+ * Issues an mdoc: makes the elements, the MSO with their digests, and the issuer's signature. ISO/IEC 18013-5 section
+ * 9.1.2.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, type CborKey, embedCbor, encodeCbor, makeTagged } from '../../codec/cbor.ts'
@@ -21,10 +21,11 @@ interface SignedNameSpace {
   readonly digests: ReadonlyMap<number, Uint8Array>
 }
 
-/** The length of the random value of an element, at least 16 bytes. ISO/IEC 18013-5 section 9.1.2.5. */
+/** The length of the random value of an element; at least 16 bytes are required. ISO/IEC 18013-5 section 9.1.2.5. */
 const RANDOM_BYTES = 16
 const ORDER_BYTES = 4
 
+/** Issues an mdoc, as a base64url-encoded IssuerSigned. */
 export async function issue(order: Order<MdocMembers>, signer: Signer, random: Random): Promise<string> {
   const nameSpaces = Object.entries(order.dataset).map(([nameSpace, elements]) =>
     makeNameSpace(nameSpace, elements as JsonObject, random),
@@ -68,13 +69,15 @@ function makeNameSpace(nameSpace: string, elements: JsonObject, random: Random):
   return { nameSpace, items, digests: new Map(items.map((item, index) => [ids[index] ?? index, digestItem(item)])) }
 }
 
-/** Returns the numbers below `count`, in an order that says nothing of the elements that are not shown. */
+/**
+ * Returns a random permutation of the numbers below `count`, so that digestIDs do not reveal the undisclosed elements.
+ */
 function shuffle(count: number, bytes: Buffer): readonly number[] {
   const keys = Array.from({ length: count }, (_, index) => bytes.readUInt32BE(index * ORDER_BYTES))
   return [...keys.keys()].sort((a, b) => (keys[a] ?? 0) - (keys[b] ?? 0))
 }
 
-/** Makes the members that name the status of the credential. Token Status List, Referenced Token in COSE. */
+/** Makes the MSO members for the status. Token Status List, Referenced Token in COSE. */
 function statusMembers({ status }: Order): readonly (readonly [CborKey, Cbor])[] {
   if (status === undefined) return []
   const entry = new Map<CborKey, Cbor>([

@@ -1,6 +1,6 @@
 /**
- * IssuerSigned: the part of an mdoc that the issuer signed, taken apart. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and
- * 9.1.2. Its members are those of the standard and no others, so that nothing in it can be renamed without notice.
+ * Parses IssuerSigned, the part of an mdoc that the issuer signed. Unknown members are refused, so that the unsigned
+ * ones cannot be renamed unnoticed. ISO/IEC 18013-5 sections 8.3.2.1.2.2 and 9.1.2.
  */
 import {
   asArray,
@@ -19,20 +19,20 @@ import { strangerText } from '../../keys/certificate-name.ts'
 
 export const MDOC_VERSION = '1.0'
 
-/** The most elements of an mdoc, as each is hashed before anything is verified. */
+/** The maximum number of elements of an mdoc, since each is hashed before the signature is verified. */
 export const MAX_ELEMENTS = 1000
 export const MAX_NAMESPACES = 32
 
 export interface IssuerSigned {
-  /** The items of each namespace, as they stood inside their tag 24. */
+  /** The items of each namespace, as the bytes inside of tag 24. */
   readonly nameSpaces: ReadonlyMap<string, readonly Uint8Array[]>
   readonly issuerAuth: Sign1
-  /** The IssuerAuth as it was received, to be sent on. */
+  /** The IssuerAuth as it was received, for presentations. */
   readonly rawIssuerAuth: Cbor
   readonly mso: MobileSecurityObject
 }
 
-/** The object that the issuer signed: the digests of the elements, and the members that hold for all of them. */
+/** The MobileSecurityObject (MSO), which the issuer signs. */
 export interface MobileSecurityObject {
   /** The payload of the COSE_Sign1. */
   readonly bytes: Uint8Array
@@ -45,7 +45,7 @@ export interface MobileSecurityObject {
   readonly status: Cbor | undefined
 }
 
-/** Reads an IssuerSigned. Throws a MalformedError that says what is wrong. */
+/** Parses an IssuerSigned. Throws a MalformedError. */
 export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
   const issuerSigned = readClosedMap(value, 'issuerSigned', ['nameSpaces', 'issuerAuth'])
   const rawIssuerAuth = issuerSigned.get('issuerAuth') ?? malformed('there is no issuerAuth')
@@ -58,7 +58,9 @@ export function readIssuerSigned(value: Cbor | undefined): IssuerSigned {
   }
 }
 
-/** Returns the map, if it has no members but these: the structures of version 1.0 have no others. */
+/**
+ * Returns the value as a map. Throws a MalformedError if it has other members than these; version 1.0 has no others.
+ */
 export function readClosedMap(value: Cbor | undefined, what: string, members: readonly string[]): CborMap {
   const map = asMap(value, what)
   const stray = [...map.keys()].some((key) => typeof key !== 'string' || !members.includes(key))
@@ -79,7 +81,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
   return elements > MAX_ELEMENTS ? malformed(`it has more than ${MAX_ELEMENTS} elements`) : itemsByNameSpace
 }
 
-/** Returns the version of a structure, as a sentence part for people. */
+/** Describes the version of a structure, as part of a sentence. */
 export function versionText(version: Cbor | undefined): string {
   if (version === undefined) return 'of no version'
   return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is not text'
@@ -90,7 +92,7 @@ function readMso(payload: Uint8Array): MobileSecurityObject {
   const embeddedMso = within(name, () => decodeCbor(payload))
   const mso = asMap(readEmbedded(embeddedMso, name), name)
   const version = mso.get('version')
-  // Another version may lack what is read below.
+  // Another version may lack the members that are read below, so the error has the version.
   const what = version === MDOC_VERSION ? name : `${name}, which is ${versionText(version)},`
   return {
     bytes: asBytes(payload, what),

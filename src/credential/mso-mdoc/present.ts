@@ -1,6 +1,6 @@
 /**
- * The holder's side: what a credential shows of itself, and a presentation of it. ISO/IEC 18013-5 sections 8.3.2.1.2.2
- * and 9.1.3.
+ * The holder's side of an mdoc: parses an issued credential, and makes presentations. ISO/IEC 18013-5 sections
+ * 8.3.2.1.2.2 and 9.1.3.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
@@ -21,6 +21,7 @@ import { evidenceOf } from './read.ts'
 import type { MdocMembers } from './schema.ts'
 import { toCbor, toJson } from './values.ts'
 
+/** Parses an issued mdoc. Throws a MalformedError if it is invalid or of another version. */
 export function hold(credential: string): HeldCredential {
   const evidence = evidenceOf(parseCredential(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
@@ -36,8 +37,8 @@ export function hold(credential: string): HeldCredential {
 }
 
 /**
- * Tests whether a credential is what was ordered. Dates and bytes, which have several texts in a dataset and one in a
- * credential, are compared as they would be read.
+ * Tests whether a credential matches its order. Dates and bytes are compared in the form in which they are read, since
+ * a dataset may write them in several ways.
  */
 export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order
@@ -54,6 +55,7 @@ export function fulfils(order: Order<MdocMembers>, credential: string): boolean 
   )
 }
 
+/** Makes a DeviceResponse that discloses the elements at `positions`, signed with the holder's key. */
 export async function present(
   credential: string,
   positions: readonly ClaimPosition[],
@@ -97,7 +99,10 @@ function parseCredential(credential: string): IssuerSigned {
   return readIssuerSigned(decodeCbor(fromBase64url(credential)))
 }
 
-/** Returns the member `nameSpaces`, when any element is shown: an element is shown with all that lies in it. */
+/**
+ * Makes the member `nameSpaces` with the disclosed elements, if there are any. An element is disclosed as a whole, even
+ * if a position is inside of it.
+ */
 function shownNameSpaces(
   nameSpaces: IssuerSigned['nameSpaces'],
   positions: readonly ClaimPosition[],

@@ -1,6 +1,6 @@
 /**
- * Takes a DeviceResponse with one document apart into evidence, without judging it.
- * ISO/IEC 18013-5 sections 8.3.2.1.2.2, 9.1.2 and 9.1.3; OpenID4VP 1.0, Mobile Documents or mdocs.
+ * Parses a DeviceResponse with one document into evidence, without verifying it. ISO/IEC 18013-5 sections 8.3.2.1.2.2,
+ * 9.1.2 and 9.1.3; OpenID4VP 1.0, Mobile Documents or mdocs.
  */
 import { fromBase64url } from '../../codec/base64url.ts'
 import {
@@ -38,10 +38,10 @@ import { toJson } from './values.ts'
 export const IDS = ['mso_mdoc'] as const
 const STATUS_OK = 0
 
-/** Reads a presentation. Throws a MalformedError when it is not a DeviceResponse with one document. */
+/** Parses a presentation. Throws a MalformedError if it is not a DeviceResponse with one document. */
 export function read(presentation: string): Evidence {
-  // The outer maps are not signed, and wallets write their lengths with more bytes than needed. The signed part is
-  // embedded.
+  // Some wallets do not encode lengths in the shortest form. The outer maps are not signed, and the signed part is an
+  // embedded byte string, so this is accepted.
   const document = readDocument(decodeCbor(fromBase64url(presentation), { longNumbers: true }))
   const docType = asText(document.get('docType'), 'docType of the document')
   const issuerSigned = readIssuerSigned(document.get('issuerSigned'))
@@ -53,7 +53,7 @@ export function read(presentation: string): Evidence {
   }
 }
 
-/** Returns the evidence of the issuer's part alone. */
+/** Makes the evidence of the issuer-signed part. */
 export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
   const { mso, issuerAuth } = issuerSigned
   const { claims, problem } = readElements(issuerSigned)
@@ -80,12 +80,10 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
   }
 }
 
-/**
- * Returns the one Document of a DeviceResponse. Errors about other documents (`documentErrors`) do not count.
- */
+/** Returns the only Document of a DeviceResponse. Ignores `documentErrors`. */
 function readDocument(value: Cbor): CborMap {
   const version = isMap(value) ? value.get('version') : MDOC_VERSION
-  // Before its members are looked at: another version may have others.
+  // Checks the version first, since another version may have other members.
   if (version !== MDOC_VERSION)
     malformed(`the DeviceResponse is ${versionText(version)}, and ${MDOC_VERSION} alone is read`)
   const response = readClosedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
@@ -103,7 +101,7 @@ function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): Ho
   const auth = readClosedMap(deviceSigned.get('deviceAuth'), 'deviceAuth', ['deviceSignature', 'deviceMac'])
   const signature = auth.get('deviceSignature')
   const sign1 = signature === undefined ? undefined : readSign1(signature, 'deviceSignature')
-  // ISO/IEC 18013-5 section 9.1.3.6: it is detached. What it covers is ours to say.
+  // ISO/IEC 18013-5 section 9.1.3.6: the payload is detached, and the verifier computes it.
   if (sign1?.payload !== undefined) malformed('the payload of deviceSignature is not detached (null)')
   return {
     problem: methodProblem(auth) ?? authorizationProblem(deviceElements, mso),
@@ -127,8 +125,8 @@ function methodProblem(auth: CborMap): string | undefined {
 }
 
 /**
- * Returns the problem when the device signed an element for which the issuer did not authorize its key, by namespace or
- * by element. ISO/IEC 18013-5 section 9.1.2.4.
+ * Returns the problem if the device signed an element that the issuer did not authorize, by namespace or by element
+ * (KeyAuthorizations). ISO/IEC 18013-5 section 9.1.2.4.
  */
 function authorizationProblem(deviceElements: Cbor, { deviceKeyInfo }: MobileSecurityObject): string | undefined {
   if (!isMap(deviceElements)) return 'nameSpaces of deviceSigned is not a CBOR map'
@@ -150,13 +148,13 @@ function memberOfMap(map: Cbor | undefined, key: CborKey): Cbor | undefined {
   return isMap(map) ? map.get(key) : undefined
 }
 
-/** Returns a list as a set, because a stranger's list can be long and each of as many elements is looked for in it. */
+/** Returns a list as a set, so that searching a long list is fast. */
 function elementSet(list: Cbor | undefined): ReadonlySet<Cbor> {
   return new Set(isArray(list) ? list : [])
 }
 
 /**
- * Returns a tdate, RFC 3339 with its zone; undefined when it is missing or anything else, since each of them is
+ * Reads a tdate (RFC 3339 with time zone). Its time is undefined if it is missing or invalid; all of them are
  * mandatory.
  */
 function readInstant(validityInfo: CborMap, member: string): Instant {

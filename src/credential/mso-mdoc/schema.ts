@@ -1,6 +1,6 @@
 /**
- * The rules for the configuration and the dataset of an mdoc, and for queries of its type and elements.
- * OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
+ * Validates configurations and datasets of mdocs, and queries for them. OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP
+ * 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
@@ -13,17 +13,17 @@ import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
 import { requireUnicode, toCbor } from './values.ts'
 
-/** The most members and elements of a dataset: a reader of an mdoc takes no more than its CBOR then has. */
+/** The maximum number of members and elements of a dataset, so that the CBOR stays within the limits of the parser. */
 const MAX_VALUES = 3000
 
-/** The members of a configuration that only this format has. */
+/** The members that only configurations of this format have. */
 export interface MdocMembers {
   readonly doctype: string
 }
 
 /**
  * Parses the members of this format. Refuses with `invalid_request` a configuration without `doctype`, with a bitstring
- * status, or that hides less than all.
+ * status, or with a `selective_disclosure` other than "all".
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): MdocMembers {
   const { doctype, selective_disclosure: disclosure = 'all', credential_metadata: metadata } = postedConfiguration
@@ -36,7 +36,10 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): Mdoc
   return { doctype }
 }
 
-/** Refuses with `invalid_request` a dataset that is not namespaces of elements, or holds what an mdoc cannot. */
+/**
+ * Refuses with `invalid_request` a dataset that is not an object of namespaces with elements, or has a value that an
+ * mdoc cannot have.
+ */
 export function checkDataset(dataset: JsonObject): void {
   const nameSpaces = Object.entries(dataset)
   const elements = nameSpaces.reduce((count, [, each]) => count + (isObject(each) ? Object.keys(each).length : 0), 0)
@@ -53,7 +56,7 @@ export function checkDataset(dataset: JsonObject): void {
   for (const [nameSpace, value] of nameSpaces) checkNameSpace(nameSpace, value)
 }
 
-/** Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
+/** Returns mistakes in `meta` and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
 export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
   if (isObject(meta)) {
@@ -74,8 +77,8 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
 }
 
 /**
- * Refuses with `invalid_request` a claim whose path does not begin with a namespace and an element. OpenID4VCI 1.0,
- * Claims Path Pointer, Semantics for ISO mdoc-based credentials.
+ * Refuses with `invalid_request` a claim description whose path lacks a namespace or an element identifier. OpenID4VCI
+ * 1.0, Claims Path Pointer, Semantics for ISO mdoc-based credentials.
  */
 function refuseShortPaths(claims: readonly ClaimDescription[]): void {
   for (const [index, { path }] of claims.entries()) {
@@ -100,7 +103,7 @@ function checkNameSpace(nameSpace: string, elements: Json): void {
 interface ValuePosition {
   readonly path: ClaimPosition
   readonly nameSpace: string
-  /** Undefined for an element of an array. */
+  /** The name of the member; undefined for an element of an array. */
   readonly name: string | undefined
   readonly depthLeft: number
 }

@@ -1,13 +1,13 @@
 /**
- * Element values: what JSON a dataset has becomes CBOR when it is issued, and what CBOR becomes JSON when it is read.
- * ISO/IEC 18013-5 section 7.2.1, table 5, for what is a date and what is bytes; RFC 8949 section 6.1 for CBOR as JSON.
+ * Converts element values from the JSON of a dataset to CBOR, and back. ISO/IEC 18013-5 section 7.2.1, table 5, defines
+ * which elements are dates and bytes; RFC 8949 section 6.1, CBOR as JSON.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged } from '../../codec/cbor.ts'
 import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 
-/** The CBOR types of texts in a dataset; in a namespace that is not listed here, a text is a text. */
+/** The elements of a namespace that are dates or bytes. In all other namespaces, texts stay texts. */
 interface Types {
   readonly dates: readonly string[]
   readonly bytes: RegExp
@@ -24,8 +24,8 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
 ])
 
 /**
- * Returns the CBOR of the member `name` of `nameSpace`, at any depth. Throws a MalformedError that says what is wrong
- * with a text that should be a date or bytes, or that is not Unicode.
+ * Converts the member `name` of `nameSpace` to CBOR, at any depth. Throws a MalformedError if a text is not the
+ * required date or bytes, or is not valid Unicode.
  */
 export function toCbor(value: Json, nameSpace: string, name: string | undefined): Cbor {
   if (typeof value === 'string') return textToCbor(value, nameSpace, name)
@@ -34,26 +34,26 @@ export function toCbor(value: Json, nameSpace: string, name: string | undefined)
   return new Map(Object.entries(value).map(([key, member]) => [requireUnicode(key), toCbor(member, nameSpace, key)]))
 }
 
-/** Returns the JSON of a value. Throws a MalformedError when it has two members of one name. */
+/** Converts a value to JSON. Throws a MalformedError if two members of a map get the same name. */
 export function toJson(value: Cbor): Json {
   if (typeof value === 'bigint') return value.toString()
   if (isBytes(value)) return toBase64url(value)
-  // A date is its text, and what another tag means is lost in JSON: RFC 8949 section 6.1.
+  // Drops tags: a date becomes its text. RFC 8949 section 6.1.
   if (isTagged(value)) return toJson(value.value as Cbor)
   if (isArray(value)) return value.map(toJson)
   if (!isMap(value)) return value
   const members = [...value].map(([key, member]) => [String(key), toJson(member)] as const)
   const object: JsonObject = Object.fromEntries(members)
-  // A number and the text of its digits.
+  // The keys may be a number and the text of the same number.
   return Object.keys(object).length === members.length ? object : malformed('a map has two members of one name')
 }
 
-/** Returns a time in UTC and whole seconds, as ISO/IEC 18013-5 section 7.1 wants it: `0("2026-01-01T00:00:00Z")`. */
+/** Makes a tdate in UTC with whole seconds, as ISO/IEC 18013-5 section 7.1 requires: `0("2026-01-01T00:00:00Z")`. */
 export function cborDateTime(time: Date): Cbor {
   return makeTagged(CBOR_TAG.dateTime, `${time.toISOString().slice(0, 19)}Z`)
 }
 
-/** Returns a text that has an encoding: no half of a surrogate pair. */
+/** Returns the text. Throws a MalformedError if it has lone surrogates, which UTF-8 cannot encode. */
 export function requireUnicode(text: string): string {
   return /\p{Surrogate}/u.test(text) ? malformed('a text is not Unicode') : text
 }
@@ -71,16 +71,13 @@ function dateToCbor(text: string): Cbor {
   return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
 }
 
-/**
- * Tests whether `time` is a time of the calendar, since Date takes February 30 for another day, and years that have a
- * sign.
- */
+/** Tests whether `time` exists in the calendar. Date alone accepts February 30, and years with a sign. */
 function isCalendarTime(time: string): boolean {
   const date = new Date(time)
   return /^\d/.test(time) && !Number.isNaN(date.getTime()) && `${date.toISOString().slice(0, 19)}Z` === time
 }
 
-/** Decodes base64 of either alphabet, by itself or in a `data:` URL. */
+/** Decodes base64 or base64url, plain or in a `data:` URL. */
 function decodeBase64(text: string): Uint8Array {
   const body = text.replace(/^data:[^,]*;base64,/, '')
   const unpadded = body.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')

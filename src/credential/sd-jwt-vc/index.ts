@@ -1,4 +1,4 @@
-/** SD-JWT VC: `dc+sd-jwt`. SD-JWT VC; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
+/** The format `dc+sd-jwt` (SD-JWT VC). SD-JWT VC; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -44,7 +44,7 @@ function metaOf(configuration: JsonObject): JsonObject {
   return vct ? { vct_values: [vct] } : {}
 }
 
-/** Issues the claims of the dataset at the root of the payload, beside `vct`. SD-JWT VC, JWT Claims Set. */
+/** Issues an SD-JWT VC with the claims of the dataset at the root of its payload. SD-JWT VC, JWT Claims Set. */
 function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
   const { vct, akaVcts, typeIntegrity } = order.configuration
   const clearMembers = {

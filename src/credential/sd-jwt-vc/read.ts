@@ -1,4 +1,4 @@
-/** Takes a presentation of an SD-JWT VC apart into evidence, without judging it. SD-JWT VC; RFC 9901. */
+/** Parses a presentation of an SD-JWT VC into evidence, without verifying it. SD-JWT VC; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
@@ -19,7 +19,7 @@ import { ALWAYS_SHOWN, claimsOf, ENVELOPE, type SdJwtVcMembers } from './schema.
 
 export const IDS = ['dc+sd-jwt'] as const
 
-/** Reads a presentation. Throws a MalformedError when the text is not an SD-JWT at all. */
+/** Parses a presentation. Throws a MalformedError if the text is not an SD-JWT. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
@@ -32,7 +32,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
     statedFormat: `${statedTypeText(header)}${vct ? '' : ', and it has no vct'}`,
     issuer: {
-      // Without iss, the certificate says who it is. SD-JWT VC, Issuer Signature Mechanisms
+      // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
       identifiers: namesOf([own(payload, 'iss')]),
       chain: chainOf(header),
       isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
@@ -50,21 +50,23 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
 }
 
 /**
- * Tests whether the credential says that it is an SD-JWT VC. Drafts up to 18 had issuers and verifiers take `vc+sd-jwt`
- * as well, which is the type of W3C credentials: with a `vct` and without their `@context` it is none of these.
+ * Tests whether a credential is an SD-JWT VC by its `typ` and `vct`. Drafts up to 18 also used the `typ` `vc+sd-jwt`,
+ * which is that of W3C credentials: it is accepted with a `vct` and without `@context`.
  */
 function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, problem: string | undefined): boolean {
   const [typ, vct] = [ownString(header, 'typ'), ownString(payload, 'vct')]
-  // A vct that a bad disclosure may hide does not count as missing.
+  // If a disclosure is invalid, `vct` may be hidden by it and does not count as missing.
   if (typ === 'dc+sd-jwt') return Boolean(vct) || problem !== undefined
   const isW3c = [payload, claims].some((members) => own(members, '@context') !== undefined)
   return typ === 'vc+sd-jwt' && Boolean(vct) && !isW3c
 }
 
+/** Parses an issued SD-JWT VC. Throws a MalformedError if it is invalid or of another format. */
 export function hold(credential: string): HeldCredential {
   return holdSdJwt(credential, takeApart, 'it is not an SD-JWT VC (dc+sd-jwt with a vct)')
 }
 
+/** Tests whether a credential matches its order. */
 export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boolean {
   const heldCredential = hold(credential)
   const subjectClaims = Object.entries(heldCredential.claims).filter(([name]) => !ENVELOPE.includes(name))
@@ -76,10 +78,7 @@ export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boole
   return hasClaims && hasTypes && hasOrderedStatus(order, heldCredential)
 }
 
-/**
- * Tests whether the credential is of a wanted type, by its own name for it or by another under which its issuer knows
- * it.
- */
+/** Tests whether one of the types of the credential, `vct` or `aka_vcts`, is in `vct_values`. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
   const vctValues = own(meta, 'vct_values')
   return (
@@ -87,7 +86,7 @@ export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject
   )
 }
 
-/** Tests whether the holder must show a claim: its sub-claims as well, since half a status is no better than none. */
+/** Tests whether a claim must not be selectively disclosable. This includes everything inside of such a claim. */
 function mustBeShown([member]: ClaimPosition): boolean {
   return ALWAYS_SHOWN.includes(String(member))
 }

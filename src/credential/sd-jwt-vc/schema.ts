@@ -1,6 +1,6 @@
 /**
- * The rules for the configuration and the dataset of an SD-JWT VC, and for queries of its types.
- * OpenID4VCI 1.0, appendix IETF SD-JWT VC; OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
+ * Validates configurations and datasets of SD-JWT VCs, and queries for them. OpenID4VCI 1.0, appendix IETF SD-JWT VC;
+ * OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
  */
 import { hash } from 'node:crypto'
 import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
@@ -20,8 +20,8 @@ const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
 ])
 
 /**
- * The members that only an issuer writes, and that may not be disclosed selectively. SD-JWT VC, JWT Claims Set;
- * RFC 9901 adds `aud`.
+ * The members that the issuer sets and that must not be selectively disclosable. SD-JWT VC, JWT Claims Set; RFC 9901
+ * adds `aud`.
  */
 export const ALWAYS_SHOWN: readonly string[] = [
   'iss',
@@ -35,21 +35,21 @@ export const ALWAYS_SHOWN: readonly string[] = [
   'status',
 ]
 
-/** The members that are about securing the credential and not about its subject. `sub` is about the subject. */
+/** The members that secure the credential and do not describe the subject. `sub` describes the subject. */
 export const ENVELOPE: readonly string[] = [...ALWAYS_SHOWN, 'iat', 'jti']
 
-/** The members of a configuration that only this format has. */
+/** The members that only configurations of this format have. */
 export interface SdJwtVcMembers {
   readonly vct: string
-  /** The other types that it is of. */
+  /** The further types of the credential. */
   readonly akaVcts?: readonly string[]
   /** The digest of the type metadata that the issuer serves. W3C Subresource Integrity. */
   readonly typeIntegrity?: string
 }
 
 /**
- * Parses the members of this format. Refuses with `invalid_request` a configuration without `vct`, and paths that may
- * not be disclosed selectively.
+ * Parses the members of this format. Refuses with `invalid_request` a configuration without `vct`, and a
+ * `selective_disclosure` path of a claim that must not be selectively disclosable.
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): SdJwtVcMembers {
   const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = postedConfiguration
@@ -78,8 +78,8 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): SdJw
 }
 
 /**
- * Returns the type metadata of the configuration, as it is served; undefined where it has none. Refuses with
- * `invalid_request` one that is of another type. SD-JWT VC, Type Metadata Format.
+ * Returns the type metadata of the configuration as the served text; undefined if it has none. Refuses with
+ * `invalid_request` type metadata of another `vct`. SD-JWT VC, Type Metadata Format.
  */
 export function typeMetadataText({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
   if (metadata === undefined) return undefined
@@ -88,7 +88,7 @@ export function typeMetadataText({ vct, type_metadata: metadata }: CredentialCon
   return JSON.stringify({ vct, ...members })
 }
 
-/** Refuses with `invalid_request` reserved names, and at the root those that are ours to write. */
+/** Refuses with `invalid_request` reserved names, and top-level claims that the issuer sets. */
 export function checkDataset(dataset: JsonObject): void {
   const claims = claimsOf(dataset)
   const at = claims === dataset ? 'credential_dataset' : 'credential_dataset.credentialSubject'
@@ -97,20 +97,20 @@ export function checkDataset(dataset: JsonObject): void {
     refuse('invalid_request', `${at}.${registeredName}: the issuer writes this claim; use another name`)
   }
   refuseReservedNames(claims, at)
-  // Each may become a disclosure, and a reader of SD-JWTs takes no more of them.
+  // Each value may become a disclosure, and the parser limits their number.
   if (countValues(claims) > MAX_DISCLOSURES)
     refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
 }
 
-/** Returns the members of the dataset, or those of `credentialSubject` when there are no others. */
+/** Returns the members of the dataset, or those of `credentialSubject` if there are no others. */
 export function claimsOf(dataset: JsonObject): JsonObject {
   const subject = own(dataset, 'credentialSubject')
   return isObject(subject) && Object.keys(dataset).length === 1 ? subject : dataset
 }
 
 /**
- * Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the
- * `meta` parameter in Credential Query.
+ * Returns mistakes in `meta` and in the claims of a query. OpenID4VP 1.0, IETF SD-JWT VC, Parameters in the `meta`
+ * parameter in Credential Query.
  */
 export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = own(query, 'meta')
@@ -122,7 +122,7 @@ export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   }
 }
 
-/** Finds mistakes about a registered claim, which is a text or a number with nothing inside. RFC 7519 section 4.1. */
+/** Returns mistakes about a registered claim, which is a text or a number without members. RFC 7519 section 4.1. */
 function* findRegisteredClaimMistakes({ path: [member, ...inside], values }: ClaimQuery, at: string): Mistakes {
   const kind = typeof member === 'string' ? REGISTERED_CLAIMS.get(member) : undefined
   if (kind === undefined) return

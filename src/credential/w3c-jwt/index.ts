@@ -1,6 +1,6 @@
 /**
- * W3C Verifiable Credentials (VCDM 1.1) as plain JWTs, presented in a VP-JWT: `jwt_vc_json`. Nothing in them can be
- * hidden. OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
+ * The format `jwt_vc_json`: W3C Verifiable Credentials (VCDM 1.1) as JWTs, presented in a VP-JWT, without selective
+ * disclosure. OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
  */
 
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'

@@ -1,6 +1,6 @@
 /**
- * Takes a W3C credential in a plain JWT, or a presentation (VP-JWT) of one, apart into evidence, without judging it.
- * VCDM 1.1, JSON Web Token; OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
+ * Parses a W3C credential as JWT, or a VP-JWT with one, into evidence, without verifying it. VCDM 1.1, JSON Web Token;
+ * OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
  */
 import { isObject, type Json, type JsonObject, own, ownString, refuseMany } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
@@ -24,12 +24,14 @@ import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
-/** The most members and elements of a credential: as many as an SD-JWT may have. A query may look at each of them. */
+/**
+ * The maximum number of members and elements of a credential, the same as for an SD-JWT, since queries examine them.
+ */
 const MAX_VALUES = 3000
 
 /**
- * Reads a credential, or a presentation of one. Throws a MalformedError when the text is not a JWT, or one with a
- * presentation of none or several credentials.
+ * Parses a credential, or a presentation of one. Throws a MalformedError if the text is not a JWT, or if the
+ * presentation does not have exactly one credential.
  */
 export function read(presentation: string): Evidence {
   const outer = readJws(presentation)
@@ -39,6 +41,7 @@ export function read(presentation: string): Evidence {
   return evidenceOf(credential, holderEvidence(outer, vp))
 }
 
+/** Parses an issued credential. Throws a MalformedError if it is of another format. */
 export function hold(credential: string): HeldCredential {
   const jws = readJws(credential)
   const evidence = evidenceOf(jws, undefined)
@@ -46,6 +49,7 @@ export function hold(credential: string): HeldCredential {
   return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
+/** Tests whether a credential matches its order. */
 export function fulfils(order: Order, credential: string): boolean {
   return hasOrderedMembers(order, hold(credential))
 }
@@ -70,7 +74,8 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
 }
 
 /**
- * Returns the single credential of a presentation: among several, the answer to a credential query would be ambiguous.
+ * Returns the only credential of a presentation. Several would make it ambiguous which one answers the credential
+ * query.
  */
 function readSingleCredential(vp: Json): string {
   const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
@@ -99,12 +104,12 @@ function presentationProblem(header: JsonObject, vp: JsonObject): string | undef
   return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
 }
 
-/** Tests whether `typ`, if present, is `JWT`. VCDM 1.1, JWT Encoding. */
+/** Tests whether `typ` is `JWT` or absent. VCDM 1.1, JWT Encoding. */
 function isJwt(header: JsonObject): boolean {
   return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
 }
 
-/** Returns the members that an issuer may state in the JWT alone. VCDM 1.1, JWT Decoding. */
+/** Returns the members of the credential, with those that the JWT claims represent. VCDM 1.1, JWT Decoding. */
 function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
   const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
   const subject = own(vc, 'credentialSubject')
@@ -116,10 +121,7 @@ function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
   }
 }
 
-/**
- * Returns the key that the issuer bound the credential to, or the problem: that of `cnf`, or without it that of a
- * subject whose identifier is a key.
- */
+/** Returns the bound key: that in `cnf`, or else that of the subject's DID. Returns a problem if there is none. */
 function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
   if (own(payload, 'cnf') !== undefined) return readConfirmedKey(payload)
   const subject = own(vc, 'credentialSubject')

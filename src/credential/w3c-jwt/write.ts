@@ -1,4 +1,4 @@
-/** Writes W3C credentials as plain JWTs, and presentations of them. VCDM 1.1, JWT Encoding. */
+/** Issues W3C credentials as JWTs, and makes presentations of them. VCDM 1.1, JWT Encoding. */
 import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
@@ -30,6 +30,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): W3cM
   return { types, contexts }
 }
 
+/** Issues a W3C credential as a JWT. */
 export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string> {
   const { configuration, dataset, issuer, issuedAt, expiresAt } = order
   const subject = own(dataset, 'credentialSubject') as JsonObject
@@ -56,7 +57,7 @@ export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string>
   return writeJws(header, payload, (data) => signer.sign(data))
 }
 
-/** Presents all of the credential in a VP-JWT: there are no claims to choose from. */
+/** Makes a VP-JWT with the credential. There is no selective disclosure. */
 export function present(
   credential: string,
   _places: readonly ClaimPosition[],
@@ -76,5 +77,5 @@ export function present(
   return writeJws({ typ: 'JWT', alg: holder.alg, kid: `${did}#0` }, payload, (data) => holder.sign(data))
 }
 
-/** The lifetime of a presentation, which is sent at once. */
+/** The validity of a presentation. */
 const LIFETIME_SECONDS = 300

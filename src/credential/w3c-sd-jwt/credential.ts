@@ -1,6 +1,7 @@
 /**
- * A W3C credential as SD-JWT, its members at the root of the payload: how it is written, and how a presentation of it
- * is taken apart into evidence, without judging it. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and 7.3.
+ * W3C credentials as SD-JWT, with the members of the credential at the root of the payload: issues them, and parses
+ * presentations into evidence, without verifying them. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and
+ * 7.3.
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
@@ -14,10 +15,10 @@ import type { W3cMembers } from '../w3c/schema.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
 
-/** The members of the payload that are about securing the credential and not about its subject. */
+/** The members of the payload that secure the credential and do not describe the subject. */
 const PROTOCOL_MEMBERS = new Set(['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud', 'cnf', 'status', '_sd', '_sd_alg'])
 /**
- * The members that are never disclosed selectively. RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with
+ * The members that must not be selectively disclosable. RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with
  * SD-JWT.
  */
 const ALWAYS_SHOWN = new Set([
@@ -34,6 +35,7 @@ const ALWAYS_SHOWN = new Set([
   'relatedResource',
 ])
 
+/** Issues a W3C credential as an SD-JWT. */
 export function issue(
   order: Order<W3cMembers>,
   signer: Signer,
@@ -43,7 +45,7 @@ export function issue(
     typ: 'vc+sd-jwt',
     claims: claimsOf(order),
     clearMembers: credentialStatusMember(order),
-    // Every claim of the subject on its own.
+    // Each claim of the subject is disclosable separately, at any depth.
     isConcealable: (position: ClaimPosition) => position.length > 1 && position[0] === 'credentialSubject',
   }
   return issueSdJwt(content, order, signer, random)
@@ -56,7 +58,7 @@ function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order
     '@context': [...contexts],
     type: [...types],
     issuer,
-    // VCDM 1.1 requires issuanceDate; its context knows validFrom and validUntil too.
+    // VCDM 1.1 requires issuanceDate, and its context also defines validFrom and validUntil.
     ...(contexts[0] === VCDM_1_CONTEXT ? { issuanceDate: from, expirationDate: until } : {}),
     validFrom: from,
     validUntil: until,
@@ -64,14 +66,15 @@ function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order
   }
 }
 
-/** Reads a presentation. Throws a MalformedError when the text is not an SD-JWT at all. */
+/** Parses a presentation. Throws a MalformedError if the text is not an SD-JWT. */
 export function read(presentation: string): Evidence {
   return takeApart(readSdJwt(presentation)).evidence
 }
 
 function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
-  // Beside a `vc`, a subject that the holder can show or hide would decide which of two credentials this is.
+  // If there is a `vc`, a selectively disclosable `credentialSubject` beside it would let the holder choose between two
+  // credentials.
   const isSubjectBeside = ([name, ...deeper]: ClaimPosition): boolean =>
     name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
   const revealedPayload = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
@@ -91,25 +94,27 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   return { evidence, hidable: revealedPayload.hidable }
 }
 
+/** Parses an issued credential. Throws a MalformedError if it is invalid or of another format. */
 export function hold(credential: string): HeldCredential {
   return holdSdJwt(credential, takeApart, 'it is not a credential of the W3C (vc+sd-jwt without a vct)')
 }
 
+/** Tests whether a credential matches its order. */
 export function fulfils(order: Order, credential: string): boolean {
   return hasOrderedMembers(order, hold(credential))
 }
 
 /**
- * Tests whether the holder must show a claim, at any depth, and inside `vc` as at the root: half a type or an issuer
- * without its name is no better than none.
+ * Tests whether a claim must not be selectively disclosable, inside `vc` as at the root. This includes everything
+ * inside of such a claim.
  */
 function mustBeShown(position: ClaimPosition): boolean {
   const [member] = position[0] === 'vc' ? position.slice(1) : position
-  // No member is left where it is `vc` itself, which has them all.
+  // The position of `vc` itself has no further step, and `vc` contains such members.
   return member === undefined || ALWAYS_SHOWN.has(String(member))
 }
 
-/** Returns the credential's own claims. A VCDM 1.1 payload carries them in `vc`, and DCQL paths are rooted there. */
+/** Returns the members of the credential: those of `vc` in a VCDM 1.1 payload. DCQL paths begin there. */
 function credentialOf(payload: JsonObject): JsonObject {
   const vc = own(payload, 'vc')
   const root = isObject(vc) && own(payload, 'credentialSubject') === undefined ? vc : payload

@@ -1,6 +1,6 @@
 /**
- * W3C Verifiable Credentials secured as SD-JWT: `jwt_vc_json-ld`, and its twin `vc+sd-jwt`. VC-JOSE-COSE, Securing
- * JSON-LD Verifiable Credentials with SD-JWT; why SD-JWT: docs/divergences/credential-formats.md.
+ * The formats `jwt_vc_json-ld` and `vc+sd-jwt`: W3C Verifiable Credentials secured as SD-JWT. VC-JOSE-COSE, Securing
+ * JSON-LD Verifiable Credentials with SD-JWT. docs/divergences/credential-formats.md says why SD-JWT.
  */
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'
@@ -20,7 +20,7 @@ export const w3cSdJwt: CredentialFormat = {
   reservedNames: DIGEST_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
-  // A wallet that knows the name of the format from VCI looks for the member that the other JWT formats have.
+  // Wallets that know `jwt_vc_json-ld` from OpenID4VCI expect `alg_values`, as in the other JWT formats.
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
   isInHaip: false,
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },

@@ -1,6 +1,5 @@
 /**
- * The rules for a configuration of W3C credentials as SD-JWT. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using
- * JSON-LD.
+ * Validates configurations of W3C credentials as SD-JWT. OpenID4VCI 1.0, appendix VC Signed as a JWT, Using JSON-LD.
  */
 
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
@@ -10,8 +9,8 @@ import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
 /**
- * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` whose contexts do not
- * begin with that of the data model, or without `VerifiableCredential`. VCDM 2.0 and 1.1, Contexts.
+ * Parses the members of this format. Refuses with `invalid_request` a `credential_definition` whose first context is
+ * not that of the data model, or without the type `VerifiableCredential`. VCDM 2.0 and 1.1, Contexts.
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
   const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(

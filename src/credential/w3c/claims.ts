@@ -1,12 +1,12 @@
 /**
- * Finds the claims of a query that no W3C credential can have. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing
+ * Finds claims in a query that a W3C credential cannot have. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing
  * with JOSE.
  */
 import { type JsonObject, own } from '../../codec/json.ts'
 import { readableClaims } from '../../protocol/dcql.ts'
 import type { Mistakes } from '../../protocol/dcql-parts.ts'
 
-/** Claims of the JWT around the credential, and the members of the credential that say the same. */
+/** The JWT claims, each with the member of the credential that has the same meaning. */
 const JWT_CLAIMS = new Map([
   ['iss', 'ask for issuer'],
   ['sub', 'ask for id in credentialSubject'],
@@ -20,7 +20,7 @@ const JWT_CLAIMS = new Map([
 ])
 const TEXTS: readonly unknown[] = ['id', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate']
 
-/** Finds mistakes in the claims of a query, as sentences that begin with the path. */
+/** Returns mistakes in the claims of a query, as sentences that begin with the path. */
 export function* findW3cClaimMistakes(query: JsonObject, at: string): Mistakes {
   for (const [i, claim] of readableClaims(own(query, 'claims')).entries()) {
     if (claim === undefined) continue

@@ -1,4 +1,4 @@
-/** The members that every W3C credential has, whatever secures it. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
+/** The members of all W3C credentials, independent of how they are secured. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE. */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import {
@@ -15,7 +15,7 @@ import type { Evidence, Order, Validity } from '../format.ts'
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 export const VCDM_2_CONTEXT = 'https://www.w3.org/ns/credentials/v2'
 
-/** Returns the evidence of the JWT (`payload`) and of the credential in it (`claims`), which the checks compare. */
+/** Makes the common evidence from the JWT (`payload`) and the credential in it (`claims`). Checks compare the two. */
 export function w3cEvidence(
   payload: JsonObject,
   claims: JsonObject,
@@ -31,14 +31,14 @@ export function w3cEvidence(
 }
 
 /**
- * Returns the member `credentialStatus`, when the order names lists of the W3C. Bitstring Status List,
+ * Makes the member `credentialStatus`, if the order has bitstring status lists. Bitstring Status List,
  * BitstringStatusListEntry.
  */
 export function credentialStatusMember({ status }: Order): { readonly credentialStatus?: JsonObject[] } {
   if (status?.bitstrings === undefined) return {}
   const index = String(status.index)
   const credentialStatus = status.bitstrings.map(({ purpose, uri }) => ({
-    // VCDM 1.1 requires it.
+    // VCDM 1.1 requires an id.
     id: `${uri}#${index}`,
     type: 'BitstringStatusListEntry',
     statusPurpose: purpose,
@@ -48,7 +48,7 @@ export function credentialStatusMember({ status }: Order): { readonly credential
   return { credentialStatus }
 }
 
-/** Tests whether the credential has the subject and the status that were ordered. */
+/** Tests whether the credential has the subject and the status of the order. */
 export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims' | 'status'>): boolean {
   const { claims } = evidence
   return (
@@ -58,10 +58,7 @@ export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims
   )
 }
 
-/**
- * Returns the identifiers of the issuer. A missing one is the empty name, which equals no other, since these
- * credentials must have an issuer.
- */
+/** Returns the identifiers of the issuer. A missing issuer, which is required, is an empty text. */
 function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string[] {
   const issuer = own(claims, 'issuer')
   const identifiers = namesOf([own(payload, 'iss'), isObject(issuer) ? own(issuer, 'id') : issuer])
@@ -83,7 +80,7 @@ function validityOf(payload: JsonObject, claims: JsonObject): Validity {
   }
 }
 
-/** Writes a time as XML Schema does, without fractions. */
+/** Formats a time as an XML Schema dateTime, with whole seconds. */
 export function isoSeconds(time: Date): string {
   return time.toISOString().replace(/\.\d{3}Z$/, 'Z')
 }

@@ -1,6 +1,6 @@
 /**
- * The rules for the configuration and the dataset of a W3C credential, and for queries of its types. OpenID4VCI 1.0,
- * appendix W3C Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
+ * Validates configurations and datasets of W3C credentials, and queries for them. OpenID4VCI 1.0, appendix W3C
+ * Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
@@ -11,15 +11,15 @@ import type { Configuration } from '../format.ts'
 import { refuseReservedNames, refuseUnlessStrings } from '../schema.ts'
 import { findW3cClaimMistakes } from './claims.ts'
 
-/** The members of a configuration that only W3C formats have. */
+/** The members that only configurations of W3C formats have. */
 export interface W3cMembers {
   readonly contexts: readonly string[]
   readonly types: readonly string[]
 }
 
 /**
- * Returns the `credential_definition`, whose contexts may be missing. Refuses with `invalid_request` one without
- * `VerifiableCredential`, and contexts that are not texts.
+ * Parses `credential_definition`, whose `@context` is optional here. Refuses with `invalid_request` a definition
+ * without `VerifiableCredential`, and contexts that are not texts.
  */
 export function parseDefinition(
   { credential_definition: definition }: CredentialConfiguration,
@@ -40,8 +40,8 @@ export function parseDefinition(
 }
 
 /**
- * Refuses with `invalid_request` a dataset without `credentialSubject`, with more than that, with reserved names, or
- * with more claims than an SD-JWT may have disclosures. A plain JWT may have no more either.
+ * Refuses with `invalid_request` a dataset without `credentialSubject`, with other members, with reserved names, or
+ * with more claims than an SD-JWT may have disclosures. The limit holds for plain JWTs too.
  */
 export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
   const subject = own(dataset, 'credentialSubject')
@@ -65,8 +65,8 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
 }
 
 /**
- * Finds mistakes in the `meta` parameter and in the claims of a query. OpenID4VP 1.0, W3C Verifiable Credentials,
- * Parameters in the `meta` parameter in Credential Query.
+ * Returns mistakes in `meta` and in the claims of a query. OpenID4VP 1.0, W3C Verifiable Credentials, Parameters in the
+ * `meta` parameter in Credential Query.
  */
 export function* findW3cQueryMistakes(query: JsonObject, at: string): Mistakes {
   yield* findTypeMistakes(own(query, 'meta'), `${at}.meta`)

@@ -1,10 +1,10 @@
-/** The types of W3C credentials, as they stand there and as their contexts expand them. */
+/** The types of W3C credentials, as written in the credential and as expanded by its contexts. */
 import { type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
 import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from './members.ts'
 
 const CREDENTIALS = 'https://www.w3.org/2018/credentials#'
 
-/** The expansions of types by the contexts that this file knows. */
+/** The expanded types of the known contexts. */
 const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   [VCDM_2_CONTEXT, VCDM_1_CONTEXT].map((context) => [
     context,
@@ -12,7 +12,7 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
   ]),
 )
 
-/** Returns the `meta` that asks for a credential of all the types of a configuration; for any where it names none. */
+/** Makes the `meta` that requests all types of a configuration; empty if it has no types. */
 export function typeValuesOf(configuration: JsonObject): JsonObject {
   const definition = own(configuration, 'credential_definition')
   const names = stringsIn(memberOf(definition, 'type'))
@@ -20,8 +20,8 @@ export function typeValuesOf(configuration: JsonObject): JsonObject {
 }
 
 /**
- * Tests whether a credential of these types and claims is wanted. OpenID4VP 1.0, W3C Verifiable Credentials,
- * `type_values`.
+ * Tests whether a credential with these types and claims matches `type_values`. OpenID4VP 1.0, W3C Verifiable
+ * Credentials, `type_values`.
  */
 export function matchesTypeValues(
   { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
@@ -29,8 +29,7 @@ export function matchesTypeValues(
 ): boolean {
   const typeValues = own(meta, 'type_values')
   if (typeValues === undefined) return true
-  // Both the stated and the expanded type count: people write the stated one, the specification means the
-  // second.
+  // Accepts both the written and the expanded type. The specification requires the expanded one, but people use both.
   const names = new Set<Json>(types)
   for (const context of new Set([own(claims, '@context')].flat())) {
     const expansion = typeof context === 'string' ? expansions.get(context) : undefined
