@@ -7,6 +7,8 @@ const failed = (members: object) => Object.assign(new Error('no'), members)
 it.each([
   ['a full disk, as the system says it', { code: 'ENOSPC' }, true],
   ['a full disk, as SQLite says it', { errcode: 13 }, true],
+  ['a lock of another process', { code: 'EBUSY' }, true],
+  ['a lock of another process, as SQLite says it', { errcode: 5 }, true],
   ['a disk that fails, in an extended code', { errcode: 778 }, true],
   ['a disk that is mounted for reading alone', { code: 'EROFS' }, true],
   ['a file that this user may not read', { code: 'EACCES' }, false],

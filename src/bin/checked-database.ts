@@ -23,10 +23,10 @@ import { watchDatabase } from './watched-database.ts'
 const CHECK_MS = 5000
 /** The time in which another process that has removed the log notes that the database is closed. */
 const CLOSING_MS = 500
-/** The codes of a disk that takes nothing now. */
-const DISK_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']
-/** The result codes of SQLite for it: SQLITE_IOERR and SQLITE_FULL. */
-const DISK_ERRORS = [10, 13]
+/** The error codes of a disk that accepts no writes now, and of a file that other processes have locked. */
+const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
+/** The result codes of SQLite for the same: SQLITE_BUSY, SQLITE_IOERR and SQLITE_FULL. */
+const TEMPORARY_ERRORS = [5, 10, 13]
 
 /**
  * Opens a database like `openDatabase`. Throws a message for the operator also when the file is damaged, or the setting
@@ -54,14 +54,14 @@ export async function openServiceDatabase<C>(
 /** Returns the mistake of a database that could not be opened. */
 export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
   const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
-  const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isDiskProblem(error, database.file)
+  const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isTemporaryProblem(error, database.file)
   return { mistake, isTemporary }
 }
 
-/** Tests whether a disk that is full, fails or is mounted for reading alone is the reason, and not the settings. */
-function isDiskProblem(error: unknown, file: string): boolean {
+/** Tests whether a lock, or a disk that is full, fails or is mounted read-only is the reason, and not the settings. */
+function isTemporaryProblem(error: unknown, file: string): boolean {
   const { code, errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
-  if (DISK_CODES.includes(code ?? '') || DISK_ERRORS.includes(errcode & 0xff)) return true
+  if (TEMPORARY_CODES.includes(code ?? '') || TEMPORARY_ERRORS.includes(errcode & 0xff)) return true
   try {
     accessSync(dirname(file), constants.W_OK)
     return false

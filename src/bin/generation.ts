@@ -10,6 +10,7 @@ import {
   type GenerationCollections,
   type OutsideKnowledge,
 } from '../store/generation.ts'
+import { lockSqlite } from '../store/sqlite-lock.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
 import { generationFile, LOG_MISSING, readWitnesses, writeWitnesses } from './generation-file.ts'
@@ -22,8 +23,29 @@ import type { OpeningOptions } from './service/service-kind.ts'
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  { log, isRestored }: OpeningOptions,
+  options: OpeningOptions,
   isLogMissing = false,
+): Promise<void> {
+  const file = witnessFile(database)
+  // Processes that start at the same moment take turns, since each replaces the witness that another may have read.
+  const lock = file === undefined ? undefined : await lockSqlite(file)
+  if (file !== undefined && lock === undefined) {
+    throw Object.assign(new Error('another process has been starting on it for seconds; start again'), {
+      code: 'EBUSY',
+    })
+  }
+  try {
+    await confirmInTurn(store, database, options, isLogMissing)
+  } finally {
+    await lock?.release()
+  }
+}
+
+async function confirmInTurn(
+  store: Store<GenerationCollections>,
+  database: DatabaseConfig,
+  { log, isRestored }: OpeningOptions,
+  isLogMissing: boolean,
 ): Promise<void> {
   const file = witnessFile(database)
   const restoredBecause = isRestored ? 'it was restored from a backup' : isLogMissing ? LOG_MISSING : undefined

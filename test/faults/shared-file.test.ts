@@ -74,6 +74,23 @@ describe('two issuers on one file', () => {
   })
 })
 
+describe('issuers that start on one file at the same moment', () => {
+  it('take it for what it was, and no session ends', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    await endService(await started(directory), 'SIGTERM')
+    const outputs: string[] = []
+    for (let round = 0; round < 4; round += 1) {
+      const issuers = await Promise.all(Array.from({ length: 4 }, () => started(directory)))
+      const ends = await Promise.all(
+        issuers.map((issuer) => endService(issuer, round % 2 === 0 ? 'SIGTERM' : 'SIGKILL')),
+      )
+      outputs.push(...ends.map(({ stdout }) => stdout))
+    }
+    expect(outputs).toHaveLength(16)
+    for (const output of outputs) expect(output).not.toContain('database_restored')
+  })
+})
+
 describe('a verifier on the file of an issuer', () => {
   it('does not start, says what to do, and leaves the issuer as it is', async () => {
     const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { url: 'sqlite:shared.db' } })
