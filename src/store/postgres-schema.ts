@@ -54,8 +54,13 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
     const problem = await findSettingsProblem(run)
     if (problem !== undefined) throw new Error(problem)
     await run({ text: 'begin', values: [] })
+    // Other processes may migrate for longer than a limit of the user allows.
+    await run({ text: 'set local statement_timeout = 0', values: [] })
+    await run({ text: 'set local lock_timeout = 0', values: [] })
     await applyMissingSteps(run, options, migrations)
     await run({ text: 'commit', values: [] })
+    const missingRights = await findMissingRights(run, options, migrations)
+    if (missingRights !== undefined) throw new Error(missingRights)
   })
 }
 
@@ -71,6 +76,8 @@ export async function applyMissingSteps(
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema ${schema}`, values: [] })
   }
+  const problem = await findSchemaProblem(run, schema)
+  if (problem !== undefined) throw new Error(problem)
   const appliedIds = await readAppliedSteps(run)
   if (appliedIds === undefined) await run({ text: 'create table migration (id text primary key)', values: [] })
   for (const { id, statements } of findMissingPostgresSteps(appliedIds ?? [], migrations)) {
@@ -109,6 +116,33 @@ export async function findSettingsProblem(run: StatementRunner): Promise<string 
   }
   if (settings.transaction_read_only === 'on') return 'the database can only be read; name the primary server'
   return undefined
+}
+
+/** Returns a sentence for the operator when the user lacks the right to use the schema; undefined otherwise. */
+export async function findSchemaProblem(run: StatementRunner, schema = 'public'): Promise<string | undefined> {
+  const text = 'select current_user as name from pg_namespace where nspname = $1 and current_schema() is null'
+  const [row] = (await run({ text, values: [schema] })).rows
+  if (row === undefined) return undefined
+  return `this user may not use schema ${schema}; grant usage on it to ${String(row.name)}`
+}
+
+/** Returns a sentence for the operator when the user lacks rights that a service needs; undefined otherwise. */
+export async function findMissingRights(
+  run: StatementRunner,
+  { schema }: Pick<PostgresServer, 'schema'>,
+  migrations: readonly Migration[],
+): Promise<string | undefined> {
+  const schemaProblem = await findSchemaProblem(run, schema)
+  if (schemaProblem !== undefined) return schemaProblem
+  const statements = migrations.flatMap((migration) => migration.statements)
+  const tables = statements.flatMap((text) => /^\s*create table (\w+)/i.exec(text)?.[1] ?? [])
+  const rights = ['select', 'insert', 'update', 'delete']
+  const hasAll = rights.map((right) => `has_table_privilege(to_regclass(name), '${right}')`).join(' and ')
+  const text = `select current_user as name, string_agg(name, ', ' order by name) as lacking
+    from unnest($1::text[]) as name where to_regclass(name) is not null and not (${hasAll})`
+  const [row] = (await run({ text, values: [tables] })).rows
+  if (typeof row?.lacking !== 'string') return undefined
+  return `grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}, who may not do all of these`
 }
 
 export async function readPostgresState(run: StatementRunner): Promise<PostgresState> {

@@ -1,7 +1,7 @@
 /** Reads and writes the tables of a PostgreSQL database below the storage port (`tables.ts`). */
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
-import { applyMissingSteps, OWN_STEPS, readOrigin } from './postgres-schema.ts'
+import { applyMissingSteps, findSchemaProblem, OWN_STEPS, readOrigin } from './postgres-schema.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
@@ -23,6 +23,8 @@ type RunSql = (text: string, ...values: Parameters<StatementRunner>[0]['values']
 export function withPostgresTables<T>(server: PostgresServer, work: (reader: TableReader) => Promise<T>): Promise<T> {
   return withConnection(server, async (run) => {
     const runSql = createSqlRunner(run)
+    const schemaProblem = await findSchemaProblem(run, server.schema)
+    if (schemaProblem !== undefined) throw new Error(`PostgreSQL: ${schemaProblem}`)
     await runSql('begin isolation level repeatable read read only')
     const result = await work(await postgresReader(runSql))
     await runSql('commit')

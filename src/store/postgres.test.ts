@@ -290,6 +290,43 @@ describe('a PostgreSQL database', () => {
     await store.close()
   })
 
+  it('is refused by a user who lacks rights on a table or on the schema, and names both', async () => {
+    const [role, url] = [name(), freshUrl()]
+    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+    const byRole = Object.assign(new URL(url), { username: role, password: 'a' }).href
+    await administer(`create role ${role} login password 'a'`)
+    await (await open(url)).close()
+    await expect(open(byRole)).rejects.toThrow(`this user may not use schema ${schema}; grant usage on it to ${role}`)
+    await administer(
+      `grant usage on schema ${schema} to ${role}`,
+      `grant select, insert, update on all tables in schema ${schema} to ${role}`,
+    )
+    await expect(open(byRole)).rejects.toThrow(
+      new RegExp(`grant select, insert, update, delete on .*\\bthing.* to ${role}, who may not do all of these`),
+    )
+  })
+
+  it('waits for another process that migrates, whatever time limit for statements its user has', async () => {
+    const [role, url] = [name(), freshUrl()]
+    await administer(
+      `create role ${role} superuser login password 'a'`,
+      `alter role ${role} set statement_timeout = '100ms'`,
+    )
+    const store = await other(url, async (run) => {
+      await run('begin')
+      await run(`select pg_advisory_xact_lock(${0x766f7563})`)
+      const opening = openPostgres<Things>(
+        postgresOf(Object.assign(new URL(url), { username: role, password: 'a' }).href),
+        migrations,
+      )
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      await run('commit')
+      return opening
+    })
+    expect(await store.list('thing')).toEqual([])
+    await store.close()
+  })
+
   it('reads no row beside a page of a hundred thousand', async () => {
     const url = freshUrl()
     const ordered = [...migrations, { id: 'thing-0002', statements: addCreationTime('thing') }]

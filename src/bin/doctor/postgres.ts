@@ -3,6 +3,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { type StatementRunner, withConnection } from '../../store/postgres-connections.ts'
 import {
   findMissingPostgresSteps,
+  findMissingRights,
   findSettingsProblem,
   type PostgresState,
   readPostgresState,
@@ -20,6 +21,8 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
     return await withConnection(config, async (run) => {
       const problem = await findSettingsProblem(run)
       if (problem !== undefined) return [databaseFinding('problem', `${name}: ${problem}`)]
+      const missingRights = await findMissingRights(run, config, migrations)
+      if (missingRights !== undefined) return [databaseFinding('problem', `${name}: ${missingRights}`)]
       const state = await readPostgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
       return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
