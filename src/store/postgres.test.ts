@@ -314,7 +314,7 @@ describe('a PostgreSQL database', () => {
     )
     const store = await other(url, async (run) => {
       await run('begin')
-      await run(`select pg_advisory_xact_lock(${0x766f7563})`)
+      await run(`select pg_advisory_xact_lock(1987016035)`)
       const opening = openPostgres<Things>(
         postgresOf(Object.assign(new URL(url), { username: role, password: 'a' }).href),
         migrations,
