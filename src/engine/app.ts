@@ -1,6 +1,6 @@
 /**
- * The server of an engine. A target below `/offchain/` belongs to a component: the router never sees or decodes the
- * target.
+ * The HTTP server of an engine. A request below `/offchain/` is passed to a component: the router neither sees nor
+ * decodes its target.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
@@ -25,10 +25,13 @@ import { sendProblem, takeResponse } from './send.ts'
 import { describeEngine } from './status.ts'
 import { readTarget, type Target } from './target.ts'
 
-/** The bytes by which Node's parser takes more than the limits allow, so that a handler names the exceeded limit. */
+/**
+ * The bytes that Node's parser accepts beyond the limits, so that a handler refuses the request and names the exceeded
+ * limit.
+ */
 const PARSER_SLACK = 16 * 1024
 const OFFCHAIN = '/offchain'
-/** The route by which the trace names every request to a component. */
+/** The route that traces show for every request to a component. */
 const COMPONENT_ROUTE = '/offchain/:contract/*'
 const PATHS = ['/engine', ...COMMON_PATHS]
 const CONTRACT_ROUTE = '/engine/contracts/:contract'
@@ -36,7 +39,10 @@ const CONTRACT_PATTERN = /^\/engine\/contracts\/[^/]+$/
 
 type Targets = WeakMap<IncomingMessage, Target>
 
-/** Makes a server that does not listen yet. */
+/**
+ * Makes the server of an engine, which does not listen yet. `checkReady` rejects while the engine cannot answer
+ * requests.
+ */
 export async function createEngineApp(context: EngineContext, checkReady: () => Promise<void>): Promise<App> {
   const { config, random } = context
   const targets: Targets = new WeakMap()
@@ -57,7 +63,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
       return OFFCHAIN
     },
   })
-  // Node drops header fields above this count without an error; here their size alone is limited.
+  // Node silently drops header fields above this count. Zero turns that off: only the size of the fields is limited.
   app.server.maxHeadersCount = 0
   addContinueHandler(app)
   if (context.tracer) traceRequests(app, context.tracer, ({ raw }) => (targets.has(raw) ? COMPONENT_ROUTE : undefined))
@@ -68,7 +74,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
   return app
 }
 
-/** Adds a handler that sends `100 Continue` to a client that waits for it, once the engine reads the body. */
+/** Adds the handler for `Expect: 100-continue`, which sends `100 Continue` when the engine begins to read the body. */
 function addContinueHandler(app: App): void {
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     request.once('newListener', (event: string) => {
@@ -78,6 +84,10 @@ function addContinueHandler(app: App): void {
   })
 }
 
+/**
+ * Adds the hook that runs before any route. It refuses broken, oversized and too frequent requests, requires API keys,
+ * answers preflights, and passes requests below `/offchain/` to components.
+ */
 function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const { config, now, metrics } = context
   const { requestsPerSecond, requestBurst } = config.limits
@@ -95,7 +105,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     }
     const target = targets.get(request.raw)
     const isAdministrativeRequest = isAdministrative(request)
-    // An error that is thrown here is answered by the handler of errors.
+    // The error handler answers the error that this throws.
     if (isAdministrativeRequest) requireApiKey(authenticate, request.headers.authorization)
     if (request.method === 'OPTIONS' && config.cors && !isAdministrativeRequest) {
       answerPreflight(context, request, reply)
@@ -116,7 +126,10 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
   }
 }
 
-/** Sends the problem for an error that a route of the engine itself has thrown. */
+/**
+ * Answers an error that a route of the engine has thrown: a ProblemError with its problem, any other with
+ * `server-error`.
+ */
 function answerError(context: EngineContext, err: unknown, request: FastifyRequest, reply: FastifyReply): void {
   if (!(err instanceof ProblemError)) {
     context.log.error({ event: 'request_failed', request: request.id, err }, 'request failed')
@@ -131,7 +144,10 @@ function answerError(context: EngineContext, err: unknown, request: FastifyReque
   sendOwnProblem(context, request, reply, response)
 }
 
-/** Returns the problem of a request that the router has no route for: its path is unknown, or its method. */
+/**
+ * Returns the problem for a request without a route: `method-not-allowed` when the path has a route for GET, else
+ * `not-found`.
+ */
 function unroutedProblem(request: FastifyRequest): ProblemResponse {
   const { method, url } = request
   const path = url.split('?', 1)[0] ?? ''
@@ -141,8 +157,8 @@ function unroutedProblem(request: FastifyRequest): ProblemResponse {
 }
 
 /**
- * Tests whether the path takes an API key, and so no script of another origin: by its route, which the router also
- * finds by an encoded path, and by the path where the method has no route.
+ * Tests whether a request needs an API key; answers to such requests have no CORS headers. Tests the route, which the
+ * router also finds for an encoded path, and the path, in case that the method has no route.
  */
 function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
@@ -174,7 +190,7 @@ function sendOwnProblem(
   sendProblem(context, takeResponse(request, reply), response, context.config.cors && !isAdministrative(request))
 }
 
-/** Adds the headers that answers of the engine's own routes have. */
+/** Adds the common headers and the CORS header to an answer of the engine's own routes. */
 function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
   addCommonHeaders(request, reply)
   if (config.cors && !isAdministrative(request)) reply.header('access-control-allow-origin', '*')
@@ -211,7 +227,10 @@ function requireApiKey(authenticate: Authenticate, authorization: string | undef
   }
 }
 
-/** Makes the function that rejects while the engine cannot answer requests. */
+/**
+ * Makes the function that rejects with a ProblemError while the engine cannot answer requests: it has no recent block,
+ * or the database cannot be written.
+ */
 export function createEngineReadinessCheck(context: EngineContext): () => Promise<void> {
   const checkDatabase = createReadinessCheck(context)
   return async () => {
@@ -222,12 +241,16 @@ export function createEngineReadinessCheck(context: EngineContext): () => Promis
   }
 }
 
-/** Throws a ProblemError while the engine has no block of its chain, or none that is new enough. */
+/**
+ * Throws a ProblemError while the engine has no block of its chain (`starting`), or none that is new enough
+ * (`stale-chain`).
+ */
 function requireFreshBlock({ watcher }: EngineContext): void {
   if (watcher.getBlock() === undefined) throw new ProblemError(makeProblem('starting'))
   if (watcher.isStale()) throw new ProblemError(makeProblem('stale-chain'))
 }
 
+/** Returns the problem for a request that Node's parser has refused. */
 function connectionProblem(
   error: ConnectionError,
   { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,

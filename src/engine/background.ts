@@ -1,4 +1,4 @@
-/** The background work of each contract: preparing its component, running its state change hook and its timers. */
+/** The background work for each contract: prepares its component, and runs its state change hook and its timers. */
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { needsPreparation, prepareComponent } from './prepare.ts'
@@ -7,14 +7,15 @@ import { type BackgroundTask, createTaskRunner } from './task-runner.ts'
 import { runTimer } from './timers.ts'
 
 export interface Background {
-  /** Starts the tasks that are due, and does not wait for them. */
+  /** Starts the tasks that are due, without waiting for their end. */
   readonly runRound: () => Promise<void>
-  /** Resolves when no background task runs any more. */
+  /** Resolves when no background task is running. */
   readonly waitUntilIdle: () => Promise<void>
+  /** Stops the background work: no more tasks start. */
   stop(): void
 }
 
-/** Makes the background work of an engine that calls `runRound` every `everyMs` milliseconds. */
+/** Makes the background work of an engine. The caller calls `runRound` every `everyMs` milliseconds. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
   const { watcher, timers, now } = context
   const runner = createTaskRunner(context, everyMs)

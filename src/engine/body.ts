@@ -1,7 +1,7 @@
 /**
- * Reads the bodies of requests into a bounded memory: each body, the bodies for one contract, and all bodies together
- * have a limit. When the memory is full, first the bodies of which nothing has arrived for a while are dropped, and
- * then the oldest bodies for the contract that holds the most bytes.
+ * Reads request bodies into a limited memory. Limits apply to each body, to the bodies for one contract, and to all
+ * bodies together. When the memory is full, bodies of which nothing has arrived for a while are dropped first, and then
+ * the oldest bodies for the contract that holds the most bytes.
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
@@ -13,16 +13,17 @@ export interface BodyRefusal {
 
 export interface BodyBuffer {
   /**
-   * Reads the body, and returns its bytes with a function that frees their memory. Returns the code of a refusal
-   * otherwise, and leaves the rest of the body unread.
+   * Reads the body, and returns its bytes with a function that frees their memory. Returns the code of a refusal when a
+   * limit is exceeded or the connection fails; the rest of the body then stays unread.
    */
   read(request: IncomingMessage, contract: Address): Promise<ReadBody | BodyRefusal>
-  /** Counts the bytes of bodies that are in memory now. */
+  /** Returns the number of bytes of bodies that are in memory. */
   countHeldBytes(): number
 }
 
 export interface ReadBody {
   readonly bytes: Uint8Array
+  /** Frees the memory; called when the call has ended. */
   release(): void
 }
 

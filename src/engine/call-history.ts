@@ -1,12 +1,12 @@
 /**
- * Keeps the latest calls of each contract in memory, for the operator: the request to its component, the outcome of the
- * call, and the lines that the component logged.
+ * Keeps the latest calls of each contract in memory, for the operator: the request, the outcome, and the lines that the
+ * component logged.
  */
 import { createLru } from '../async/lru.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 
-/** The outcomes of a call: the component has answered (`done`), or the engine has in its place. */
+/** The outcomes of a call. With `done` the component has answered; with all others the engine answers in its place. */
 export const CALL_OUTCOMES = [
   'done',
   'trap',
@@ -28,13 +28,14 @@ export interface EndedCall {
   readonly status?: number | undefined
   /** The id of the HTTP request. */
   readonly request?: string | undefined
+  /** The reason for the failure, for the operator. */
   readonly why?: string | undefined
   readonly log?: readonly string[] | undefined
 }
 
 export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
   readonly hook: Hook['kind']
-  /** The method and the path of a request; the query is left out, since it may contain personal data. */
+  /** The method and the path of an HTTP request, without the query, which may contain personal data. */
   readonly asked?: string
   readonly log: readonly string[]
 }
@@ -45,7 +46,7 @@ export interface CallHistory {
   list(contract: Address): readonly PastCall[]
 }
 
-/** The most contracts with a history, which take some 50 MB when every contract logs as much as it can. */
+/** The most contracts with a history. They take some 50 MB when every contract logs as much as it can. */
 const MAX_CONTRACTS = 100
 const MAX_CALLS = 50
 const MAX_LINES = 20

@@ -1,13 +1,13 @@
 /**
- * The queue of calls of one contract: a limited number run at once, and a limited number wait. Calls that change
- * something run one at a time, in the order of arrival; calls that only read run beside them.
+ * The queue of calls of one contract. The numbers of running and of waiting calls are limited. Calls that write run one
+ * at a time, in the order of arrival; calls that only read run beside them.
  */
 
 export interface CallQueue {
   /**
-   * Runs `work` when there is room, with the milliseconds for which the call may still wait for a worker. The result is
-   * `overloaded` when too many calls wait already, or `queueSeconds` after the call began to wait. A call with
-   * `isRetry` goes in front of all calls that wait.
+   * Runs `work` when there is room, and passes it the milliseconds for which the call may still wait for a worker.
+   * Returns `overloaded` when too many calls wait already, or when the call has waited for `queueSeconds`. A call with
+   * `isRetry` goes to the front of the queue, also when the queue is full.
    */
   run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, isRetry?: boolean): Promise<T | QueueRefusal>
   countWaiting(): number
@@ -19,6 +19,7 @@ export interface QueueRefusal {
   readonly limit: 'queued' | 'queueSeconds'
 }
 
+/** The mode of a call: `serial` calls may write, and run one at a time; `shared` calls only read. */
 export type CallMode = 'shared' | 'serial'
 
 export interface CallQueueLimits {
@@ -69,7 +70,7 @@ function takePlace(state: QueueState, mode: CallMode): void {
   if (mode === 'serial') state.isWriting = true
 }
 
-/** Frees the place of a call that has ended, and starts the waiting calls that have room now. */
+/** Releases the place of a call that has ended, and starts the waiting calls for which there is room. */
 function freePlace(state: QueueState, mode: CallMode): void {
   state.running--
   if (mode === 'serial') state.isWriting = false
@@ -78,7 +79,10 @@ function freePlace(state: QueueState, mode: CallMode): void {
   for (let index = findNext(); index !== -1; index = findNext()) waiting.splice(index, 1)[0]?.start()
 }
 
-/** Waits for a place and takes it. Resolves with the limit that allows no more, where no place is free in time. */
+/**
+ * Waits for a place and takes it. Resolves to undefined, or to the exceeded limit when the queue is full or no place
+ * becomes free in time.
+ */
 function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Promise<QueueRefusal['limit'] | undefined> {
   const { waiting, limits } = state
   if (!isRetry && waiting.length >= limits.queued) return Promise.resolve('queued')

@@ -1,18 +1,17 @@
 /**
- * A cache of the answers of contracts at a block, which never change; several calls read the same answer at one block.
+ * A cache of the answers of contracts at a block. Such an answer never changes, and several calls read the same one.
  */
 
 import { createLru } from '../async/lru.ts'
 import type { Chain } from '../chain/chain.ts'
 
 const MAX_ANSWERS = 1000
-/**
- * The most bytes of a question with its answer that is cached. Larger answers are read again, so that the cache stays
- * small.
- */
+/** The most bytes of a cached answer with its input. Larger answers are read again, so that the cache stays small. */
 const MAX_BYTES = 4096
 
-/** Makes a function that reads as the chain does, and caches the answers but no failures. */
+/**
+ * Makes a function that reads contracts as {@link Chain.read} does, and caches the answers. Failures are not cached.
+ */
 export function cacheReads(chain: Pick<Chain, 'read'>): Chain['read'] {
   const answers = createLru<string, Uint8Array>(MAX_ANSWERS)
   return async (contract, input, block) => {

@@ -1,5 +1,6 @@
 /**
- * Reads the settings `chain`, `contractFilter` and `components` of an engine: its chain, and the contracts to serve.
+ * Reads the settings `chain`, `contractFilter` and `components` of an engine: the chain that it uses, and the contracts
+ * that it serves.
  */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -44,7 +45,7 @@ export const ComponentsSetting = Type.Record(Type.String(), Type.String(), {
 })
 
 export type ChainConfig = {
-  /** Whether the chain makes a block for a transaction alone, so that its newest block may be of any age. */
+  /** Whether the chain makes blocks only for transactions, so that its newest block may be of any age. */
   readonly blocksOnDemand: boolean
 } & (
   | { readonly type: 'local'; readonly directory: string }
@@ -79,8 +80,8 @@ const MEMBERS_OF_TYPE = {
 const REQUIRED_MEMBER = { local: 'directory', evm: 'rpcUrl', partisia: 'readerUrl' } as const
 
 /**
- * Returns the chain and its contracts, or the mistakes of the settings beyond those that their schema finds. `type` is
- * that of the chain, also where the schema finds a mistake in the chain, which is not among the settings then.
+ * Returns the chain and its contracts, or the mistakes in the settings that their schema does not find. `type` is the
+ * type of the chain; when the schema finds a mistake in `chain`, the settings lack it, and only `type` tells.
  */
 export function readChainSettings(
   settings: Settings,

@@ -4,14 +4,14 @@ import { type EncryptionCollections, encryptionKeyCollection } from '../store/en
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import { createCollection, type Migration, type Store } from '../store/store.ts'
 
-/** A transaction that a component asked for. The row has no nonce until it has `signed`. */
+/** A transaction that a component requested. It has no nonce before it is `signed`. */
 export interface OutboxRow {
   readonly contract: Address
   /** The payload in base64. */
   readonly payload: string
   /** The gas as a decimal number. */
   readonly gas: string
-  /** The time at which the component asked for the transaction, in milliseconds since 1970. */
+  /** The time at which the component requested the transaction, in milliseconds since 1970. */
   readonly createdAt: number
   readonly signed?: { readonly hash: string; readonly nonce: number; readonly raw: string }
   /** The number of times that the transaction was included and ran out of its estimated gas. */
@@ -20,7 +20,7 @@ export interface OutboxRow {
 
 export interface FailedTransaction {
   readonly contract: Address
-  /** The hash of the signed transaction; undefined when the engine never signed it, since it would have failed. */
+  /** The hash of the signed transaction; undefined when the engine did not sign it, because it would have failed. */
   readonly hash?: string
   readonly why: string
   readonly at: number
@@ -32,7 +32,10 @@ export interface TimerRow {
   /** The payload in base64. */
   readonly payload: string
   readonly status: 'scheduled' | 'done' | 'cancelled' | 'failed'
-  /** The time at which the timer runs, or, once it has ended, at which its row is deleted: milliseconds since 1970. */
+  /**
+   * The time at which the timer runs; for a timer that has ended, the time at which its row is deleted. Milliseconds
+   * since 1970.
+   */
   readonly at: number
   /** The number of runs that failed. */
   readonly attempts: number
@@ -41,26 +44,26 @@ export interface TimerRow {
 export type EngineCollections = EncryptionCollections &
   GenerationCollections & {
     /**
-     * The state of a contract by its address. The version of the row goes up with every change of the storage, the
-     * outbox or the timers of the contract.
+     * The state of a contract, by address. The version of the row increases with every change of the contract's
+     * storage, outbox or timers.
      */
     component_state: {
       readonly storageBytes: number
-      /** The number of transactions that the contract asked for in a day of UTC; days are counted from 1970. */
+      /** The number of transactions that the contract requested on one day (UTC); days are counted from 1970. */
       readonly asked?: { readonly day: number; readonly transactions: number }
       /** The block at which the last change of the contract's storage, outbox or timers was computed. */
       readonly block?: { readonly number: number; readonly hash: string }
     }
     /**
-     * The stored values, each under a MAC of its contract, bucket and key. The `value` is in base64; `bytes` is its
-     * size in the limit `storageBytes`, with bucket and key.
+     * The stored values. The id of a value is a MAC of its contract, bucket and key. `value` is in base64; `bytes` is
+     * the size that counts towards the limit `storageBytes`, with bucket and key.
      */
     component_storage: { readonly value: string; readonly bytes: number }
-    /** The transactions in the order in which components asked for them. */
+    /** The transactions, in the order in which components requested them. */
     outbox: OutboxRow
     failed_transaction: FailedTransaction
     timer: TimerRow
-    /** The signed requests that were accepted, by their ids; each row is deleted when its request has expired. */
+    /** The ids of the signed requests that were accepted. A row is deleted when its request has expired. */
     spent_request: { readonly at: number }
   }
 
@@ -81,7 +84,7 @@ export const engineMigrations: readonly Migration[] = [
   { id: 'engine-0002', statements: generationCollection },
 ]
 
-/** The collections whose values are encrypted, with a key that is derived from the engine's own. */
+/** The collections whose values are encrypted. The key is derived from the engine's own key. */
 export const engineEncryptedCollections: readonly (keyof EngineCollections)[] = [
   'component_storage',
   'outbox',

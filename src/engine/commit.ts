@@ -23,20 +23,19 @@ export interface CommitContext {
   readonly now: () => Date
 }
 
-/** The versions and sizes of the stored values that a call has read, by their ids; undefined for an absent value. */
+/** The version and size of each stored value that a call has loaded, by storage id; undefined for an absent value. */
 export type StorageReads = Map<string, { readonly version: number; readonly bytes: number } | undefined>
 
 export interface FinishedCall {
   readonly contract: Address
-  /** The contract's row as it was before the call began. */
+  /** The contract's row as it was read before the call began. */
   readonly contractRow: ContractRow
   readonly storageReads: StorageReads
   readonly effects: CallEffects
   /** The block at which the call ran. */
   readonly block: Pick<Block, 'number' | 'hash'>
   /**
-   * Whether the commit stores the block also when the call changed nothing else, since the call reconciled the
-   * contract.
+   * Whether the call reconciled the contract. The commit then stores the block even when the call changed nothing else.
    */
   readonly reconciles?: boolean
   /** The status of the HTTP response. */
@@ -48,11 +47,13 @@ export interface FinishedCall {
 /** The limit of a contract that a call would have exceeded. */
 export interface Quota {
   readonly limit: 'storageBytes' | 'timers' | 'outboxTransactions' | 'transactionsPerDay'
-  /** The time at which there is room again; undefined when time alone makes no room. */
+  /** The time at which the call can succeed; undefined when waiting alone does not help. */
   readonly until: Date | undefined
 }
 
-/** The result of a commit, which stores nothing unless it is `committed`. `conflict`: another call was first. */
+/**
+ * The result of a commit. Only `committed` has stored anything. `conflict`: another call changed the contract first.
+ */
 export type CommitResult =
   | { readonly kind: 'committed' }
   | { readonly kind: 'conflict' }
@@ -60,12 +61,14 @@ export type CommitResult =
 
 const DAY_MS = 86_400_000
 
-/** Returns the day of UTC, counted from 1970, by which the transactions of a contract are counted. */
+/** Returns the number of the day (UTC) since 1970; the transactions of a contract are counted by day. */
 export function dayOf(now: Date): number {
   return Math.floor(now.getTime() / DAY_MS)
 }
 
-/** Tests whether a call changes what other calls may read. */
+/**
+ * Tests whether a call changes rows that other calls read: storage, transactions, timers, or the block of the contract.
+ */
 export function isWriting({
   effects,
   endedTimer,
@@ -75,6 +78,10 @@ export function isWriting({
   return storage.length + transactions.length + timers.length > 0 || endedTimer !== undefined || reconciles
 }
 
+/**
+ * Commits the effects of a call that has run. Returns `quota` when they would exceed a limit, and `conflict` when
+ * another call changed the contract since the call began; the caller then runs the call again.
+ */
 export async function commitCall(context: CommitContext, call: FinishedCall): Promise<CommitResult> {
   const { contractRows, timers, outbox, now } = context
   const { contract, contractRow, effects, block } = call
@@ -109,8 +116,8 @@ export async function commitCall(context: CommitContext, call: FinishedCall): Pr
 }
 
 /**
- * Returns the limit on storage that the call would exceed. A call that frees storage or timers is not refused. The time
- * at which there is room again is unknown: the component deletes something, or a timer runs.
+ * Returns the limit on storage or timers that the call would exceed; undefined when there is none. A call that frees
+ * storage or timers is not refused. `until` is undefined: room depends on the component, or on the run of a timer.
  */
 function storageQuota(
   { limits }: CommitContext,
@@ -123,8 +130,8 @@ function storageQuota(
 }
 
 /**
- * Returns the limit on transactions that the call would exceed. It has room again when time has passed, unless the call
- * alone asks for more than the limit.
+ * Returns the limit on transactions that the call would exceed; undefined when there is none. `until` is undefined when
+ * the call alone requests more than the limit.
  */
 function transactionQuota(
   { outbox, limits, now }: CommitContext,
@@ -143,7 +150,8 @@ function transactionQuota(
 }
 
 /**
- * Commits a call that only spends signed requests, whose rows no other call reads, so that no other call has to wait.
+ * Commits a call that writes nothing but spent requests. It does not change the contract's row, so no other call
+ * conflicts with it.
  */
 async function commitSpentRequests(
   context: CommitContext,
@@ -155,7 +163,7 @@ async function commitSpentRequests(
   return { kind: conflict === undefined ? 'committed' : 'conflict' }
 }
 
-/** Commits the batch. Resolves with false when another call was first. */
+/** Commits the batch. Resolves to false when another call was first. */
 async function commitBatch(
   { store, contractRows, timers, outbox }: CommitContext,
   contract: Address,
@@ -175,8 +183,8 @@ async function commitBatch(
 }
 
 /**
- * Adds `newTransactions` to the count of today. Returns undefined when the contract never had a transaction. A clock
- * that was set back by some hours begins no new count.
+ * Returns the count of the day with `newTransactions` added; undefined when the contract never had a transaction. A
+ * clock that was set back by some hours does not begin a new count.
  */
 function countToday(
   { dailyTransactions: count }: ContractRow,

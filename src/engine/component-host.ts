@@ -1,4 +1,4 @@
-/** The functions of the engine that a component may call in the middle of its own call. */
+/** The functions of the engine that a component can call while it runs. */
 import type { Host } from '../component/runtime.ts'
 import { describeErrorForLog } from '../http/logged-error.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
@@ -11,9 +11,7 @@ import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
 import { isAllowed } from './outbound-hosts.ts'
 
-/**
- * Makes the host of a call, which notes in `storageReads` each value that the call reads from storage, for the commit.
- */
+/** Makes the host of a call. It records in `storageReads` each value that the call loads; the commit checks them. */
 export function createHost(
   context: EngineContext,
   { entry, contract, block }: CallTarget,
@@ -41,10 +39,13 @@ export function createHost(
   }
 }
 
-/** The status of a response when the network failed; such statuses begin at 600 in the public off-chain interface. */
+/**
+ * The status for a request that failed on the network; the public off-chain interface uses statuses from 600 for this.
+ */
 const NO_ANSWER = 600
 /**
- * The header fields that a component may not set, since the connection does; `host` would reach another virtual host.
+ * The header fields that a component may not set, because the HTTP client sets them. `host` could reach another virtual
+ * host.
  */
 const CONNECTION_FIELDS = new Set([
   'host',

@@ -1,4 +1,4 @@
-/** Finds the bytes of a component by their hash: in a directory, or at the URL that its contract names. */
+/** Finds the bytes of a component by their hash: in the component directory, or at the URL that its contract names. */
 import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -8,10 +8,11 @@ import { isAllowed } from './outbound-hosts.ts'
 /** Components on this machine, by their SHA-256 in hexadecimal. */
 export interface ComponentFiles {
   /**
-   * Reads a component; undefined when there is none. Rejects with a {@link SourceError} when its file is there and
-   * cannot be read, or has more than `maxBytes`.
+   * Reads a component; undefined when there is none. Rejects with a {@link SourceError} when its file cannot be read,
+   * or has more than `maxBytes`.
    */
   read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
+  /** Stores a component that was fetched. */
   keep(sha256: string, bytes: Uint8Array): Promise<void>
 }
 
@@ -23,12 +24,15 @@ export interface SourceContext {
 
 const FETCH_TIMEOUT_MS = 30_000
 
-/** The error for a component that cannot be found or fetched, in words for the operator. */
+/** The error for a component that cannot be found or fetched. The message is for the operator. */
 export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
-/** Returns the component. Rejects with a {@link SourceError}. */
+/**
+ * Returns the component, whose hash is verified. Fetches it from `uri` when it is not in the directory, and keeps it
+ * there. Rejects with a {@link SourceError}.
+ */
 export async function findComponent(
   { files, outbound, config }: SourceContext,
   { sha256, uri }: { readonly sha256: string; readonly uri: string },

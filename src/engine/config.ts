@@ -119,7 +119,7 @@ export interface EngineConfig extends ChainSettings {
   readonly identity: Identity
   readonly componentDirectory: string
   readonly configuration: ReadonlyMap<string, string>
-  /** The labels by API keys, of which there may be none. */
+  /** The label of each API key; empty when no key is configured. */
   readonly apiKeys: Readonly<Record<string, string>>
   readonly limits: Limits
   readonly outbound: { readonly allow: readonly string[]; readonly allowPrivateAddresses: boolean }
@@ -128,15 +128,15 @@ export interface EngineConfig extends ChainSettings {
   readonly pollMilliseconds: number
   readonly cors: boolean
   readonly trustedProxies: readonly string[]
-  /** Absent: there are no metrics. */
+  /** The port for metrics; absent when there are no metrics. */
   readonly management: Management | undefined
-  /** Absent: there are no traces. */
+  /** The collector of traces; absent when there are no traces. */
   readonly telemetry: TelemetryConfig | undefined
 }
 
 export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
 
-/** Returns the configuration, or every mistake in it with its path. */
+/** Checks the settings. Returns the configuration with its warnings, or every mistake with its path. */
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
   const { mistakes: shapeMistakes, settings } = checkSettings(EngineSettings, value)
   const databaseResult = readDatabase(settings.database, engineDefaults.databaseFile, files)

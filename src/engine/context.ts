@@ -29,7 +29,7 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly engine: Address
   readonly metrics: Metrics
   readonly watcher: Watcher
-  /** A {@link Chain.read} that remembers some answers. */
+  /** {@link Chain.read} with a cache. */
   readonly readContract: Chain['read']
   readonly bodyBuffer: BodyBuffer
   readonly signer: ResponseSigner

@@ -1,4 +1,4 @@
-/** `GET /engine/contracts/{contract}`: what the operator may know of a contract beyond what is public. */
+/** `GET /engine/contracts/{contract}`: the details of a contract, which only the operator may see. */
 import { orUndefined } from '../codec/malformed.ts'
 import { parseAddress } from '../offchain/address.ts'
 import type { CallHistory, PastCall } from './call-history.ts'

@@ -11,46 +11,51 @@ export type ComponentState =
   /** `why` is for the operator. */
   | { readonly kind: 'failed'; readonly why: string }
 
-/** The state of a contract's state change hook, which runs once for all changes since its last run. */
+/** The state of a contract's state change hook. One run is for all changes since the last run. */
 export interface HookState {
+  /** Whether the hook has to run, because the contract changed or the last run failed. */
   pending: boolean
   running: boolean
   attempts: number
-  /** Whether the hook was given up, until the contract changes again. */
+  /** Whether the hook was given up after too many failures, until the contract changes again. */
   dead: boolean
   /** The earliest time of the next run, in milliseconds since 1970. */
   notBefore: number
-  /** The problem of the last run; undefined after a run that was committed. */
+  /** The problem code of the last run; undefined after a run that was committed. */
   problem: ProblemCode | undefined
 }
 
-/** The state of a contract relative to the fork of the chain that the engine sees. */
+/** Tells whether the last commit of a contract belongs to the current fork of the chain. */
 export interface ForkState {
-  /** A number that goes up whenever the chain takes back a block. */
+  /** A number that increases with every reorganisation of the chain. */
   number: number
   /**
-   * `unchecked`: the chain may have taken back the block of the last commit. `reconciling`: the chain has, and the
-   * state change hook runs before any other call. `settled`: the chain has the block.
+   * `unchecked`: after a reorganisation, the chain may lack the block of the last commit. `reconciling`: the chain
+   * lacks the block, and the state change hook must run before any other call. `settled`: the chain has the block.
    */
   standing: 'unchecked' | 'reconciling' | 'settled'
 }
 
 /**
- * A contract in the memory of an engine. `state` and `retry` are changed by prepare.ts, `hook` by state-change.ts,
- * `fork` by reconcile.ts, and the other members by watcher.ts; members that belong together change between two awaits.
+ * A contract in the memory of an engine. watcher.ts makes and updates it; prepare.ts sets `state`, `retry` and the
+ * members about engines, state-change.ts sets `hook`, and reconcile.ts sets `fork`. Members that belong together are
+ * set without an `await` in between.
  */
 export interface ContractEntry {
   readonly address: Address
   contract: OffChainContract
-  /** Whether the contract lists this engine; undefined until its component has answered that. */
+  /** Whether the contract lists this engine; undefined when only its component can tell, and has not been asked yet. */
   listsThisEngine: boolean | undefined
-  /** The contract as it was when its component last listed the engines; undefined before. */
+  /** The version of the contract for which its component last listed the engines; undefined before. */
   contractOfEngineList?: OffChainContract
   state: ComponentState
   readonly hook: HookState
   readonly fork: ForkState
   readonly queue: CallQueue
-  /** The next attempt to look for the component. */
+  /**
+   * The earliest time of the next attempt to prepare the component, in milliseconds since 1970, and the number of
+   * failures.
+   */
   retry: { readonly at: number; readonly attempts: number }
 }
 
@@ -70,7 +75,8 @@ interface WatchingContext {
 }
 
 /**
- * Returns the contract, component and block of a call that begins now; undefined when the contract cannot be called.
+ * Returns the contract, component and block of a call that begins now. Returns undefined when the component is not
+ * ready, or the contract does not list this engine or is not served any more.
  */
 export function findCallTarget({ watcher }: WatchingContext, entry: ContractEntry): CallTarget | undefined {
   const block = watcher.getBlock()
@@ -82,6 +88,7 @@ export function findCallTarget({ watcher }: WatchingContext, entry: ContractEntr
 export const CONTRACT_STATES = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const
 export type ContractState = (typeof CONTRACT_STATES)[number]
 
+/** Returns the state of a contract for clients and for the operator. */
 export function contractStateOf({ listsThisEngine, state, fork }: ContractEntry): ContractState {
   if (listsThisEngine === false) return 'not-this-engine'
   if (state.kind !== 'ready') return state.kind

@@ -1,7 +1,7 @@
 /**
- * A cache of the rows of contracts. The version of a row goes up with every commit of a call (optimistic locking): a
- * call that began with one version may commit only while the row still has that version. With the cache, a call that
- * changes nothing reads only its own values from the database.
+ * A cache of the rows of contracts. The version of a row increases with every commit of a call that writes (optimistic
+ * locking): a call that read one version may commit only while the row still has that version. With the cache, a call
+ * that writes nothing reads only its own values from the database.
  */
 import type { Address } from '../offchain/address.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
@@ -9,11 +9,11 @@ import type { EngineCollections, EngineStore } from './collections.ts'
 export interface ContractRow {
   /** The version of the row; undefined when the contract has no row yet. */
   readonly version: number | undefined
-  /** The bytes of all stored values of the contract, with their keys. */
+  /** The number of bytes of all stored values of the contract, with their keys. */
   readonly storageBytes: number
   /**
-   * The number of transactions in the last day of UTC in which there was one. The row is stored, so that a restart
-   * begins no other day.
+   * The number of transactions on the last day (UTC) on which the contract requested one. It is stored, so that a
+   * restart does not reset the count.
    */
   readonly dailyTransactions?: EngineCollections['component_state']['asked'] | undefined
   /** The block at which the last change of the contract was computed. */
@@ -22,15 +22,18 @@ export interface ContractRow {
 
 export interface ContractRows {
   get(contract: Address): Promise<ContractRow>
-  /** Tests whether the row is current, as far as this process knows; reads the database during a commit. */
+  /**
+   * Tests whether the row still has this version, as far as this process knows. Reads the database only during a
+   * commit.
+   */
   isCurrent(contract: Address, contractRow: ContractRow): Promise<boolean>
   /**
-   * Runs `commit`, which may change the row on disk before the cache has it; the caller runs one at a time of a
-   * contract.
+   * Runs `commit`. Meanwhile the row on disk may be newer than the cached row. The caller runs one commit of a contract
+   * at a time.
    */
   runCommit<T>(contract: Address, commit: () => Promise<T>): Promise<T>
   set(contract: Address, row: ContractRow): void
-  /** Drops the row when another process has changed it, or may have. */
+  /** Drops the cached row, because another process has changed the row on disk, or may have. */
   forget(contract: Address): void
   listAll(): readonly (readonly [Address, ContractRow])[]
 }

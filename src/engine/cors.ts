@@ -1,7 +1,4 @@
-/**
- * The CORS headers of an engine: pages of any origin may call, without the credentials of the browser. The engine sets
- * these headers for all components.
- */
+/** The CORS headers of an engine, the same for all components: pages of any origin may call it, without credentials. */
 
 const EXPOSED_HEADERS = 'X-Engine-Error, X-Engine-Block, X-Engine-Signature, Retry-After, X-Request-Id'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
@@ -15,8 +12,8 @@ export function corsHeaders(enabled: boolean): readonly (readonly [name: string,
 }
 
 /**
- * Returns the headers of the answer to a preflight request. The headers are named one by one, since `*` does not stand
- * for `authorization`.
+ * Returns the headers of the answer to a preflight request. Header names are listed one by one, because `*` does not
+ * include `authorization`.
  */
 export function preflightHeaders(preflightRequest: {
   readonly method: string | undefined

@@ -1,6 +1,4 @@
-/**
- * Makes the execution engine from the effects that it is given: its server, and the tasks that run beside the server.
- */
+/** Makes an execution engine from its effects: its server, and the tasks that run beside the server. */
 
 import type { Task } from '../async/task.ts'
 import type { App } from '../http/app-type.ts'
@@ -30,23 +28,26 @@ export interface EngineService {
   /** The background tasks of the engine. */
   readonly tasks: readonly Task[]
   readonly metrics: Metrics
-  /** Rejects while the engine cannot do its work. */
+  /** Rejects while the engine cannot answer requests. */
   readonly checkReady: () => Promise<void>
-  /** Starts no more hooks and timers, and resolves when none runs any more. */
+  /** Stops the hooks and timers: no more start. Resolves when none is running. */
   readonly stop: () => Promise<void>
-  /** Resolves when no background task runs; more may be started later. */
+  /** Resolves when no background task is running; more may start later. */
   waitUntilIdle(): Promise<void>
 }
 
 /** The longest time between two rounds over hooks, timers and transactions. */
 const ROUND_MS = 250
 /**
- * The time between two rounds over transactions of a local chain, which costs little to ask and is delayed by many at
- * once.
+ * The time between two rounds over the transactions of a local chain, which is cheap to poll, and slow when many
+ * transactions come at once.
  */
 const LOCAL_OUTBOX_MS = 25
 
-/** Makes an engine. The store in `effects` must be encrypted already, with {@link storageEncryptionKey}. */
+/**
+ * Makes an engine, and loads its timers and its outbox. The caller makes the server listen, and runs the tasks. The
+ * store in `effects` must be encrypted already, with {@link storageEncryptionKey}.
+ */
 export async function createEngine(config: EngineConfig, effects: EngineEffects): Promise<EngineService> {
   const context = await createContext(config, effects)
   const { store, watcher, outbox, timers, metrics, now } = context

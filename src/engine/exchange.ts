@@ -1,4 +1,4 @@
-/** Passes a request over HTTP to a component, and returns its signed answer. */
+/** Passes an HTTP request to a component, and sends its signed answer. */
 import { hash } from 'node:crypto'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
@@ -12,12 +12,12 @@ import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
 import { routeOf, type Target } from './target.ts'
 
-/** A request and its pending response, with the target that its URL names. */
+/** A request with its pending response and the target of its URL. */
 interface Exchange extends PendingResponse {
   readonly target: Target
 }
 
-/** Answers a request below `/offchain/`. Never rejects. */
+/** Answers a request below `/offchain/`, with the response of the component or with a problem. Never rejects. */
 export async function answerRequest(context: EngineContext, exchange: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
@@ -34,7 +34,10 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
   }
 }
 
-/** Returns the answer of the component. Rejects with a ProblemError where the engine answers in its place. */
+/**
+ * Runs the HTTP hook of the component, and returns the signed response. Rejects with a ProblemError when the engine has
+ * to answer instead.
+ */
 async function callComponent(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
   const entry = requireServedContract(context, exchange.target)
   const { request } = exchange
@@ -60,7 +63,7 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
   }
 }
 
-/** Returns the contract, when it can be called. Throws a ProblemError otherwise. */
+/** Returns the contract of a target. Throws a ProblemError when the contract cannot be called. */
 function requireServedContract({ watcher }: EngineContext, { contract }: Target): ContractEntry {
   if (contract === undefined) refuseWith('bad-address')
   if (watcher.isStale(contract)) refuseWith('stale-chain')
@@ -85,6 +88,10 @@ function refuseBody({ limits }: EngineContext, refusal: BodyRefusal['refusal']):
   return refuseWith(refusal)
 }
 
+/**
+ * Returns the response of a call with the headers and the signature of the engine. Throws a ProblemError for a call
+ * that is not `done`.
+ */
 function signAnswer(
   context: EngineContext,
   entry: ContractEntry,
@@ -126,7 +133,10 @@ function callProblem(
   return makeProblem(problemCode(result))
 }
 
-/** Returns the problem of a contract that reconciles, with the next run of its hook where the hook has failed. */
+/**
+ * Returns the problem for a contract that is being reconciled. If its hook has failed, the problem has the time of the
+ * next run.
+ */
 function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
   if (fork.standing !== 'reconciling' || hook.problem === undefined) return makeProblem('reconciling')
   return makeProblem('reconciling', {
@@ -145,7 +155,7 @@ function quotaProblem({ now }: EngineContext, result: Extract<CallResult, { kind
   })
 }
 
-/** Logs the signers of a request that was accepted, for the audit, without the body and the query of the request. */
+/** Logs the signers of an accepted request, for audits, without the body and the query of the request. */
 function logSignedRequest(
   { log, metrics }: EngineContext,
   { address }: ContractEntry,

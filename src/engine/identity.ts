@@ -1,4 +1,6 @@
-/** The identity of an engine: a secp256k1 key, from which its address, its storage keys and its endorsement come. */
+/**
+ * The identity of an engine: a secp256k1 key, from which its address, its storage keys and its endorsement are derived.
+ */
 import { createHmac, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
 import { deriveSecret, kindOf, privateScalar, readAnyPrivateKey } from '../keys/file-signer.ts'
@@ -10,7 +12,10 @@ export interface Identity {
   readonly key: KeyObject
 }
 
-/** Reads the key of an engine from a PEM text. Throws a MalformedError that names the type of any other key. */
+/**
+ * Reads the key of an engine from a PEM text. Throws a MalformedError that names the type when the key is of another
+ * type.
+ */
 export function readIdentity(pem: string): Identity {
   const key = readAnyPrivateKey(pem)
   const kind = kindOf(key)
@@ -18,14 +23,14 @@ export function readIdentity(pem: string): Identity {
   return { key, privateKey: privateScalar(key) }
 }
 
-/** Derives the key that encrypts the values that components store, so that the database alone reveals none of them. */
+/** Derives the key that encrypts the values of components, so that the database alone does not reveal them. */
 export function storageEncryptionKey({ key }: Identity): Uint8Array {
   return deriveSecret(key, 'engine database').export()
 }
 
 /**
- * Makes the function that derives the storage id of a value. Without the engine's key nobody can test whether a value
- * of a guessed name exists.
+ * Makes the function that derives the id of a stored value, a MAC. Without the engine's key nobody can test whether a
+ * value under a guessed name exists.
  */
 export function storageIdsOf({ key }: Identity): (contract: Address, bucket: Uint8Array, name: Uint8Array) => string {
   const secret = deriveSecret(key, 'engine storage ids')

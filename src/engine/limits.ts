@@ -1,6 +1,6 @@
 /**
- * The limits on the resources of an engine that a component, a caller and a contract may use. Each limit has a default,
- * and /metrics shows each limit.
+ * The limits on the resources of an engine that a component, a client or a contract may use. Each limit has a default,
+ * and /metrics shows its value.
  */
 import * as Type from 'typebox'
 import { DEFAULT_LIMITS } from '../component/runtime.ts'

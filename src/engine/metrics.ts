@@ -7,7 +7,7 @@ import type { Limits } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
-/** The values of the gauges, which are read from the engine whenever its metrics are fetched. */
+/** The values of the gauges, which are read when the metrics are fetched. */
 export interface GaugeValues {
   readonly running: number
   readonly waiting: number

@@ -1,7 +1,4 @@
-/**
- * `GET /openapi`: describes the API of an engine. The requests and answers of components are their own and are not
- * described.
- */
+/** `GET /openapi`: describes the API of an engine, without the requests and answers that each component defines. */
 import { CALL_OUTCOMES } from './call-history.ts'
 import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
@@ -122,7 +119,7 @@ const engineSchema = {
   },
 }
 
-/** The details of a contract, which include the members that `GET /engine` shows to everybody. */
+/** The details of a contract, including the public members that `GET /engine` shows. */
 const detailsSchema = {
   type: 'object',
   required: [

@@ -1,9 +1,10 @@
 /**
- * Checks hosts against `outbound.allow`, the hosts that components may ask and be fetched from: `host`, or `host:port`.
+ * Checks URLs against `outbound.allow`, the hosts to which components may send requests, and from which they are
+ * fetched: `host`, or `host:port`.
  */
 import { parseInternationalUrl } from '../codec/url.ts'
 
-/** Returns the mistakes of the list, in words for the operator. */
+/** Returns the mistakes in the list, as sentences for the operator. */
 export function hostMistakes(allowed: readonly string[]): string[] {
   return allowed.flatMap((each, index) => {
     const isHost = /^[^\s/\\@?#]+$/.test(each) && parseInternationalUrl(`https://${each}`) !== undefined
@@ -11,7 +12,7 @@ export function hostMistakes(allowed: readonly string[]): string[] {
   })
 }
 
-/** Returns a host of the list in the spelling of URLs: lower case, Punycode, and a port without leading zeros. */
+/** Returns a host of the list as a URL writes it: in lower case, in Punycode, and with a port without leading zeros. */
 export function normalizeHost(host: string): string {
   const port = /:(\d+)$/.exec(host)?.[1]
   const { hostname } = new URL(`https://${host}`)
@@ -19,8 +20,8 @@ export function normalizeHost(host: string): string {
 }
 
 /**
- * Tests whether the address is a URL of one of these hosts, which are normalized. A host without a port allows the
- * default port alone.
+ * Tests whether the address is a URL of one of these hosts, which must be normalized. A host without a port allows only
+ * the default port.
  */
 export function isAllowed(address: string, allowed: readonly string[]): boolean {
   const url = parseInternationalUrl(address)

@@ -1,5 +1,6 @@
 /**
- * Reads the rows of the outbox. The memory has the oldest rows as they were last read, and the contract of every row.
+ * Reads the rows of the outbox. Keeps in memory the oldest rows as they were last read, and the contract and time of
+ * every row.
  */
 import type { Address } from '../offchain/address.ts'
 import { type DueRow, END_OF_TIME } from '../store/store.ts'
@@ -7,7 +8,7 @@ import type { EngineStore, OutboxRow } from './collections.ts'
 
 export type QueuedTransaction = DueRow<OutboxRow>
 
-/** The change that inserts a row in the batch of a call. */
+/** The change that inserts a row; it is part of the batch of a call. */
 export interface OutboxInsert {
   readonly insert: 'outbox'
   readonly id: string
@@ -16,14 +17,16 @@ export interface OutboxInsert {
 }
 
 export interface OutboxRows {
-  /** Reads the contracts of all rows. */
+  /** Reads the contract and time of every row. */
   load(): Promise<void>
-  /** Reads the oldest rows, in the order in which components asked for them, and drops deleted rows from the counts. */
+  /**
+   * Reads the oldest rows, in the order in which components requested them, and removes deleted rows from the counts.
+   */
   read(): Promise<readonly QueuedTransaction[]>
-  /** Adds rows to the counts that a call has committed. */
+  /** Adds the rows that a call has committed to the counts. */
   addStored(rows: readonly OutboxInsert[]): void
   isEmpty(): boolean
-  /** Returns the number of transactions of the contract that wait to be included. */
+  /** Returns the number of transactions of a contract that are not included yet. */
   count(contract: Address): number
   getState(now: Date): { readonly count: number; readonly oldestSeconds: number }
 }
@@ -32,7 +35,7 @@ const MAX_ROWS = 10_000
 
 export function createOutboxRows(store: EngineStore): OutboxRows {
   const waiting = new Map<string, Pick<OutboxRow, 'contract' | 'createdAt'>>()
-  // Rows whose version is unchanged are taken from here, so that they are not decrypted again.
+  // Rows whose version is unchanged are reused, so that they are not decrypted again.
   let lastRead: ReadonlyMap<string, QueuedTransaction> = new Map()
   const add = (id: string, { contract, createdAt }: OutboxRow): void => void waiting.set(id, { contract, createdAt })
   return {
@@ -45,7 +48,7 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
       const rows = storedRows.map((row) => reuseUnchanged(row, lastRead.get(row.id)))
       lastRead = new Map(rows.map((row) => [row.id, row]))
       for (const { id, value } of rows) add(id, value)
-      // Rows beyond the most that are read are not older than the last row that was read.
+      // Rows that are newer than the last row read may exist beyond the limit, and must not be removed from the counts.
       const newestCreatedAt = rows.length < MAX_ROWS ? Infinity : (rows.at(-1)?.value.createdAt ?? Infinity)
       for (const [id, { createdAt }] of waitingBefore)
         if (createdAt < newestCreatedAt && !lastRead.has(id)) waiting.delete(id)
@@ -68,8 +71,9 @@ function reuseUnchanged(row: QueuedTransaction, rowBefore: QueuedTransaction | u
 }
 
 /**
- * Orders transactions fairly: the first of each contract, then the second of each, and so on, so that many transactions
- * of one contract do not delay those of others. The transactions in `rowsInFlight` count as earlier ones.
+ * Orders transactions in turns: the first of each contract, then the second of each, and so on, so that many
+ * transactions of one contract do not delay those of others. `rowsInFlight` count as earlier transactions of their
+ * contracts.
  */
 export function orderFairly(
   queuedRows: readonly QueuedTransaction[],

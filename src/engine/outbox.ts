@@ -1,7 +1,7 @@
 /**
- * Sends the transactions that components asked for. Each transaction is a row of the outbox from the commit of its call
- * on. The engine signs it, and stores its nonce and its bytes before it sends them; from then on the engine sends the
- * same bytes until the transaction is included at a block that the engine has reached. Nonces are used in order.
+ * Sends the transactions that components requested. The commit of a call stores each as a row of the outbox. The engine
+ * signs a transaction, and stores its nonce and bytes before it sends them. From then on it sends only the same bytes,
+ * until the transaction is included at a block that the engine has reached. Nonces are used in order.
  */
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
@@ -21,15 +21,15 @@ import {
 import type { RetryList } from './retry-list.ts'
 
 export interface Outbox extends Pick<OutboxRows, 'load' | 'addStored' | 'count' | 'getState'> {
-  /** Makes the rows of transactions, for the batch of the call that asked for them. */
+  /** Makes the rows for the transactions of a call, which are part of the batch of the call. */
   createRows(contract: Address, transactions: CallEffects['transactions']): readonly OutboxInsert[]
-  /** Has the next round read the rows again, since the rows on disk may differ from those in memory. */
+  /** Makes the next round read the rows again, because the rows on disk may differ from those in memory. */
   invalidate(): void
-  /** Notes that the chain took back blocks: the nonces of their transactions may be free again, and are used first. */
+  /** Records a reorganisation: nonces that were used may be free again, and are then used first. */
   invalidateNonces(): void
   /**
-   * Signs and sends the transactions that wait, and looks up the outcomes of those that were sent. `block` is the hash
-   * of the newest block that the watcher has seen.
+   * Signs and sends waiting transactions, and looks up the outcomes of sent ones, when the rows or the block changed.
+   * `block` is the hash of the newest block that the watcher has seen.
    */
   runRound(block: string | undefined): Promise<void>
 }
@@ -45,7 +45,7 @@ export interface OutboxContext {
 
 type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
-/** The most transactions that are signed and not yet included. */
+/** The most transactions that are signed and not included yet. */
 const MAX_IN_FLIGHT = 16
 const RESEND_AFTER_MS = 30_000
 const MAX_RETRY_PAUSE_MS = 300_000
@@ -116,14 +116,14 @@ function isSigned(row: QueuedTransaction): row is SignedRow {
   return row.value.signed !== undefined
 }
 
-/** Looks up the outcomes of signed transactions, and sends pending ones again in the order of their nonces. */
+/** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
 async function settleRows(
   context: OutboxContext,
   rows: readonly SignedRow[],
   sentAt: Map<string, number>,
 ): Promise<void> {
   const { account, now } = context
-  // The questions run at once, so that the store writes the outcomes together.
+  // The lookups run at once, so that the store writes the outcomes together.
   const results = await Promise.allSettled(
     rows.map(async (row) => {
       const outcome = await account.fetchOutcome(row.value.signed)
@@ -160,7 +160,7 @@ async function recordOutcome(
   } else {
     const { payload, gas, createdAt, exhausted = 0 } = row.value
     const times = outcome === 'exhausted' ? exhausted + 1 : exhausted
-    // The engine does not raise gas that the component named.
+    // The engine does not raise the gas that a component chose.
     if (outcome === 'exhausted' && (gas !== '0' || times === MAX_EXHAUSTED)) {
       await recordFailure(context, row, 'it ran out of its gas', signed.hash)
       return
@@ -191,14 +191,14 @@ async function submit(
   }
 }
 
-/** Tests whether the error concerns one transaction alone, so that the chain can be asked about others. */
+/** Tests whether the error is about one transaction only, so that the engine can process others. */
 function isTransactionError(error: unknown): error is ChainError {
   return error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)
 }
 
 /**
- * Signs the transactions without a nonce one after another, stores them, and sends them. Returns whether another
- * process has changed a row in between, so that the next round must read all rows again.
+ * Signs the transactions without a nonce, stores nonces and bytes, and sends them. Returns true when another process
+ * changed a row before the commit, so that the next round must read all rows again.
  */
 async function signQueued(
   context: OutboxContext,
@@ -237,7 +237,7 @@ async function signQueued(
   return false
 }
 
-/** A signed transaction, or why there is none: it is tried again later, or was given up. */
+/** A signed transaction, or why there is none: `later`, it is tried again; `failed`, it was given up. */
 type SigningResult = { readonly signed: SignedTransaction } | { readonly skipped: 'later' | 'failed' }
 
 interface SigningOptions {
@@ -269,7 +269,7 @@ async function signTransaction(
   }
 }
 
-/** Plans another attempt to sign a transaction, and logs the reason once. Other contracts do not wait. */
+/** Schedules another attempt to sign, and logs the reason once. Transactions of other contracts do not wait. */
 function retryLater(
   { now, log }: OutboxContext,
   { id, value }: QueuedTransaction,

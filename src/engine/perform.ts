@@ -1,7 +1,7 @@
 /**
- * Performs one call of a component, from its place in the queue to its commit. The effects of a call are committed as
- * a whole, on condition that nothing else changed its contract while the call ran; otherwise the call runs again on the
- * new state.
+ * Performs one call of a component: waits in the queue, runs the call, and commits its effects. The effects are
+ * committed as a whole, on condition that the contract has not changed while the call ran. Otherwise the call runs
+ * again on the new state.
  */
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
@@ -23,13 +23,13 @@ export interface CallRequest {
   readonly mode: CallMode
   /** The id of the HTTP request, for the log. */
   readonly request?: string
-  /** The timer that ends with this call. */
+  /** The timer that the call runs, with its row after success. */
   readonly endedTimer?: EndedTimer
-  /** Tests whether the client is gone, so that nobody waits for the result. */
+  /** Tests whether the client has disconnected, so that the call need not run. */
   readonly isAbandoned?: () => boolean
 }
 
-/** The result of a call. Only a call that is `done` leaves anything behind. */
+/** The result of a call. Only the effects of a call that is `done` are stored. */
 export type CallResult =
   | {
       readonly kind: 'done'
@@ -40,10 +40,11 @@ export type CallResult =
       readonly block: Block
     }
   | ({ readonly kind: 'quota'; readonly log: readonly string[] } & Quota)
-  /** Too many other calls of the contract run or wait. */
+  /** Too many calls of the contract run or wait, or no worker was free. */
   | { readonly kind: 'overloaded'; readonly until: Date }
   /**
-   * `reconciling`: the chain took back the block of the contract's last commit, and its state change hook runs first.
+   * `unavailable`: the contract could not be called when the call's turn came. `reconciling`: a reorganisation removed
+   * the block of the contract's last commit, and its state change hook must run first.
    */
   | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' }
   /** `why` and `log` are for the operator. */
@@ -66,7 +67,7 @@ const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {
   transactionsPerDay: 'transaction-quota',
 }
 
-/** Returns the code of the problem that a client gets for a call that committed nothing. */
+/** Returns the problem code that a client gets for a call that was not committed. */
 export function problemCode(result: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
   return result.kind === 'quota' ? QUOTA_PROBLEM_CODES[result.limit] : PROBLEM_CODES[result.kind]
 }
@@ -77,8 +78,8 @@ const HOOKS_WHILE_RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-chang
 const NO_ROW_VERSION = -1
 
 /**
- * Performs a call and adds its result to the history of the contract, unless the call is one of the engine itself that
- * did not run. The function `findTarget` is called when the call begins, since the call may wait in the queue before.
+ * Performs a call, and adds it to the history of the contract, unless it is a background call that did not run. Calls
+ * `findTarget` when the turn of the call comes, since the contract may change while the call waits.
  */
 export async function performCall(
   context: EngineContext,
@@ -89,14 +90,14 @@ export async function performCall(
   const began = context.now()
   const result = await performInTurn(context, entry, findTarget, request)
   const { hook, request: id } = request
-  // A timer or a hook that did not run is called again soon, and its attempts would fill the history.
+  // A timer or hook that did not run is tried again soon; the attempts would fill the history.
   if (id === undefined && !hasRun(result)) return result
   const milliseconds = context.now().getTime() - began.getTime()
   context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...describeEnd(result) })
   return result
 }
 
-/** Tests whether a call may have run, as opposed to one that its contract was not ready for. */
+/** Tests whether a call may have run; false when its contract was not ready for it. */
 export function hasRun({ kind }: CallResult): boolean {
   return kind !== 'unavailable' && kind !== 'reconciling'
 }
@@ -132,20 +133,21 @@ async function performInTurn(
   return { kind: 'overloaded', until: retryTimeWhenFull(context.now()) }
 }
 
-/** A call that may wait for a worker for `queueMs` milliseconds more. */
+/** An attempt of a call, which may wait for a worker for `queueMs` milliseconds more. */
 interface CallAttempt extends CallRequest {
   readonly queueMs: number
 }
 
-/**
- * The result of one attempt. After a `conflict` the call runs again, since the state that it was computed from has
- * changed.
- */
+/** The result of one attempt. After a `conflict` the call runs again, because the state that it used has changed. */
 type AttemptResult = Exclude<CallResult, { kind: 'overloaded' }> | { readonly kind: 'conflict' } | Overload
 
-/** The refusal of a call, by the limit of its contract's queue or for want of a free worker. */
+/** The refusal of a call, by a limit of its contract's queue, or because no worker was free. */
 type Overload = QueueRefusal | { readonly kind: 'overloaded'; readonly limit: 'workers' }
 
+/**
+ * Runs a call once, and commits it. Returns `conflict` when the contract or the fork changed meanwhile, and when a
+ * `shared` call turned out to write; such a call is repeated in the mode `serial`.
+ */
 async function attemptCall(
   context: EngineContext,
   findTarget: () => CallTarget | undefined,
@@ -220,8 +222,7 @@ async function runComponent(
       now: now(),
       deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
       queueMs,
-      // A commit compares the version of the row, so that a call may use values that a worker has cached for this
-      // version.
+      // A commit compares the version of the row, so a call may use values that a worker has cached for this version.
       storageVersion: contractRow.version ?? NO_ROW_VERSION,
     },
     createHost(context, target, storageReads),

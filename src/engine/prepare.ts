@@ -1,6 +1,6 @@
 /**
- * Prepares the component of a contract: finds its bytes, reads its hooks, and asks it for the engines of the contract
- * when the contract itself lists none.
+ * Prepares the component of a contract: finds its bytes, checks them and lists its hooks, and asks the component for
+ * the engines of the contract when the contract itself does not list them.
  */
 import { orProblem } from '../codec/malformed.ts'
 import { ComponentError } from '../component/runtime.ts'
@@ -13,6 +13,11 @@ import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
 import { callBackOffMs, retryTimeOf } from './retry.ts'
 
+/**
+ * Tests whether the component of a contract has to be prepared now: it is not ready, or it has to list the engines
+ * because the contract has changed. `time` is in milliseconds since 1970; before the next attempt is due, the result is
+ * false.
+ */
 export function needsPreparation(entry: ContractEntry, time: number): boolean {
   const { state, retry, listsThisEngine, contract } = entry
   if (listsThisEngine === false && contract.engines !== undefined) return false
@@ -21,7 +26,10 @@ export function needsPreparation(entry: ContractEntry, time: number): boolean {
   return retry.at <= time
 }
 
-/** Prepares the component of a contract, and writes its state and the time of the next attempt into the entry. */
+/**
+ * Prepares the component of a contract, and sets the state and the time of the next attempt in the entry. A component
+ * that cannot be used gets the state `failed`; the operator's log has the reason.
+ */
 export async function prepareComponent(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { contract } = entry
   const isCurrent = (): boolean => entry.contract.component?.sha256 === contract.component?.sha256
@@ -66,9 +74,9 @@ function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: s
 }
 
 /**
- * Asks the component for the engines, which the component reads from the contract's state. A contract whose component
- * lacks that hook is served, since the operator's filter admits it. Returns when to ask again, if other calls of the
- * contract left no room for the question.
+ * Asks the component for the engines of the contract, and sets whether this engine is among them. A contract whose
+ * component lacks that hook is served, because the operator's filter admits it. Returns the time at which to ask again
+ * when the contract was overloaded; else undefined. Throws a SourceError when the component does not answer.
  */
 async function askEngines(context: EngineContext, entry: ContractEntry): Promise<number | undefined> {
   const { contract, state } = entry

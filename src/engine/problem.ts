@@ -1,5 +1,6 @@
 /**
- * Answers of the engine itself, never of a component: problem documents (RFC 9457), with the code in `x-engine-error`.
+ * The error responses of the engine itself, never of a component: problem documents (RFC 9457), with the code in
+ * `x-engine-error`.
  */
 import { FULL_SECONDS } from './retry.ts'
 
@@ -8,15 +9,15 @@ interface ProblemKind {
   readonly detail: string
 }
 
-/** The hint to the log, which alone has the reason, since the failure of a component may reveal secrets. */
+/** Refers to the log. Only the log has the reason, because the failure of a component may reveal secrets. */
 const FOR_THE_OPERATOR = 'the log of this engine has the reason, under the x-request-id of this answer'
 
-/** The time for which a request may take to arrive at an engine. */
+/** The time limit for a request to arrive completely. */
 export const ARRIVAL_SECONDS = 60
 
 /**
- * The problems by code, each with its status and its standard text. `sdk/client/engine-client.ts` has the codes too,
- * and docs/engine.md; test/docs.test.ts fails for a code that is missing there.
+ * The problems by code, each with its status and its default text. `sdk/client/engine-client.ts` and docs/engine.md
+ * list the codes too; test/docs.test.ts fails when one is missing there.
  */
 export const problems = {
   'bad-request': { status: 400, detail: 'this is not an HTTP request that can be read' },
@@ -114,7 +115,7 @@ export interface ProblemResponse {
   readonly body: Buffer
 }
 
-/** The error that carries an error answer of the engine. */
+/** The error that carries a problem to the code that sends it. */
 export class ProblemError extends Error {
   readonly problem: ProblemResponse
 
@@ -133,7 +134,7 @@ const RETRY_SECONDS: Partial<Record<ProblemCode, number>> = {
   'component-unavailable': 10,
 }
 
-/** Makes an answer of the engine itself. */
+/** Makes a problem response. `detail` replaces the default text of the code. */
 export function makeProblem(
   code: ProblemCode,
   { retryAfter = RETRY_SECONDS[code], detail }: ProblemOptions = {},
@@ -158,7 +159,7 @@ export function makeProblem(
   }
 }
 
-/** Makes the problem of a request beyond a limit, with the value of the limit after the standard text. */
+/** Makes the problem for a request that exceeds a limit. The value of the limit follows the default text. */
 export function makeLimitProblem(
   code: 'body-too-large' | 'target-too-long' | 'headers-too-large' | 'too-many-requests',
   value: number,

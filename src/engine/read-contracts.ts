@@ -1,15 +1,18 @@
-/** Reads contracts from the chain for one look of the watcher. */
+/** Reads contracts from the chain for one look (poll) of the watcher. */
 import type { Block, Chain, OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 
-/** The result of reading a contract: the contract, undefined when it has no component, or the error of the failure. */
+/** The result of reading a contract: the contract, or undefined when it has no component, or the error. */
 export type ReadContract = { readonly contract: OffChainContract | undefined } | { readonly error: unknown }
 
 const READ_AT_ONCE = 16
-/** The time after which a look reads no more contracts, and leaves them to the next look. */
+/** The time after which a look reads no more contracts; the next look reads the rest. */
 const MAX_READING_MS = 5000
 
-/** Reads contracts at the block `head`, some at once, until time is up; contracts that were not read have no result. */
+/**
+ * Reads contracts at the block `head`, some at once. Stops when the time is up; the contracts that were not reached
+ * have no result.
+ */
 export async function readContractsAt(
   { chain, now }: { readonly chain: Chain; readonly now: () => Date },
   addresses: readonly Address[],

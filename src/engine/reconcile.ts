@@ -1,7 +1,7 @@
 /**
- * Reconciles contracts after the chain took back a block at which the engine committed a call: the values that were
- * stored for them may belong to a fork that is gone. Until the state change hook of such a contract has run on the new
- * chain, no other call of the contract runs, and the log says so.
+ * Reconciles contracts after a reorganisation of the chain removed a block at which the engine committed a call: the
+ * stored values of such a contract may belong to the removed fork. Until the state change hook of the contract has run
+ * on the current fork, no other call of the contract runs. The log reports the begin and the end.
  */
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
@@ -19,7 +19,10 @@ export interface ReconcileContext {
 const LOST_BLOCK_TEXT =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
-/** Marks each contract as unchecked after the chain took back a block, so that it is checked before its next call. */
+/**
+ * Marks every contract as unchecked, so that its block is looked up before its next call. Called after a
+ * reorganisation.
+ */
 export function uncheckForks(entries: Iterable<ContractEntry>): void {
   for (const { fork } of entries) {
     fork.number++
@@ -28,8 +31,9 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Tests whether the chain still has the block of the contract's last commit, and begins the reconciliation where it has
- * not. False also while the chain cannot be asked for the block.
+ * Tests whether the chain still has the block of the contract's last commit; looks it up once after a reorganisation.
+ * Begins the reconciliation when the chain lacks the block. Returns false while the contract is being reconciled, and
+ * while the chain cannot be asked.
  */
 export async function isReconciled(
   context: ReconcileContext,
@@ -40,7 +44,7 @@ export async function isReconciled(
     const { number } = entry.fork
     const isThere = block === undefined || (await hasBlock(context, block))
     if (isThere === undefined) return false
-    // Another call may have checked the contract meanwhile, or the chain may have taken back another block.
+    // Meanwhile another call may have checked the contract, or there may have been another reorganisation.
     if (isUnchecked(entry, number)) {
       if (isThere) entry.fork.standing = 'settled'
       else beginReconciling(context, entry, block)
@@ -80,8 +84,8 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
 }
 
 /**
- * Ends the reconciliation of a contract whose state change hook was committed. The next call checks the block of the
- * hook again, since the engine may have run the hook at the lost block before it could read the new one.
+ * Ends the reconciliation of a contract after its state change hook was committed. The next call looks up the block of
+ * that commit, because the engine may have run the hook at the removed block before it could read the new one.
  */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return

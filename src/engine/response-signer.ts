@@ -1,6 +1,6 @@
 /**
- * Signs answers of components by Ed25519, with a key that is generated when the engine starts and that the identity of
- * the engine endorses.
+ * Signs the responses of components with Ed25519. The key is generated when the engine starts; the identity of the
+ * engine endorses it.
  */
 import { generateKeyPair, sign } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -15,7 +15,7 @@ import {
 
 export interface ResponseSigner {
   readonly endorsement: Endorsement
-  /** Makes the value of `x-engine-signature`. */
+  /** Returns the value of `x-engine-signature` for a response. */
   sign(parts: Omit<ResponseParts, 'chainId' | 'engine' | 'time'>): string
 }
 

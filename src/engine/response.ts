@@ -1,6 +1,6 @@
 /**
- * Turns the answer of a component into an HTTP response, without the fields that a component may not set. The runtime
- * has checked the answer (component/result.ts).
+ * Converts the response of a component to an HTTP response, without the header fields that a component may not set. The
+ * runtime has already checked it (component/result.ts).
  */
 import { type Header, type HttpResponseData, headerValue } from '../offchain/http-data.ts'
 
@@ -10,7 +10,7 @@ export interface WireResponse {
   readonly body: Uint8Array
 }
 
-/** The header fields that concern the connection alone. RFC 9110 section 7.6.1. */
+/** The hop-by-hop header fields. RFC 9110 section 7.6.1. */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'keep-alive',
@@ -38,13 +38,15 @@ const HOST_HEADERS = new Set([
 ])
 
 /**
- * The policy of every page: all contracts share the origin of the engine, and a page of one must not act as that
- * origin. Browsers apply every policy of a page, so that a policy of the component can add to this one, and take
- * nothing away.
+ * The content security policy of every response. All contracts share the origin of the engine, and a page of one
+ * contract must not act as that origin. Browsers apply all policies of a page, so a policy of the component can only
+ * restrict the page further.
  */
 const SANDBOX_HEADER = ['content-security-policy', 'sandbox'] as const
 
-/** Returns the response as it is sent. With `cors`, the engine's CORS headers replace all others. */
+/**
+ * Converts the response of a component. With `cors`, it removes the component's CORS headers; the engine adds its own.
+ */
 export function toWire(response: HttpResponseData, cors: boolean): WireResponse {
   const { status, headers, body } = response
   const connection = connectionOptions(headers)
@@ -71,7 +73,7 @@ function isReserved(name: string, connection: ReadonlySet<string>, cors: boolean
 
 const NO_OPTIONS: ReadonlySet<string> = new Set()
 
-/** Returns the names that the `connection` header field lists: those fields concern the connection alone. */
+/** Returns the further hop-by-hop header fields, which the `connection` header field lists. */
 function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
   const connection = headers.filter(({ name }) => name.toLowerCase() === 'connection')
   if (connection.length === 0) return NO_OPTIONS
@@ -80,8 +82,8 @@ function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
 }
 
 /**
- * Returns the header fields of a request for the component: lower case, with all values, without those of the
- * connection.
+ * Returns the header fields of a request for the component: names in lower case, each with all its values, without
+ * hop-by-hop fields.
  */
 export function requestHeaders(raw: readonly string[]): Header[] {
   const headers: Header[] = []

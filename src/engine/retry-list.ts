@@ -1,5 +1,5 @@
 /**
- * A list of failed questions to the chain that are asked again with growing pauses: contracts that could not be read,
+ * A list of failed requests to the chain, which are repeated with growing pauses: for contracts that could not be read,
  * and transactions that could not be signed. Other work does not wait for them.
  */
 import { callBackOffMs } from './retry.ts'
@@ -13,23 +13,23 @@ interface RetryEntry {
 }
 
 export interface RetryList {
-  /** Returns the ids that are due for another attempt; the id that has waited longest is first. */
+  /** Returns the ids whose next attempt is due, the one that has waited longest first. */
   listDue(now: number): readonly string[]
   /** Tests whether the next attempt for the id is not due yet. */
   isWaiting(id: string, now: number): boolean
   has(id: string): boolean
   listIds(): readonly string[]
-  /** Returns the time of the first failure; undefined without a failure. */
+  /** Returns the time of the first failure; undefined when the id is not in the list. */
   getFirstFailure(id: string): number | undefined
-  /** Adds a failure, and returns whether it is the first. */
+  /** Records a failure, and returns whether it is the first of the id. */
   addFailure(id: string, now: number): boolean
-  /** Adds an id that was not asked for, and that is due at once. */
+  /** Adds an id that was not tried for lack of time. Its attempt is due at once. */
   postpone(id: string, now: number): void
-  /** Removes an id whose question is answered or no longer needed. */
+  /** Removes an id that succeeded, or that is not needed any more. */
   delete(id: string): void
 }
 
-/** Makes an empty list, whose pauses are `longestMs` milliseconds at most. */
+/** Makes an empty list. A pause has at most `longestMs` milliseconds. */
 export function createRetryList(longestMs: number): RetryList {
   const waiting = new Map<string, RetryEntry>()
   const retryTimeOf = (id: string): number => waiting.get(id)?.notBefore ?? 0
@@ -41,7 +41,7 @@ export function createRetryList(longestMs: number): RetryList {
     getFirstFailure: (id) => waiting.get(id)?.since,
     addFailure: (id, now) => {
       const { since, attempts } = waiting.get(id) ?? { since: now, attempts: 0 }
-      // The id goes to the end of the list, also when it had a place before.
+      // The id moves to the end of the list.
       waiting.delete(id)
       waiting.set(id, {
         since,

@@ -1,4 +1,4 @@
-/** Tells when the engine makes a call again: one that has failed, or that met a full queue or a full quota. */
+/** The times at which the engine repeats a call that failed, or that met a full queue or a full quota. */
 import { backOffMs } from '../async/back-off.ts'
 
 /** The number of failures after which a call is given up: a hook until its contract changes again, a timer for good. */
@@ -14,13 +14,14 @@ export function callBackOffMs(attempts: number): number {
   return backOffMs(CALL_BACK_OFF, attempts)
 }
 
+/** Returns the time at which to repeat a call that met a full queue or quota. */
 export function retryTimeWhenFull(now: Date): Date {
   return new Date(now.getTime() + FULL_SECONDS * 1000)
 }
 
 /**
- * Returns the time at which a call that met a full queue or quota is to be made again; such a call counts as no
- * attempt.
+ * Returns the time at which to repeat a call that met a full queue or quota, in milliseconds since 1970. Returns
+ * undefined for any other result; only such a result counts as a failed attempt.
  */
 export function retryTimeOf({
   until,

@@ -1,4 +1,4 @@
-/** Sends an answer over HTTP, also to a client that may still be sending its request. */
+/** Sends HTTP responses, also to a client that is still sending its request. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../http/app-type.ts'
@@ -6,7 +6,7 @@ import type { EngineContext } from './context.ts'
 import { corsHeaders } from './cors.ts'
 import type { ProblemResponse } from './problem.ts'
 
-/** A request, and the response to write its answer to. */
+/** A request, and the response that is to be written. */
 export interface PendingResponse {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -16,14 +16,14 @@ export interface PendingResponse {
 
 export type HeaderPair = readonly [name: string, value: string]
 
-/** Takes the response from the router. */
+/** Takes the response over from the router. The caller must write and end it. */
 export function takeResponse(request: FastifyRequest, reply: FastifyReply): PendingResponse {
   reply.hijack()
   const { countUnreadBytes } = request.server
   return { request: request.raw, response: reply.raw, id: request.id, countUnreadBytes }
 }
 
-/** Sends an answer of the engine itself. */
+/** Sends a problem response of the engine itself. */
 export function sendProblem(
   context: Pick<EngineContext, 'watcher' | 'config'>,
   pending: PendingResponse,
@@ -39,7 +39,7 @@ export function sendProblem(
   sendResponse(pending, status, allHeaders, body)
 }
 
-/** Sends an answer, unless one was sent before or nobody is there to read it. */
+/** Sends a response. Does nothing when one was sent before, or the client has disconnected. */
 export function sendResponse(
   pending: PendingResponse,
   status: number,
@@ -55,7 +55,7 @@ export function sendResponse(
   if (isRequestUnread) fields.set('connection', 'close')
   const sentBody = hasLength && request.method !== 'HEAD' ? body : undefined
   countUnreadBytes(response, sentBody?.length ?? 0)
-  // All fields go to one call, since Node checks and stores each field that is set on its own.
+  // A single call sets all fields, because Node checks and stores each field that is set on its own.
   response.writeHead(status, [...fields].flat(1))
   if (isRequestUnread) drainRequest(pending, sentBody)
   else response.end(sentBody)
@@ -79,7 +79,9 @@ function hasUnreadBody({ complete, readableEnded, headers }: IncomingMessage): b
 
 const LINGER_MS = 1000
 
-/** Reads and drops the rest of the request for a moment, so that the client comes to read the response. */
+/**
+ * Reads and discards the rest of the request for a moment, so that the client finishes sending and reads the response.
+ */
 function drainRequest({ request, response }: PendingResponse, body: Uint8Array | undefined): void {
   if (body !== undefined) response.write(body)
   const end = (): void => {

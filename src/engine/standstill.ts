@@ -1,14 +1,17 @@
 /**
- * Tells whether the chain stands still, which means that its newest block is older than the operator allows. A node
- * that has stopped still answers with an old state, so the age of a block counts from the time in the block or from the
- * time at which the engine first saw the block, whichever is earlier.
+ * Tells whether the chain stands still: its newest block is older than `staleSeconds`. A node that has stopped still
+ * answers, with an old state. The age of a block therefore counts from the time in the block, or from the time at which
+ * the engine first saw it, whichever is earlier.
  */
 import type { Logger } from 'pino'
 import type { Block } from '../chain/chain.ts'
 import type { EngineConfig } from './config.ts'
 
 export interface HeadAge {
-  /** Notes the newest block of the chain. `isReorganised`: the chain took back the block that was noted before. */
+  /**
+   * Records the newest block of the chain. `isReorganised`: a reorganisation removed the block that was recorded
+   * before.
+   */
   readonly noteHead: (newest: Block, isReorganised: boolean) => void
   /** Returns the age of the head in seconds; zero before the first look. */
   readonly getSeconds: () => number
@@ -36,15 +39,12 @@ export function createHeadAge(now: () => Date): HeadAge {
 const STANDSTILL_TEXT =
   'the chain has no new block: ask its node why, compare the clocks, or set chain.blocksOnDemand if it makes blocks for transactions alone'
 
-/** Tests whether the chain stands still. A chain that makes blocks for transactions alone never does. */
+/** Tests whether the chain stands still. A chain that makes blocks only for transactions never does. */
 export function isStandingStill({ chain, staleSeconds }: EngineConfig, headAge: HeadAge): boolean {
   return !chain.blocksOnDemand && headAge.getSeconds() > staleSeconds
 }
 
-/**
- * Makes a function to be called after each look, which logs once that the chain stands still, and once that it moves
- * again.
- */
+/** Makes a function to call after each look. It logs once when the chain stands still, and once when it moves again. */
 export function createStandstillLog(
   { config, log }: { readonly config: EngineConfig; readonly log: Logger },
   headAge: HeadAge,

@@ -1,4 +1,4 @@
-/** Runs the state change hook of a contract: once after any number of changes, and once when the engine starts. */
+/** Runs the state change hook of a contract: once for any number of changes, and once when the engine starts. */
 import { hook as hookNames } from '../offchain/hosted.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
@@ -6,6 +6,10 @@ import { performCall, problemCode } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
 import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 
+/**
+ * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,
+ * the component is ready, and the contract lists this engine. `time` is in milliseconds since 1970.
+ */
 export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, time: number): boolean {
   return (
     hook.pending &&
@@ -18,8 +22,8 @@ export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, ti
 }
 
 /**
- * Runs the state change hook once, and plans another run when the hook fails. A hook that keeps failing is given up,
- * unless its contract reconciles.
+ * Runs the state change hook once, and schedules another run when it fails. A hook that fails too often is given up,
+ * unless its contract is being reconciled.
  */
 export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { hook, state } = entry
@@ -46,15 +50,16 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
 }
 
 function postponeHook({ hook }: ContractEntry, time: number): void {
-  // The contract has changed while the hook ran, so that the next run must not be delayed.
+  // The contract has changed while the hook ran; the next run must not be delayed.
   if (hook.pending) return
   hook.pending = true
   hook.notBefore = time
 }
 
 /**
- * Plans another run of a hook, or gives the hook up after too many. While a contract reconciles its hook is never given
- * up, since without requests there may be no change that would start it.
+ * Schedules another run of a failed hook, or gives the hook up after {@link MAX_CALL_ATTEMPTS} failures. The hook of a
+ * contract that is being reconciled is never given up: the contract serves no requests until the hook has run, and
+ * there may be no further change that would start it.
  */
 function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
   hook.attempts++

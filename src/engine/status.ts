@@ -1,4 +1,4 @@
-/** `GET /engine`: shows the engine's address, its contracts, and the key of its answers, all of which are public. */
+/** `GET /engine`: the public status of the engine, with its address, its contracts, and the key of its responses. */
 import type { Chain } from '../chain/chain.ts'
 import { orUndefined } from '../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../offchain/address.ts'
@@ -7,18 +7,18 @@ import { type ContractEntry, contractStateOf, type HookState } from './contract-
 import { makeProblem, ProblemError } from './problem.ts'
 
 /**
- * The most bytes of the contracts in one page. Clients read the key of the engine's answers in the same document, and
- * earlier versions of the client read 65,536 bytes of it: contracts of strangers must not make it longer.
+ * The most bytes of the contracts in one page. Clients read the key of the engine's responses from the same document,
+ * and earlier clients read only 65,536 bytes of it; other contracts must not push the document over that size.
  */
 const PAGE_BYTES = 49_152
 /** The most hooks of a contract in a page, by name: those of timers come last. */
 export const MAX_HOOKS = 20
-/** The most characters of a reason in a page: a reason may repeat the address of a component. */
+/** The most characters of a reason in a page; a reason may quote the URL of a component. */
 export const MAX_REASON_CHARACTERS = 500
 
 /**
- * Describes the engine, with the contracts whose addresses come after `after`, or with the first ones. Throws a
- * ProblemError with `bad-address`.
+ * Describes the engine with one page of contracts: those whose addresses follow `after`, or the first ones. Throws a
+ * ProblemError with `bad-address` when `after` is not an address.
  */
 export function describeEngine({ chain, engine, watcher, signer }: EngineContext, after: unknown) {
   const block = watcher.getBlock()
@@ -42,7 +42,9 @@ function parseAfter(after: unknown): Address {
   )
 }
 
-/** Returns a page of contracts by their addresses, and the last address of the page when more contracts follow. */
+/**
+ * Returns a page of contracts, ordered by address. `next` is the last address of the page when more contracts follow.
+ */
 function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Address) {
   const following = [...entries].filter(({ address }) => address > after)
   following.sort((one, other) => (one.address < other.address ? -1 : 1))
@@ -64,7 +66,7 @@ function shorten({ why, hooks, ...status }: PublicStatus): PublicStatus {
   return { ...status, hooks: hooks.slice(0, MAX_HOOKS), ...shortWhy }
 }
 
-/** Cuts a long reason at its end, and inside no character. */
+/** Truncates a long reason, without splitting a character. */
 function shortenReason(why: string): string {
   if (why.length <= MAX_REASON_CHARACTERS) return why
   return `${why.slice(0, MAX_REASON_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`
@@ -89,7 +91,9 @@ export function describeContract(chain: Pick<Chain, 'addresses'>, entry: Contrac
   }
 }
 
-/** Says why the state change hook fails. The component's own message may contain secrets, and is in the log alone. */
+/**
+ * Describes why the state change hook fails. Only the log has the component's own message, which may contain secrets.
+ */
 function hookProblem({ problem, attempts, dead, notBefore }: HookState) {
   return {
     why: problem,

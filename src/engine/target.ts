@@ -3,15 +3,16 @@ import { orUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
 export interface Target {
-  /** The address of the contract; undefined when the target has something else in its place. */
+  /** The address of the contract; undefined when that part of the target is not an address. */
   readonly contract: Address | undefined
-  /** The part of the target after the address as it was sent: from its first slash, with the query, never decoded. */
+  /** The rest of the target after the address: from its first slash, with the query, as it was sent (not decoded). */
   readonly uri: string
 }
 
 /**
- * Reads the target of a request: the path, or the whole URL, as clients of a proxy send it. Undefined unless the path
- * is below `/offchain/`, or `/executioncontainer/`, as older documents of that interface say. RFC 9112 section 3.2.
+ * Reads the target of a request: a path, or an absolute URL as clients of a proxy send it (RFC 9112 section 3.2).
+ * Returns undefined unless the path is below `/offchain/`, or below `/executioncontainer/`, the name in older documents
+ * of the interface.
  */
 export function readTarget(raw: string): Target | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
@@ -24,7 +25,7 @@ export function readTarget(raw: string): Target | undefined {
   }
 }
 
-/** Returns the route for logs: the path alone, since a query may contain personal data. */
+/** Returns the path of a target for logs, without the query, which may contain personal data. */
 export function routeOf(uri: string): string {
   return uri.split('?', 1)[0] ?? ''
 }

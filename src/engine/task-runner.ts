@@ -1,4 +1,4 @@
-/** Runs background tasks beside the requests; only the stop of the engine waits for their end. */
+/** Runs background tasks beside the requests. Only the stop of the engine waits for their end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limitConcurrency, serialQueue } from '../async/concurrency.ts'
 import type { EngineContext } from './context.ts'
@@ -9,7 +9,7 @@ export interface BackgroundTask {
   readonly entry: ContractEntry
   readonly run: () => Promise<void>
   /**
-   * Marks the task as running once it is added, though it may begin later, and as ended once it has ended or failed.
+   * Called with true when the task is added, although it may begin later, and with false when it has ended or failed.
    */
   readonly markRunning: (runs: boolean) => unknown
 }
@@ -17,13 +17,14 @@ export interface BackgroundTask {
 export interface TaskRunner {
   add(work: BackgroundTask): void
   /**
-   * Adds calls of components. The calls of different contracts begin spread over a round, so that requests run between.
+   * Adds calls of components. The calls of different contracts begin at different times of a round, so that requests
+   * run in between.
    */
   addCalls(calls: readonly BackgroundTask[]): void
   /** Resolves when no task runs or waits for its turn. */
   readonly waitUntilIdle: () => Promise<void>
   isStopped(): boolean
-  /** Stops the runner: calls that wait for their turn are dropped. */
+  /** Stops the runner. Calls that have not begun are dropped. */
   readonly stop: () => void
 }
 
@@ -69,8 +70,8 @@ export function createTaskRunner({ log }: Pick<EngineContext, 'log'>, everyMs: n
 }
 
 /**
- * Makes the function that runs calls in turn. The calls of one contract run one after another, so that no contract can
- * starve another.
+ * Makes the function that runs calls in turn, a few at once. Calls of one contract run one after another, so that no
+ * contract can starve another. Calls whose turn comes after the stop do not run.
  */
 function createTurnTaker(stopping: AbortSignal) {
   const runLimited = limitConcurrency(CALLS_AT_ONCE, LONG_CALL_MS)

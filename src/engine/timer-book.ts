@@ -1,16 +1,17 @@
-/** The timers of all contracts: rows of the store that are cached in memory, since no other process changes them. */
+/** The timers of all contracts: rows of the store with a cache in memory. No other process changes them. */
 import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import { type Change, type DueRow, END_OF_TIME } from '../store/store.ts'
 import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
 
-/** The time for which the row of an ended timer is kept, so that its status can be asked for. */
+/** The time for which the row of an ended timer is kept, so that its status can be read. */
 const KEEP_ENDED_MS = 24 * 3_600_000
-/** The most ended timers of a contract that are kept: those that ended last. */
+/** The most ended timers of a contract that are kept; the oldest are deleted. */
 const MAX_ENDED = 64
 /** The most rows that are deleted in one transaction. */
 const MAX_PURGED = 1000
 
+/** The changes of a contract's timers, which the caller commits and then applies in memory. */
 export interface TimerPlan {
   readonly changes: readonly Change<EngineCollections>[]
   /** Applies the plan in memory, once the changes are on disk. */
@@ -30,16 +31,21 @@ export interface EndedTimer {
 export interface TimerBook {
   /** Reads all timers from the store. */
   load(): Promise<void>
-  /** Has the rows read again before the next timer runs, since the rows on disk may differ from those in memory. */
+  /** Makes `listDue` read the rows again, because the rows on disk may differ from those in memory. */
   invalidate(): void
   list(contract: Address): readonly TimerState[]
+  /**
+   * Plans the changes of timers that a call makes, with the new row of the timer that it ran. Changes nothing itself.
+   */
   plan(contract: Address, effects: CallEffects['timers'], now: Date, endedTimer?: EndedTimer): TimerPlan
-  /** Returns the deletions of ended timers whose time is over, so many as are made at once. */
+  /** Returns the deletions of ended timers whose time is over, at most {@link MAX_PURGED}. */
   planPurge(now: Date): readonly Change<EngineCollections>[]
-  /** Returns the timers that are to run, longest due first. */
+  /**
+   * Returns the timers that have to run now, the longest overdue first, without those that are running or postponed.
+   */
   listDue(now: Date): Promise<readonly TimerRow[]>
   markRunning(contract: Address, id: number, runs: boolean): void
-  /** Delays a timer in memory when the new due time could not be stored. */
+  /** Delays a timer in memory only; called when its new time could not be stored. */
   postpone(contract: Address, id: number, until: Date): void
   get(contract: Address, id: number): TimerRow | undefined
   countScheduled(): number
@@ -71,7 +77,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
     list: (contract) =>
       timersOf(cachedTimers, contract).map(({ id, status }) => ({
         id,
-        // A timer that was cancelled while its run waited does not run, and is not shown as running.
+        // A timer that was cancelled while its call waited does not run, so its status is not `running`.
         status: status === 'scheduled' && runningIds.has(rowId(contract, id)) ? 'running' : status,
       })),
     plan: (contract, effects, now, endedTimer) =>
@@ -140,7 +146,7 @@ function planChanges(
   rows: Map<number, TimerRow>,
   endedTimer: EndedTimer | undefined,
 ): TimerPlan {
-  // The new row of the timer that ran does not replace the row of a timer that scheduled itself again.
+  // If the call scheduled its own timer again, that row replaces the row after the run.
   if (endedTimer !== undefined && !rows.has(endedTimer.id)) rows.set(endedTimer.id, endedTimer.row)
   const timersBefore = [...cachedTimers.values()].filter(({ row }) => row.contract === contract)
   const untouchedTimers = timersBefore.filter(({ row }) => !rows.has(row.id))
@@ -168,7 +174,7 @@ function countScheduled(rows: readonly TimerRow[]): number {
   return rows.filter(({ status }) => status === 'scheduled').length
 }
 
-/** Returns the oldest ended timers, as many as there are more than are kept. */
+/** Returns the oldest ended timers beyond {@link MAX_ENDED}. */
 function excessEndedTimers(
   rowsAfterwards: readonly TimerRow[],
   untouchedTimers: readonly CachedTimer[],
@@ -180,8 +186,8 @@ function excessEndedTimers(
 }
 
 /**
- * Returns the new rows of the timers that the effects change, each by the last effect on the timer. An effect that
- * cancels a timer that is not scheduled changes nothing.
+ * Returns the new row of each timer that the effects change; the last effect on a timer counts. An effect that cancels
+ * a timer that is not scheduled changes nothing.
  */
 function rowsOfEffects(
   contract: Address,

@@ -1,5 +1,6 @@
 /**
- * Runs a timer that is due: the timer ends when its call succeeds, and runs again later or is given up when it fails.
+ * Runs timers that are due. A timer ends when its call succeeds. After a failure it runs again later, and is given up
+ * after too many failures.
  */
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
@@ -8,6 +9,7 @@ import { hasRun, performCall } from './perform.ts'
 import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
+/** Runs a timer that is due. When an unexpected error occurs, postpones the timer in memory and rethrows the error. */
 export async function runTimer(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
   try {
     await runOrPlan(context, entry, id)
@@ -17,7 +19,7 @@ export async function runTimer(context: EngineContext, entry: ContractEntry, id:
   }
 }
 
-/** Has the timer wait for a moment, in memory alone. */
+/** Postpones the timer for a moment, in memory only. */
 function postpone({ timers, now }: EngineContext, { address }: ContractEntry, id: number): void {
   timers.postpone(address, id, new Date(now().getTime() + callBackOffMs(1)))
 }

@@ -1,8 +1,7 @@
 /**
- * Watches the chain for the contracts that are served. The watcher reads a contract when it may have changed, and all
- * contracts when the chain took back the block of the last look. Requests are answered at the block of the last look
- * that succeeded. A contract that cannot be read does not make a look fail: the watcher reads it again later, and until
- * then the contract is served as it was last read.
+ * Watches the chain for the contracts that are served. A look (poll) reads the contracts that may have changed, and all
+ * contracts after a reorganisation. Requests are answered at the block of the last successful look. A contract that
+ * cannot be read does not make the look fail: it is read again later, and is served as it was last read until then.
  */
 import type { Logger } from 'pino'
 import { createLru, type Lru } from '../async/lru.ts'
@@ -18,23 +17,22 @@ import { createRetryList, type RetryList } from './retry-list.ts'
 import { createHeadAge, createStandstillLog, type HeadAge, isStandingStill } from './standstill.ts'
 
 export interface Watcher {
-  /** Looks at the chain once. A chain that cannot be asked is logged and does not make the look reject. */
+  /** Polls the chain once. A chain that cannot be asked is logged, and does not make this reject. */
   readonly lookAtChain: () => Promise<void>
-  /** Returns the block that requests are answered at; undefined until the first look. */
+  /** Returns the block at which requests are answered; undefined until the first look. */
   getBlock(): Block | undefined
   /**
-   * Returns the seconds since the last successful look, or since the last look that could read `contract`; the seconds
-   * since the start when there was none.
+   * Returns the seconds since the last successful look, or since the start when there was none. For a contract that
+   * cannot be read, returns the seconds since its first failed read if these are more.
    */
   unseenSeconds(contract?: Address): number
-  /** Returns the seconds for which the chain has had no newer block. */
+  /** Returns the age of the newest block of the chain in seconds. */
   headAgeSeconds(): number
   /**
-   * Tests whether the engine has seen nothing new of the chain, or of the contract, for longer than the operator
-   * allows.
+   * Tests whether the chain stands still, or whether the chain or the contract has not been read for `staleSeconds`.
    */
   isStale(contract?: Address): boolean
-  /** Returns how many contracts the last look could not read, or did not reach. */
+  /** Returns the number of contracts that the last look could not read, or did not reach. */
   countUnread(): number
   get(contract: Address): ContractEntry | undefined
   entries(): Iterable<ContractEntry>
@@ -67,9 +65,7 @@ interface WatchedContracts {
   readonly heads: Lru<number, string>
 }
 
-/**
- * The longest pause before a contract is read again: an engine that cannot read a contract for long does not serve it.
- */
+/** The longest pause before a contract is read again; a contract that cannot be read for long is not served. */
 const MAX_RETRY_PAUSE_MS = 15_000
 const MAX_HEADS = 256
 
@@ -114,7 +110,7 @@ export function createWatcher(context: WatcherContext): Watcher {
 }
 
 /**
- * Looks at the chain, and reads the contracts that may have changed. Returns the head, or `lastBlock` when the chain
+ * Polls the chain, and reads the contracts that may have changed. Returns the new head, or `lastBlock` when the chain
  * has no newer one.
  */
 async function lookAtChain(
@@ -125,13 +121,13 @@ async function lookAtChain(
   const { chain, now, log, metrics } = context
   const head = await chain.fetchHead()
   const isSame = head.hash === lastBlock?.hash
-  // A node that lags lacks the newest blocks, but the chain has not taken them back.
+  // A node that lags behind lacks the newest blocks; that is not a reorganisation.
   const isBehind =
     lastBlock !== undefined && head.number < lastBlock.number && contracts.heads.get(head.number) === head.hash
   const isTakenBack = !isSame && !isBehind && lastBlock !== undefined && !(await chain.hasBlock(lastBlock))
   contracts.headAge.noteHead(head.newest, isTakenBack)
   if (isSame && contracts.unreadContracts.listDue(now().getTime()).length === 0) return lastBlock
-  // The node lags behind the one that was asked before.
+  // The node lags behind one that answered before.
   if (lastBlock !== undefined && !isTakenBack && head.hash !== lastBlock.hash && head.number <= lastBlock.number)
     return lastBlock
   if (isTakenBack) {
@@ -173,7 +169,7 @@ async function findChanges(
   return { candidates, toRead, results: await readContractsAt(context, toRead, head) }
 }
 
-/** Returns the members of a log line about `error`: a sentence about the chain, or an unexpected error as a whole. */
+/** Returns the members of a log line about an error: only the message of a ChainError, the whole of any other error. */
 function failureMembers(error: unknown) {
   return error instanceof ChainError ? { why: error.message } : { err: error }
 }
@@ -262,7 +258,7 @@ function updateEntry({ engine, log }: WatcherContext, entry: ContractEntry, cont
       'the engines of the contract changed',
     )
   }
-  // A contract whose component names the engines keeps its answer until the component is asked again.
+  // When only the component can list the engines, this engine stays listed until the component is asked again.
   if (listsThisEngine !== undefined || entry.listsThisEngine === false) entry.listsThisEngine = listsThisEngine
   if (before?.sha256 !== after?.sha256 || before?.uri !== after?.uri) {
     entry.state = { kind: 'starting' }
