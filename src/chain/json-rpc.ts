@@ -1,24 +1,24 @@
 /**
- * JSON-RPC 2.0 as chains speak it: a call takes a method with its parameters, and returns the `result`. A server
- * answers (`bin/chain/json-rpc-http.ts`), or a directory of blocks does (`local/`).
+ * The client side of JSON-RPC 2.0, which chains use: a call has a method and parameters, and returns the `result`. A
+ * server answers it (`bin/chain/json-rpc-http.ts`), or a local chain does (`local/`).
  */
 import { isObject, type Json, own, parseJson } from '../codec/json.ts'
 import { orUndefined } from '../codec/malformed.ts'
 
 /**
- * Calls a method. Rejects with a {@link JsonRpcError} when the answer is an error, with an {@link AnswerTooLargeError},
- * and with any other error when there was no answer.
+ * Calls a method. Rejects with a {@link JsonRpcError} when the answer is an error, with an {@link AnswerTooLargeError}
+ * when it is too large, and with any other error when there is no answer.
  */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>
 
-/** The code of a call that was reverted. */
+/** The error code of a call that the contract reverted. */
 export const REVERTED = 3
 
-/** The `error` of an answer by JSON-RPC. */
+/** The error of a JSON-RPC answer with the member `error`. */
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'
   readonly code: number
-  /** The data that a call was reverted with. */
+  /** The data of the error; for a revert, the bytes that the contract returned. */
   readonly data: unknown
   constructor(code: number, message: string, data?: unknown, options?: ErrorOptions) {
     super(message, options)
@@ -27,19 +27,19 @@ export class JsonRpcError extends Error {
   }
 }
 
-/** The error for an answer that is larger than what is read of one. */
+/** The error for an answer that is larger than the limit. */
 export class AnswerTooLargeError extends Error {
   override readonly name = 'AnswerTooLargeError'
 }
 
-/** Writes a question as it is posted to a server. */
+/** Returns the JSON text of a request. */
 export function writeQuestion(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 
 /**
- * Returns the `result` of an answer to question `id`; undefined when `json` is no such answer. Throws a {@link
- * JsonRpcError}.
+ * Returns the `result` of the answer to the request `id`; undefined when `json` is not such an answer. Throws a {@link
+ * JsonRpcError} when the answer is an error.
  */
 export function readResult(json: string | Uint8Array, id: number): Json | undefined {
   const answer = orUndefined(() => parseJson(json))

@@ -1,6 +1,6 @@
 /**
- * Reads what contracts answer, in the encoding of the Contract ABI Specification. Contracts are written by anybody:
- * offsets may point to the same bytes again and again, and so whoever reads says how much there may be of each thing.
+ * Reads the answers of contracts, which are encoded by the Contract ABI Specification. Anybody can write a contract,
+ * and several offsets may point to the same bytes; the caller therefore limits the size of every text and array.
  */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { malformed } from '../../codec/malformed.ts'
@@ -12,17 +12,20 @@ const ADDRESS_OFFSET = 12
 
 export interface AbiReader {
   /**
-   * Reads the word at `index`, counted in words. Each function throws a MalformedError when it is not there or is
-   * something else.
+   * Reads the word at `index`, counted in words. This and the other functions throw a MalformedError when the bytes end
+   * before, or do not hold such a value.
    */
   readonly word: (index: number) => Uint8Array
   readonly number: (index: number) => number
   readonly address: (index: number) => Address
-  /** Reads the text that begins where the word at `index` says. */
+  /** Reads the text at the offset that the word at `index` holds. Throws when it has more than `maxBytes`. */
   readonly text: (index: number, maxBytes: number) => string
-  /** Makes a reader at the place that the word at `index` points to. */
+  /** Makes a reader at the offset that the word at `index` holds. */
   readonly at: (index: number) => AbiReader
-  /** Reads a dynamic array: its length, and a reader of its elements. */
+  /**
+   * Reads the dynamic array at the offset that the word at `index` holds: its length, and a reader of its elements.
+   * Throws when it has more than `most` elements.
+   */
   readonly array: (index: number, most: number) => { readonly length: number; readonly elements: AbiReader }
 }
 

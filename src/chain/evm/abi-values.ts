@@ -1,4 +1,4 @@
-/** Values of JSON as the types of an ABI want them. */
+/** Converts JSON values to arguments of the types of an ABI. */
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { isObject, type Json, own } from '../../codec/json.ts'
 
@@ -9,7 +9,7 @@ export interface AbiParameter {
 }
 
 /**
- * Converts `json` to an argument of the parameter's type. Throws a message for people when `json` is not of that type.
+ * Converts `json` to an argument of the parameter's type. Throws an Error for people when `json` is not of that type.
  */
 export function toArgument(parameter: AbiParameter, json: Json): unknown {
   const { type, name = '' } = parameter
@@ -51,8 +51,8 @@ function boolOf(json: Json): boolean | undefined {
 }
 
 /**
- * Returns an address of 20 bytes, or of the 21 by which engines know it, as 0x and digits; undefined for any other
- * value.
+ * Returns an address as 0x and digits. Accepts 20 bytes, or the 21 bytes of an engine's notation; undefined for any
+ * other value.
  */
 function addressText(json: Json): string | undefined {
   const [, digits] = (typeof json === 'string' ? /^(?:0x|00)?([0-9a-f]{40})$/i.exec(json) : undefined) ?? []

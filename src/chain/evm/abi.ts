@@ -1,6 +1,6 @@
 /**
- * Calls, answers and constructors by the ABI of a contract. For commands: what an engine reads itself is read by
- * `abi-reader.ts`.
+ * Encodes and decodes calls, answers and constructors by the ABI of a contract. Commands use this; engines read
+ * contracts with `abi-reader.ts`.
  */
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { createContract, decodeError, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
@@ -8,7 +8,7 @@ import type { Json } from '../../codec/json.ts'
 import { type AbiParameter, toArgument } from './abi-values.ts'
 import { data } from './values.ts'
 
-/** An item of an ABI as compilers write it: functions, events, errors and the constructor. */
+/** An item of an ABI in the JSON format of compilers: a function, an event, an error or the constructor. */
 export interface AbiItem {
   readonly type: string
   readonly name?: string
@@ -18,8 +18,8 @@ export interface AbiItem {
 }
 
 /**
- * Returns the function of a signature in words, such as `post(bytes)` or `engines() view returns (address[])`. Throws
- * when it is none.
+ * Parses the signature of a function, such as `post(bytes)` or `engines() view returns (address[])`. Throws when it is
+ * not one.
  */
 export function parseFunction(signature: string): AbiItem {
   const words = signature.startsWith('function ') ? signature : `function ${signature}`
@@ -27,20 +27,23 @@ export function parseFunction(signature: string): AbiItem {
 }
 
 /**
- * Encodes a call with values as JSON has them: numbers also as text, bytes in hexadecimal. Throws in words when they
- * are not what the function takes.
+ * Encodes a call with JSON values: numbers may also be text, and bytes are in hexadecimal. Throws an Error for people
+ * when the values do not fit the parameters.
  */
 export function encodeCall(item: AbiItem, values: readonly Json[]): Uint8Array {
   return methodOf(item).encodeInput(argumentsOf(item, values))
 }
 
-/** Decodes the answer of a function to JSON. Throws when the bytes are no such answer. */
+/** Decodes the answer of a function to JSON. Throws when the bytes do not fit its outputs. */
 export function decodeAnswer(item: AbiItem, answer: Uint8Array): Json {
   if ((item.outputs ?? []).length === 0) return data(answer)
   return toJson(methodOf(item).decodeOutput(answer))
 }
 
-/** Returns the bytes that create a contract. Throws in words when the values are not what its constructor takes. */
+/**
+ * Returns the input of a transaction that creates a contract. Throws an Error for people when the values do not fit the
+ * parameters of the constructor.
+ */
 export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, values: readonly Json[]): Uint8Array {
   const creation = abi.find(({ type }) => type === 'constructor') ?? { type: 'constructor', inputs: [] }
   const text = deployContract([creation] as ParsedAbi, bytecode, argumentsOf(creation, values))
@@ -48,11 +51,11 @@ export function encodeConstructor(abi: readonly AbiItem[], bytecode: string, val
 }
 
 /**
- * Returns the error that a contract reverted with, as Solidity writes it: `TooEarly(7)`. Undefined when this ABI has no
- * such error.
+ * Returns the custom error that a contract reverted with, in the notation of Solidity: `TooEarly(7)`. Returns undefined
+ * when the ABI does not have the error.
  */
 export function customError(abi: readonly AbiItem[], revertBytes: Uint8Array): string | undefined {
-  // Without names, several values come as a list.
+  // Without names, the library returns several values as a list.
   const errors = abi
     .filter(({ type }) => type === 'error')
     .map((error) => ({ ...error, inputs: (error.inputs ?? []).map((input) => ({ ...input, name: '' })) }))
@@ -85,8 +88,8 @@ function methodOf(item: AbiItem): Method {
 }
 
 /**
- * Makes the arguments as the library takes them: one value as it is, several by their names, and as a list where one of
- * them has no name.
+ * Converts the arguments to the form that the library takes: one value as it is, several by name, or as a list when one
+ * of them has no name.
  */
 function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values: readonly Json[]): unknown {
   if (values.length !== inputs.length) {

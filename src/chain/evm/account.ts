@@ -1,7 +1,4 @@
-/**
- * An account of an EVM chain: EIP-1559 transactions where the chain has a base fee, and those of EIP-155 where it has
- * none.
- */
+/** An account of an EVM chain. Its transactions are of EIP-1559 where the chain has a base fee, else of EIP-155. */
 import { addr, Transaction } from 'micro-eth-signer'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
@@ -11,7 +8,7 @@ import { data } from './values.ts'
 export interface AccountOptions {
   readonly node: EvmNode
   readonly chainId: bigint
-  /** Returns the number of the newest block that is final enough. */
+  /** Returns the number of the newest block that has enough confirmations. */
   readonly fetchHeadNumber: () => Promise<number>
   /** Checks that the node belongs to the chain. Rejects with a ChainError. */
   readonly checkNode: () => Promise<void>
@@ -21,19 +18,20 @@ export interface AccountOptions {
 
 export interface EvmAccount extends Account {
   /**
-   * Signs as {@link Account.sign} does, and also rejects a transaction that no node would take, as it would block all
-   * later ones. More gas than a transaction may have is lowered to that. Without a contract to send it to, `payload`
-   * creates one.
+   * Signs as {@link Account.sign} does. Also rejects a transaction that no node would accept, because it would block
+   * all later ones. Lowers the gas to the most that a transaction may have. With `to` undefined, `payload` creates a
+   * contract.
    */
   sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
 }
 
 const DEFAULT_PRIORITY_FEE = 1_000_000_000n
-/** The most gas of a transaction (EIP-7825): what is named beyond it no node takes. */
+/** The most gas of a transaction (EIP-7825); no node accepts more. */
 const MAX_GAS = 2n ** 24n
 /** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
 const MAX_BYTES = 128 * 1024
 
+/** Makes the account of a private key. Every operation first checks that the node is of the configured chain. */
 export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
   const { node, chainId, fetchHeadNumber, checkNode, mostGas } = options
   const address = parseAddress(addr.fromPrivateKey(key))
@@ -45,7 +43,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
     },
     sign: async (to, payload, gas, nonce) => {
       await checkNode()
-      // The estimate tells whether the contract would refuse, also when we were told how much to give.
+      // The estimate also shows whether the contract would revert, so it is needed for a given gas too.
       const gasNeeded = await node.estimateGas({ from: address, to, input: payload })
       const latest = await node.fetchBlock('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
@@ -65,7 +63,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
       try {
         await node.sendTransaction(raw)
       } catch (error) {
-        // Some nodes answer with an error when they have the transaction already.
+        // Some nodes return an error when they have the transaction already.
         if (!(await node.hasTransaction(hash).catch(() => false))) throw error
       }
     },
@@ -77,35 +75,37 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
 }
 
 interface GasOptions {
-  /** The gas that the component asks for; 0 for as much as the transaction needs. */
+  /** The gas that the component chose; 0 for an estimate. */
   readonly gas: bigint
   readonly gasNeeded: bigint
   readonly mostGas: bigint | undefined
 }
 
-/** Returns the gas limit of a transaction. Throws a ChainError when the limit would not be enough. */
+/**
+ * Returns the gas limit of a transaction. Throws a ChainError, which is `reverted`, when the limit would not be enough.
+ */
 function gasOf(payload: Uint8Array, { gas, gasNeeded, mostGas }: GasOptions): bigint {
   if (gas !== 0n) requireEnoughGas(gas, payload, gasNeeded)
   if (mostGas !== undefined && gasNeeded > mostGas) {
     throw new ChainError(`it takes ${gasNeeded} gas, and this account gives a transaction ${mostGas} at most`, true)
   }
   const estimate = gas === 0n ? withMargin(gasNeeded) : gas
-  // A chain whose node finds that more is needed does not have this limit.
+  // When the node estimates more than this limit, its chain does not have the limit.
   const limit = gasNeeded > MAX_GAS ? estimate : minimum(estimate, MAX_GAS)
   return mostGas === undefined ? limit : minimum(limit, mostGas)
 }
 
 /**
- * Adds a margin, since the state may be another when it is included: others may have come first, and two words that
- * were empty cost 40,000. A chain charges only for the gas that a transaction uses.
+ * Adds a margin, because the state may change before the transaction is included: writing two empty words alone costs
+ * 40,000. A chain charges only for the gas that a transaction uses.
  */
 function withMargin(gas: bigint): bigint {
   return gas + gas / 4n + 50_000n
 }
 
 /**
- * Refuses gas that does not pay for the payload, which no node takes: 10 gas a token and 21,000 (EIP-7623), or less
- * where the chain asks for less, as what is needed tells.
+ * Throws a ChainError when the gas does not pay for the payload, which no node accepts. The least gas is 21,000 and 10
+ * for each token (EIP-7623), or the estimate where that is less.
  */
 function requireEnoughGas(gas: bigint, payload: Uint8Array, gasNeeded: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
@@ -122,7 +122,7 @@ type Fees =
   | { readonly type: 'legacy'; readonly gasPrice: bigint }
   | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** Returns the fees of a transaction. Twice the base fee is enough for six full blocks in a row. */
+/** Returns the fees of a transaction. Twice the base fee is enough while six blocks in a row are full. */
 async function fetchFees(node: EvmNode, latest: NodeBlock): Promise<Fees> {
   if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.fetchGasPrice() }
   const priority = await node.fetchPriorityFee().catch(() => DEFAULT_PRIORITY_FEE)
@@ -139,7 +139,7 @@ interface Fields {
 }
 
 function signTransaction(fields: Fields & Fees, key: Uint8Array, nonce: number): SignedTransaction {
-  // Not strict: strict is about what people type in wallets, and refuses a gas price of 0.
+  // Without strict checks: these are for input that people type in wallets, and refuse a gas price of 0.
   const unsignedTransaction =
     fields.type === 'legacy'
       ? Transaction.prepare(fields, false)
@@ -171,13 +171,13 @@ async function fetchOutcome(
   const firstOutcome = await readReceiptOutcome()
   if (firstOutcome !== undefined) return firstOutcome
   if ((await node.fetchTransactionCount(address, head)) <= nonce) return 'pending'
-  // The nonce is used; the transaction may have been included between the two questions.
+  // The nonce is used; the transaction may have been included between the two requests.
   return (await readReceiptOutcome()) ?? 'lost'
 }
 
 /**
- * Tests whether a transaction failed for want of gas, which shows in the use of nearly all: a call within a call is
- * given all but a 64th of what is left (EIP-150), so that the outer one does not use up all when the inner one does.
+ * Tests whether a transaction ran out of gas. It then used nearly all its gas, but perhaps not all: an inner call gets
+ * at most 63 of 64 parts of the gas that is left (EIP-150), and the outer call keeps the rest.
  */
 function isExhausted(gasUsed: bigint, gasLimit: bigint): boolean {
   return gasUsed >= gasLimit - gasLimit / 16n

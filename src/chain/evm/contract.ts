@@ -1,5 +1,6 @@
 /**
- * Reads a contract's statement of its off-chain component: `engines()` and `component()` of components/OffChain.sol.
+ * Reads the answers of a contract about its off-chain component: `engines()` and `component()` of
+ * components/OffChain.sol.
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { orUndefined } from '../../codec/malformed.ts'
@@ -7,7 +8,7 @@ import type { Address } from '../../offchain/address.ts'
 import type { ListedEngine, OffChainContract } from '../chain.ts'
 import { type AbiReader, abiReader } from './abi-reader.ts'
 
-/** The first four bytes of keccak-256 of the signature. */
+/** The selectors of the functions: the first four bytes of keccak-256 of each signature. */
 export const selector = {
   engines: hexToBytes('cc6497a3'),
   component: hexToBytes('79a0f079'),
@@ -18,20 +19,23 @@ const MAX_ENGINES = 1000
 const MAX_URL_BYTES = 2048
 const MAX_CONTRACTS = 100_000
 
-/** Reads the answer of `engines()`. Throws a MalformedError, as all functions of this file do. */
+/**
+ * Reads the answer of `engines()`. This and all functions of this file throw a MalformedError when the answer is
+ * malformed.
+ */
 export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
   const { length, elements } = abiReader(answer).array(0, MAX_ENGINES)
   return Array.from({ length }, (_, index) => readEngine(elements.at(index)))
 }
 
-/** Reads an engine. An endpoint that is not a URL is that engine's mistake alone, and the engine has none then. */
+/** Reads an engine. An endpoint that is not a URL is read as empty, so that it does not affect the other engines. */
 function readEngine(engine: AbiReader): ListedEngine {
   const endpoint = orUndefined(() => engine.text(1, MAX_URL_BYTES)) ?? ''
   const isUrl = /^https?:\/\/[^\s]+$/.test(endpoint)
   return { address: engine.address(0), endpoint: isUrl ? endpoint.replace(/\/+$/, '') : '' }
 }
 
-/** Reads the answer of `component()`; undefined when the digest is 32 bytes of zero, which names no component. */
+/** Reads the answer of `component()`. Returns undefined when the digest is all zeros, which stands for no component. */
 export function readComponentReference(answer: Uint8Array): OffChainContract['component'] {
   const from = abiReader(answer)
   const sha256 = bytesToHex(from.word(0))
@@ -40,7 +44,7 @@ export function readComponentReference(answer: Uint8Array): OffChainContract['co
 }
 
 /**
- * Reads the answer of `contracts()` of a registry: the contracts that an engine serves whose filter is that registry.
+ * Reads the answer of `contracts()` of a registry, the contracts that engines with that registry as their filter serve.
  */
 export function readContracts(answer: Uint8Array): readonly Address[] {
   const { length, elements } = abiReader(answer).array(0, MAX_CONTRACTS)

@@ -1,10 +1,8 @@
 /**
- * The chain port over the JSON-RPC of any EVM chain. A block is final enough when so many others stand on it: the
- * operator says how many. The node's own `finalized` is not asked, as nodes without consensus give their latest block
- * for it.
- *
- * State is read by the number of a block: to read by its hash (EIP-1898) is not offered everywhere. A reorganisation
- * deeper than the confirmations is seen by {@link Chain.hasBlock}, and whoever uses this port asks for it.
+ * The chain port over the JSON-RPC of any EVM chain. A block counts when it has the number of confirmations that the
+ * operator configured. The tag `finalized` is not used, because nodes without consensus return their latest block for
+ * it. State is read by the number of a block, because not all nodes support reading by its hash (EIP-1898). {@link
+ * Chain.hasBlock} detects a reorganisation that is deeper than the confirmations; the caller has to call it.
  */
 import { cacheValue } from '../../async/cache.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
@@ -16,15 +14,13 @@ import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
 import { readOrRefuseWith } from './values.ts'
 
 export interface EvmOptions {
-  /**
-   * The decimal chain id. What the node says of itself is compared with it, before the node is asked for anything else.
-   */
+  /** The decimal chain id. The id that the node returns is compared with it before any other request. */
   readonly id: string
-  /** How many blocks must stand on one before it counts; 0 takes the latest. */
+  /** The number of blocks that must follow a block before it counts; with 0, the latest block counts. */
   readonly confirmations: number
-  /** A contract with `contracts() returns (address[])`, which lists those with an off-chain component. */
+  /** The contract whose `contracts() returns (address[])` lists the contracts with an off-chain component. */
   readonly registry?: Address
-  /** Reports an answer of a contract that cannot be read. */
+  /** Called with a sentence when the answer of a contract cannot be read. */
   readonly reportProblem?: (problem: string) => void
 }
 
@@ -32,12 +28,12 @@ export interface EvmChain extends Chain {
   createAccount(key: Uint8Array, mostGas?: bigint): EvmAccount
 }
 
-/** The number of blocks in one question for logs; fewer, where the node finds them too many. */
+/** The most blocks in one request for logs; requests are halved where the node refuses so many. */
 const LOG_BLOCKS = 1000
 const LOG_ADDRESSES = 100
 /**
- * The number of blocks after which every contract counts as changed: looking through them would take longer than
- * running every hook.
+ * The number of blocks above which every contract counts as changed: searching the logs would take longer than running
+ * every hook.
  */
 const MAX_LOG_BLOCKS = 20_000
 
@@ -46,6 +42,10 @@ export async function fetchChainId(rpc: JsonRpc): Promise<string> {
   return (await evmNode(rpc).fetchChainId()).toString()
 }
 
+/**
+ * Makes the chain port on a JSON-RPC connection. Every operation first checks that the node is of the chain
+ * `options.id`.
+ */
 export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
   const { id, confirmations, registry, reportProblem } = options
   const connection = createConnection(rpc, id)
@@ -61,7 +61,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     hasBlock: async ({ number, hash }) => {
       await connection.checkChain()
       if ((await node.fetchBlock(number))?.hash === hash) return true
-      // A node of another chain may have taken the place of this one without a broken connection.
+      // A node of another chain may have replaced this one without breaking the connection.
       connection.forgetCheck()
       await connection.checkChain()
       return false
@@ -104,13 +104,13 @@ function plainBlock({ number, hash, time }: Block): Block {
 interface Connection {
   readonly rpc: JsonRpc
   readonly checkChain: () => Promise<void>
-  /** Makes the next check ask the node again. */
+  /** Makes the next check ask the node for its chain again. */
   readonly forgetCheck: () => void
 }
 
 /**
- * Makes a connection that asks the node which chain it is of, and again whenever the node could not be reached in
- * between or lacks a block, since it may be of another chain then.
+ * Makes a connection whose `checkChain` asks the node for its chain id once, and again after the node could not be
+ * reached: it may be of another chain then.
  */
 function createConnection(rpc: JsonRpc, id: string): Connection {
   const chainCheck = cacheValue(async () => {
@@ -219,9 +219,9 @@ async function findEmitters(
 }
 
 /**
- * Finds which addresses have logs in the blocks. Where the node refuses so many blocks or its answer is too large, they
- * are asked for in halves; where that is so with one block, all of `addresses` count, since one contract must not hide
- * what others say.
+ * Finds the addresses with logs in the blocks. When the node refuses so many blocks, or its answer is too large,
+ * searches each half of the blocks. When that fails for a single block, returns all of `addresses`, so that one
+ * contract cannot hide the logs of others.
  */
 async function fetchEmitters(
   node: EvmNode,
@@ -235,7 +235,7 @@ async function fetchEmitters(
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
     const firstHalf = await fetchEmitters(node, addresses, { from, to: middle })
-    // When all addresses count already, the second half cannot add any.
+    // When the first half returned all addresses, the second half cannot add any.
     return firstHalf === addresses
       ? addresses
       : [...firstHalf, ...(await fetchEmitters(node, addresses, { from: middle + 1, to }))]

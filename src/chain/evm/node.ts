@@ -1,7 +1,7 @@
 /**
- * A node of an EVM chain: the questions of the Ethereum JSON-RPC specification that we ask, with their answers looked
- * at. All of them reject with a ChainError: `reverted` when a contract refused, and not when the node could not be
- * asked or makes no sense.
+ * A client of an EVM node: the methods of the Ethereum JSON-RPC specification that this project uses, with validated
+ * answers. All methods reject with a ChainError: `reverted` when the contract refused, otherwise when the node could
+ * not be asked or its answer is invalid.
  */
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -32,7 +32,7 @@ export interface NodeBlock {
   readonly hash: string
   readonly time: Date
   readonly gasLimit: bigint
-  /** Undefined on chains without EIP-1559. */
+  /** The base fee; undefined on chains without EIP-1559. */
   readonly baseFee: bigint | undefined
 }
 
@@ -40,13 +40,13 @@ export interface Receipt {
   readonly block: number
   readonly succeeded: boolean
   readonly gasUsed: bigint
-  /** The address of the contract that the transaction created. */
+  /** The address of the contract that the transaction created, if any. */
   readonly created: Address | undefined
 }
 
 export type BlockTag = number | 'latest' | 'pending'
 
-/** The error for an answer that has more than is read, or something else than what was asked. */
+/** The error for an answer that is too large, or is not of the expected form. */
 export class UnreadableAnswer extends ChainRefusal {}
 
 /** The most logs in one answer. */
@@ -55,8 +55,8 @@ const MAX_LOGS = 100_000
 const MAX_MESSAGE = 500
 const FAILED_CODE = -32015
 /**
- * The messages of nodes about code that fails in any other way. One contract must not be taken for a node that cannot
- * answer.
+ * Matches the error messages of nodes about code that fails in any other way. Such a failure of one contract must not
+ * count as a node that cannot answer.
  */
 const FAILURE_MESSAGE = new RegExp(
   [
@@ -77,7 +77,7 @@ const NOBODY: Address = '00'.repeat(21)
 
 export type EvmNode = ReturnType<typeof evmNode>
 
-/** Makes the client of an EVM node, whose errors name the method that the node was asked for. */
+/** Makes the client of an EVM node. The messages of its errors name the method. */
 export function evmNode(rpc: JsonRpc) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
     const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))
@@ -96,13 +96,16 @@ export function evmNode(rpc: JsonRpc) {
   return {
     fetchChainId: () => ask('eth_chainId', [], readQuantity),
     fetchBlockNumber: () => ask('eth_blockNumber', [], readNumber),
-    /** Undefined when there is no such block. */
+    /** Returns a block; undefined when the node does not have it. */
     fetchBlock: (tag: BlockTag) => ask('eth_getBlockByNumber', [tagOf(tag), false], readNullable(readBlock)),
     fetchCode: (address: Address, tag: BlockTag) => ask('eth_getCode', [evmAddress(address), tagOf(tag)], readData),
-    /** Calls as the zero address unless `from` is given, since some nodes would take an account of their own. */
+    /**
+     * Calls a contract for reading, as the zero address unless `from` is given: without it, some nodes use an account
+     * of their own.
+     */
     call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
-    /** The addresses whose contracts left logs in these blocks, both included. */
+    /** Returns those of the addresses that emitted logs in the blocks from `from` to `to`, both included. */
     fetchEmitters: (addresses: readonly Address[], from: number, to: number) => {
       const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: addresses.map(evmAddress) }
       return ask('eth_getLogs', [filter], readLogs)
@@ -112,7 +115,7 @@ export function evmNode(rpc: JsonRpc) {
     fetchGasPrice: () => ask('eth_gasPrice', [], readQuantity),
     fetchPriorityFee: () => ask('eth_maxPriorityFeePerGas', [], readQuantity),
     sendTransaction: (raw: string) => ask('eth_sendRawTransaction', [raw], readHash),
-    /** Whether the node has the transaction, in a block or waiting for one. */
+    /** Tests whether the node has the transaction, in a block or pending. */
     hasTransaction: (hash: string) => ask('eth_getTransactionByHash', [hash], (answer) => answer !== null),
     fetchReceipt: (hash: string) => ask('eth_getTransactionReceipt', [hash], readNullable(readReceipt)),
   }
@@ -160,7 +163,7 @@ function readLogs(answer: unknown): readonly Address[] {
   return [...new Set(answer.map((log: unknown) => readEvmAddress(own(requireObject(log), 'address'))))]
 }
 
-/** Throws the error that an error of a JsonRpc means. */
+/** Converts an error of a JsonRpc call to the error that callers get, and throws it. */
 function throwRefusal(method: string, error: unknown): never {
   const options = { cause: error }
   const message = (error as Error).message.slice(0, MAX_MESSAGE)

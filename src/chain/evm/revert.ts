@@ -1,4 +1,4 @@
-/** Why a contract refused a call: the bytes that it was reverted with, in words. */
+/** Decodes the reason for which a contract reverted a call. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, own } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
@@ -23,14 +23,15 @@ const PANICS: Readonly<Record<number, string>> = {
   81: 'a call of an uninitialised function',
 }
 
-/** Reads the `data` of an error: nodes have it as it is, or wrapped in an object. */
+/** Reads the `data` of a JSON-RPC error. Some nodes wrap it in an object. Returns undefined when there is none. */
 export function revertData(value: unknown): Uint8Array | undefined {
   const text = isObject(value) ? own(value, 'data') : value
   return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
 }
 
 /**
- * Returns the reason in one line, as text of the contract's author; undefined when the contract refused without one.
+ * Returns the reason of a revert in one line; its text is by the author of the contract. Returns undefined when the
+ * contract reverted without a reason.
  */
 export function revertReason(revertBytes: Uint8Array | undefined): string | undefined {
   if (revertBytes === undefined || revertBytes.length < SELECTOR_BYTES) return undefined

@@ -1,9 +1,9 @@
-/** Values as JSON-RPC of EVM chains has them: quantities and data, both in hexadecimal after `0x`. */
+/** Reads and writes the values of the JSON-RPC of EVM chains: quantities and data, in hexadecimal after `0x`. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 
-/** The most bytes of one piece of data. No contract that an engine serves answers with more. */
+/** The most bytes of data in one value. The contracts that an engine serves answer with less. */
 const MAX_DATA_BYTES = 4 * 1024 * 1024
 
 export function quantity(value: number | bigint): `0x${string}` {
@@ -15,8 +15,8 @@ export function data(bytes: Uint8Array): `0x${string}` {
 }
 
 /**
- * Reads a quantity; leading zeros are accepted, as some nodes write them. Throws a MalformedError, as all readers here
- * do.
+ * Reads a quantity. Leading zeros are accepted, because some nodes write them. This and all readers in this file throw
+ * a MalformedError.
  */
 export function readQuantity(value: unknown): bigint {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return malformed('it is not a quantity')
@@ -46,7 +46,10 @@ export function readEvmAddress(value: unknown): Address {
   return parseAddress(value)
 }
 
-/** Returns the result of `read`; a MalformedError of `read` becomes the cause of the error that `refuse` throws. */
+/**
+ * Returns the result of `read`. When `read` throws a MalformedError, calls `refuse` with its message, and with the
+ * error as the cause.
+ */
 export function readOrRefuseWith<T>(read: () => T, refuse: (why: string, cause: MalformedError) => never): T {
   try {
     return read()

@@ -1,4 +1,4 @@
-/** Blocks, transactions and receipts of a local chain, as the Ethereum JSON-RPC specification writes them. */
+/** Blocks, transactions and receipts of a local chain, in the form of the Ethereum JSON-RPC specification. */
 import { data, quantity } from '../evm/values.ts'
 import { BLOCK_GAS, type Log } from './execute.ts'
 import type { LedgerEntry } from './ledger.ts'
@@ -10,7 +10,7 @@ const NO_ADDRESS = `0x${'00'.repeat(20)}`
 const NO_BLOOM = `0x${'00'.repeat(256)}`
 const MAX_HISTORY = 1024
 
-/** Makes the object of a block, with whole transactions when `chainId` is given and with their hashes otherwise. */
+/** Makes the object of a block. It has whole transactions when `chainId` is given, else their hashes. */
 export function makeBlockObject(entry: LedgerEntry, chainId?: bigint): unknown {
   const { block, includedTransaction } = entry
   const transaction = chainId === undefined ? includedTransaction?.hash : transactionObject(entry, chainId)
@@ -88,7 +88,7 @@ function blockFields({ block }: LedgerEntry) {
   return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
 }
 
-/** Makes the fee history of `count` blocks, in which gas costs nothing. */
+/** Makes the fee history of `count` blocks; gas costs nothing on a local chain. */
 export function feeHistory({ block }: LedgerEntry, count: number): unknown {
   const blocks = Math.min(count, block.number + 1, MAX_HISTORY)
   return {

@@ -1,6 +1,6 @@
 /**
- * A block of a local chain as its file has it: one transaction or none, with the hash of the block before it, and a
- * hash of its own, so that a file that was cut, changed, or brought from another chain is seen.
+ * The file format of a block of a local chain. A block has at most one transaction, the hash of its parent, and its own
+ * hash, so that a file that was truncated, changed, or copied from another chain is detected.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
@@ -9,15 +9,18 @@ import { data } from '../evm/values.ts'
 
 export interface StoredBlock {
   readonly number: number
-  /** The hash of the block before; of the first block random bytes, by which chains differ. */
+  /** The hash of the previous block; in the first block random bytes, which make each chain unique. */
   readonly parent: string
-  /** Seconds since 1970, never before its parent's. */
+  /** The time of the block in seconds since 1970, not before that of its parent. */
   readonly time: number
-  /** The chain id in decimal, of the first block only. */
+  /** The chain id in decimal, in the first block only. */
   readonly chainId?: string
   readonly transaction?: {
     readonly raw: string
-    /** The signer: to recover that again for every block takes longer than to run it. */
+    /**
+     * The address of the signer. It is stored because recovering it from the signature takes longer than running the
+     * transaction.
+     */
     readonly from: string
   }
 }

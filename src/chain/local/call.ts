@@ -1,4 +1,4 @@
-/** Calls of a local chain that change nothing: `eth_call`, and how much gas a transaction would take. */
+/** Calls on a local chain that change nothing: `eth_call` and `eth_estimateGas`. */
 import { startTimer } from '../../async/timer.ts'
 import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
@@ -11,26 +11,30 @@ import { readAddressText, requireEntry } from './params.ts'
 
 const EXECUTION_FAILED = -32000
 const NOBODY = `0x${'00'.repeat(20)}`
-/** The time limit of a call: an innocent one with all the gas of a block takes about one second of processor time. */
+/** The time limit of a call; a harmless one that uses all the gas of a block takes about one second of CPU time. */
 const CALL_MS = 2000
 
-/** Returns the output of the contract. Rejects with a JsonRpcError when it refuses, fails, or takes too long. */
+/**
+ * Runs `eth_call`, and returns the output of the contract. Rejects with a JsonRpcError when the contract reverts or
+ * fails, or takes too long.
+ */
 export async function callContract(ledger: Ledger, call: unknown, tag: unknown): Promise<Uint8Array> {
   const { output } = await runOrRefuse(ledger, createTrial(ledger, readMessage(call), requireEntry(ledger, tag), tag))
   return output
 }
 
-/** The gas that SSTORE must find, whatever it takes (EIP-2200). */
+/** The gas that must be left at an SSTORE instruction (EIP-2200). */
 const SSTORE_SENTRY = 2300n
-/** An estimate may exceed the need by one part in so many. */
+/** The precision of an estimate: it may exceed the need by one part in this number. */
 const TOLERANCE = 32n
-/** The time after which the search for the least gas ends with what is known to be enough. */
+/** The time after which the search for the least gas ends with the best result so far. */
 const SEARCH_MS = 2000
 
 /**
- * Finds enough gas, and not much more than enough. Rejects as {@link callContract} does. What the message took when it
- * had all the gas of a block is most often enough with a little more: a call passes on 63 of 64 parts only (EIP-150),
- * and SSTORE wants some to be left.
+ * Runs `eth_estimateGas`: returns gas that is enough, and not much more. Rejects as {@link callContract} does. First
+ * runs the message with all the gas of a block. The gas that this took is not always enough, because a call passes on
+ * only 63 of 64 parts of its gas (EIP-150), and SSTORE needs some left. A little more is mostly enough; otherwise the
+ * least gas is searched.
  */
 export async function estimateGas(ledger: Ledger, call: unknown, tag: unknown): Promise<bigint> {
   const message = readMessage(call)
@@ -44,7 +48,7 @@ export async function estimateGas(ledger: Ledger, call: unknown, tag: unknown): 
   return searchGas(likelyGas, message.gasLimit, (gasLimit) => isEnough(ledger, makeTrial(gasLimit)))
 }
 
-/** Tests whether the gas of `trial` is enough; false also when the trial takes too long. */
+/** Tests whether the message succeeds with the gas of `trial`; false also when it takes too long. */
 async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
   try {
     return (await runTrial(ledger, trial)).failure === undefined
@@ -54,7 +58,7 @@ async function isEnough(ledger: Ledger, trial: Trial): Promise<boolean> {
   }
 }
 
-/** Searches for the least gas that is enough, first near `tooLittle`, where it most often is. */
+/** Searches for the least gas that is enough, in growing steps up from `tooLittle`, near which it mostly is. */
 async function searchGas(
   tooLittle: bigint,
   enough: bigint,
@@ -75,7 +79,7 @@ function minimum(one: bigint, other: bigint): bigint {
   return one < other ? one : other
 }
 
-/** A message that is run on the state after a block, and changes nothing. */
+/** A message to run on the state after a block, without changing the state. */
 interface Trial {
   readonly message: Message
   readonly environment: BlockEnvironment
@@ -95,6 +99,7 @@ function runTrial({ machine }: Ledger, { message, environment, block }: Trial): 
   })
 }
 
+/** Runs a trial, and returns its result. Rejects with a JsonRpcError when it reverts or fails. */
 async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
   const result = await runTrial(ledger, trial)
   if (result.failure === undefined) return result

@@ -8,8 +8,8 @@ import { quantity } from '../evm/values.ts'
 import type { JsonRpc } from '../json-rpc.ts'
 
 /**
- * Makes a function that lists the contracts up to a block. Each block is read once, since the blocks of a local chain
- * stay as they are.
+ * Makes a function that lists the contracts up to a block. Each block is read once, because the blocks of a local chain
+ * never change.
  */
 export function createContractLister(rpc: JsonRpc): (block: Block) => Promise<readonly Address[]> {
   const contracts: { readonly address: Address; readonly block: number }[] = []

@@ -1,4 +1,7 @@
-/** Runs calls and transactions of a local chain in the virtual machine of Ethereum, with the rules of Cancun. */
+/**
+ * Runs the calls and transactions of a local chain in the Ethereum Virtual Machine, with the rules of the Cancun hard
+ * fork.
+ */
 import { Common, Hardfork, Mainnet, type StateManagerInterface } from '@ethereumjs/common'
 import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
@@ -8,11 +11,11 @@ import { type Changes, createWorkingState, type State, type WorkingState } from 
 
 export const BLOCK_GAS = 30_000_000n
 
-/** The block that a message runs in. */
+/** The block in which a message runs. */
 export interface BlockEnvironment {
   readonly number: number
   readonly time: number
-  /** The hash of the block before. */
+  /** The hash of the previous block. */
   readonly parent: string
   /** Returns the hash of an earlier block. */
   readonly hashOf: (number: number) => string | undefined
@@ -36,31 +39,31 @@ export interface Log {
 
 export interface Result {
   readonly gasUsed: bigint
-  /** The gas that was needed before refunds. */
+  /** The gas used before refunds. */
   readonly gasTaken: bigint
-  /** The failure of the execution; undefined when it succeeded. `reverted`: the contract itself refused. */
+  /** The failure of the execution; undefined when it succeeded. `reverted`: the contract itself reverted. */
   readonly failure: { readonly reason: string; readonly reverted: boolean } | undefined
   readonly output: Uint8Array
   readonly created: string | undefined
   readonly logs: readonly Log[]
 }
 
-/** The error for an execution that took all the time that it was given. */
+/** The error for an execution that exceeded its time limit. */
 export class TimeLimitError extends Error {
   override readonly name = 'TimeLimitError'
 }
 
-/** A virtual machine that runs one message after the other, as an execution gives no other its turn. */
+/** A virtual machine. It runs one message at a time; further calls wait. */
 export interface Machine {
   /**
-   * Runs a message on the state after `block`. The sender's nonce goes up, as it does in a block. Rejects with a
-   * {@link TimeLimitError} when the message takes longer than `mostMs`, which no message in a block may be given: it
-   * has to come out the same in every process.
+   * Runs a message on the state after `block`, and increments the nonce of the sender. Rejects with a {@link
+   * TimeLimitError} when the message takes longer than `mostMs`. A message in a block must not have a time limit,
+   * because it must have the same result in every process.
    */
   execute(block: number, message: Message, environment: BlockEnvironment, mostMs?: number): Promise<Execution>
 }
 
-/** The result of a message with its changes, which become part of the state when they are applied. */
+/** The result of a message, and its changes, which the caller may apply to the state. */
 export type Execution = Result & Changes
 
 interface RunningExecution {
@@ -68,6 +71,7 @@ interface RunningExecution {
   readonly isOver: () => boolean
 }
 
+/** Makes the virtual machine of a chain on its state. */
 export async function createMachine(chainId: bigint, state: State, start: StartTimer = startTimer): Promise<Machine> {
   let runningExecution: RunningExecution | undefined
   const currentState = createWorkingState(state)
@@ -93,18 +97,18 @@ interface VirtualMachine {
   readonly chainId: bigint
   readonly manager: StateManagerInterface
   readonly hashOf: (number: number) => string
-  /** Checks the time, again and again; what it throws ends the execution. */
+  /** Called often during an execution. An exception that it throws ends the execution. */
   readonly checkTime: () => void
 }
 
 const JUMPDEST = 0x5b
 /**
- * The most gas of a precompiled contract, as nothing can interrupt it: with all the gas of a block one of them takes
+ * The most gas of a precompiled contract, which cannot be interrupted: with all the gas of a block, one of them takes
  * ten seconds.
  */
 const PRECOMPILED_GAS = 2_000_000n
 
-/** Makes a virtual machine that checks the time at JUMPDEST, which every loop has, and at each call. */
+/** Makes a virtual machine that calls `checkTime` at each JUMPDEST, which every loop has, and at each call. */
 async function createVirtualMachine({ chainId, manager, hashOf, checkTime }: VirtualMachine): Promise<EVM> {
   const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Cancun })
   const evm = await createEVM({
@@ -144,7 +148,7 @@ async function runMessage(
     origin: from,
     ...(message.to === undefined ? {} : { to: addressOf(message.to) }),
     value: message.value,
-    // Accounts need no money here: a sender gets what it sends first.
+    // Accounts need no balance on a local chain: the sender is first credited with the value.
     skipBalance: true,
     data: message.input,
     gasLimit: message.gasLimit - gasBefore,
@@ -171,8 +175,8 @@ async function runMessage(
 }
 
 /**
- * Returns the gas that a message costs before it is executed. Ethereum Yellow Paper, section 6.2, with EIP-2028 and
- * EIP-3860.
+ * Returns the intrinsic gas of a message, which it costs before it is executed. Ethereum Yellow Paper, section 6.2,
+ * with EIP-2028 and EIP-3860.
  */
 function intrinsicGas({ input, to }: Message): bigint {
   let gas = 21_000n

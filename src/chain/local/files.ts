@@ -1,17 +1,18 @@
 /**
- * The files of the blocks of a local chain: a numbered file for each. `bin/chain/block-files.ts` implements it on a
+ * The files of a local chain: one numbered file for each block. `bin/chain/block-files.ts` implements this on a
  * directory.
  */
 
 export interface BlockFiles {
-  /** The place of the files, for errors. */
+  /** The place of the files, for error messages. */
   readonly name: string
-  /** Reads the text of a block; undefined when there is none of that number. */
+  /** Reads the text of a block; undefined when there is no block of that number. */
   read(number: number): string | undefined
   /**
-   * Writes the whole block durably, or nothing; returns false when a block of that number exists, whoever wrote it.
+   * Creates the file of a block, durably and completely or not at all. Returns false when a block of that number exists
+   * already.
    */
   create(number: number, text: string): Promise<boolean>
-  /** Lists the numbers of the blocks that are there, in any order. Throws when there is a file that is not a block. */
+  /** Lists the numbers of the existing blocks, in any order. Throws when there is a file that is not a block. */
   numbers(): readonly number[]
 }

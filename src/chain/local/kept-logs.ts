@@ -1,29 +1,29 @@
 /**
- * The logs of a local chain's blocks: those that were used last stay in memory, and all others come from running a
- * block again.
+ * A cache of the logs of a local chain's blocks. Logs that are not in memory are computed again by running their block.
  */
 import { createLru } from '../../async/lru.ts'
 import type { Log } from './execute.ts'
 
-/** A block with the count of the logs that its transaction left. */
+/** A block, with the number of logs that its transaction emitted. */
 interface LoggedBlock {
   readonly includedTransaction?: { readonly logCount: number }
 }
 
 export interface LogCache<Entry extends LoggedBlock> {
   add(entry: Entry, logs: readonly Log[]): void
-  /** Returns the logs of a block in their order; runs its transaction again where they are not in memory any more. */
+  /** Returns the logs of a block in order. Runs its transaction again when they are not in memory. */
   getLogs(entry: Entry): Promise<readonly Log[]>
+  /** Tests whether the logs can be returned without running the transaction. */
   has(entry: Entry): boolean
 }
 
-/** The most characters of data that are kept, with something for each log beside its data. */
+/** The most characters of data in the cache. Each log counts `LOG_SIZE` beside its data. */
 const MAX_SIZE = 32 * 1024 * 1024
 const LOG_SIZE = 400
 
 /**
- * Keeps the logs of blocks in memory, up to `mostSize` characters; `runAgain` gives the logs of a block that are not
- * kept.
+ * Makes a cache of logs of at most `mostSize` characters. `runAgain` returns the logs of a block that are not in the
+ * cache.
  */
 export function createLogCache<Entry extends LoggedBlock>(
   runAgain: (entry: Entry) => Promise<readonly Log[]>,

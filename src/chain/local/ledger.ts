@@ -1,7 +1,7 @@
 /**
- * The blocks of a local chain, and its state. Each block is a numbered file that is created only once, so that any
- * number of processes may append blocks in one order, without a server. Each process has the state in memory, and reads
- * the new files whenever it is asked.
+ * The blocks of a local chain, and its state. Each block is a numbered file that is created only once, so that several
+ * processes can append blocks in one order, without a server. Each process keeps the state in memory, and reads new
+ * files before it answers a request.
  */
 import { serialQueue } from '../../async/concurrency.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
@@ -19,10 +19,7 @@ export interface LedgerEntry {
   readonly includedTransaction?: IncludedTransaction
 }
 
-/**
- * The result of a block's transaction. The transaction itself is read from the block when it is needed: a chain has
- * many blocks.
- */
+/** The result of a block's transaction. The transaction itself is parsed again when it is needed, to save memory. */
 export interface IncludedTransaction extends Pick<ParsedTransaction, 'hash' | 'type'> {
   readonly from: string
   readonly to: string | undefined
@@ -31,28 +28,34 @@ export interface IncludedTransaction extends Pick<ParsedTransaction, 'hash' | 't
 }
 
 export interface Ledger {
-  /** The blocks that this process has read; see {@link Ledger.catchUp}. The first is always there. */
+  /** The blocks that this process has read ({@link Ledger.catchUp}); the first block is always there. */
   readonly entries: readonly LedgerEntry[]
   readonly chainId: bigint
   /** Finds a block by the hash of its transaction. */
   find(hash: string): LedgerEntry | undefined
-  /** Reads the blocks that others made. Rejects, in words for an operator, when one of them is none of this chain. */
+  /**
+   * Reads the blocks that other processes have added. Rejects with a message for the operator when one of them does not
+   * belong to this chain.
+   */
   catchUp(): Promise<void>
   /**
-   * Makes a block of a transaction, or an empty one. Rejects with a JsonRpcError when the transaction cannot be in a
-   * block.
+   * Appends a block with the transaction, or an empty block. Rejects with a JsonRpcError when the transaction cannot be
+   * in a block.
    */
   append(transaction?: ParsedTransaction): Promise<LedgerEntry>
   readonly logs: LogCache<LedgerEntry>
   readonly state: State
   readonly machine: Machine
-  /** Returns the environment of a block that would follow this one now. */
+  /** Returns the environment of a block that would follow this block now. */
   nextEnvironment(block: HashedBlock): BlockEnvironment
   /** Returns the environment of the block itself. */
   environmentOf(block: HashedBlock): BlockEnvironment
 }
 
-/** Opens a chain, and begins one where there is none. Rejects, in words for an operator, when what is there is none. */
+/**
+ * Opens a chain, and creates its first block when there is none. Rejects with a message for the operator when the files
+ * are not a chain.
+ */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
   const numbers = new Set(files.numbers())
   if (numbers.size === 0) await files.create(0, writeBlock(createFirstBlock(secondsOf(now()))))
@@ -145,7 +148,7 @@ async function catchUp(files: BlockFiles, memory: LedgerMemory): Promise<void> {
 
 interface BlockRun {
   readonly makeEntry: (block: HashedBlock) => LedgerEntry
-  /** Appends the entry to the chain, and applies the changes of its transaction to the state. */
+  /** Appends the entry to the ledger in memory, and applies the changes of its transaction to the state. */
   readonly appendEntry: (entry: LedgerEntry) => LedgerEntry
 }
 
@@ -159,7 +162,10 @@ function readSenderTransaction({ raw, from }: StoredBlock['transaction'] & objec
   return { transaction: readTransaction(raw), from }
 }
 
-/** Runs the transaction of a block that stands on the newest, if there is one. */
+/**
+ * Runs the transaction, if any, of a block that follows the newest block. Changes nothing before `appendEntry` is
+ * called.
+ */
 async function runBlock(
   memory: LedgerMemory,
   { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,
@@ -196,7 +202,7 @@ async function runBlock(
   return makeRun(result, includedTransaction, logs)
 }
 
-/** Runs the transaction of a block once more, on the state before it, and changes nothing. */
+/** Runs the transaction of a block again on the state before it, and returns its logs. Changes nothing. */
 async function runForLogs(
   { machine, makeEnvironment }: Pick<LedgerMemory, 'machine' | 'makeEnvironment'>,
   { block: { number, time, parent, transaction } }: LedgerEntry,
@@ -207,7 +213,7 @@ async function runForLogs(
   return (await machine.execute(number - 1, sentMessage, makeEnvironment(number, time, parent))).logs
 }
 
-/** The most attempts to add a block; each that fails is a block that another process added. */
+/** The most attempts to append a block. An attempt fails when another process has added a block first. */
 const MAX_ATTEMPTS = 1000
 
 interface AppendContext {
@@ -237,15 +243,16 @@ async function append(
     requireParent(files, newestBlock(memory))
     const { appendEntry, makeEntry } = await runBlock(memory, content, senderTransaction)
     const block = hashBlock(content)
-    // Another process may have created this block number meanwhile; then the loop reads its block and tries again.
+    // Another process may have created the block of this number meanwhile. The loop then reads that block, and tries
+    // again.
     if (await files.create(number, writeBlock(block))) return appendEntry(makeEntry(block))
   }
   throw new Error(`${files.name}: other processes added the next block first ${MAX_ATTEMPTS} times in a row: try again`)
 }
 
 /**
- * Throws unless the file of the parent is there with its hash: a block above a hole, or above another block than it
- * says, would be the end of the chain for everybody.
+ * Throws unless the file of the parent exists with its hash. A block without its parent, or on another parent, would
+ * make the chain unreadable for every process.
  */
 function requireParent(files: BlockFiles, parent: HashedBlock): void {
   if (files.read(parent.number)?.includes(parent.hash) === true) return
@@ -254,6 +261,10 @@ function requireParent(files: BlockFiles, parent: HashedBlock): void {
   )
 }
 
+/**
+ * Throws a JsonRpcError when the transaction is included already, is of another chain, or does not have the next nonce
+ * of its sender.
+ */
 function refuseUnfit(memory: LedgerMemory, { transaction: { hash, nonce, chainId }, from }: SenderTransaction): void {
   const ownChainId = memory.chainId
   if (memory.entriesByHash.has(hash)) refuseTransaction('already known')
@@ -265,7 +276,7 @@ function refuseUnfit(memory: LedgerMemory, { transaction: { hash, nonce, chainId
     refuseTransaction(`nonce too high: the next of this account is ${nextNonce}, and nothing waits here`)
 }
 
-/** Returns the nonce of the next transaction of an account, after this block. */
+/** Returns the nonce of the next transaction of an account after this block. */
 export function nonceAt({ accounts }: State, address: string, block: number): number {
   return Number(accounts.getAt(address, block)?.nonce ?? 0n)
 }

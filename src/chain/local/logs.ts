@@ -7,20 +7,20 @@ import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
 import { findByHash, findEntry, hashText, readAddressText, requireEntry } from './params.ts'
 
-/** The most logs in one answer, as many as nodes give. One block may have more. */
+/** The most logs in one answer, as many as nodes return. One block may have more. */
 const MAX_LOGS = 10_000
-/** The most characters of data in one answer: more than one block can have. */
+/** The most characters of data in one answer, more than one block can have. */
 const MAX_DATA = 8 * 1024 * 1024
 const MAX_TOPICS = 4
 const MAX_ALTERNATIVES = 1000
 const LIMIT_EXCEEDED = -32005
 
-/** The most blocks whose transactions are run again for one answer, as their logs are not in memory any more. */
+/** The most blocks that are run again for one answer, because their logs are not in memory. */
 const MAX_RUN_AGAIN = 100
 
 /**
- * Finds the logs that a filter asks for. Rejects with a MalformedError when the filter is malformed, and with a
- * JsonRpcError when there are more than are given at once.
+ * Finds the logs that match a filter. Rejects with a MalformedError when the filter is malformed, and with a
+ * JsonRpcError when the answer would be too large, or too many blocks would have to be run again.
  */
 export async function findLogs(ledger: Ledger, filter: unknown): Promise<unknown[]> {
   if (!isObject(filter)) return malformed('the filter is not an object')
@@ -59,7 +59,7 @@ function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly L
     return [findByHash(ledger, hash) ?? malformed('there is no block with this hash')]
   }
   const from = findEntry(ledger, first)
-  // A block that is not there yet is not a mistake: the client may know of blocks that this process has not seen.
+  // A block that does not exist yet is not a mistake: the client may know blocks that this process has not read.
   const to = findEntry(ledger, last) ?? requireEntry(ledger, 'latest')
   if (from === undefined) return []
   if (from.block.number > to.block.number) return malformed('fromBlock is after toBlock')
@@ -67,8 +67,8 @@ function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly L
 }
 
 /**
- * Makes the test of a filter, which matches as geth does: an empty list is any, and a topic that is asked for has to be
- * there, also where it may be any.
+ * Makes the function that tests whether a log matches a filter, with the rules of geth: an empty list matches any
+ * value, and a log must have a topic at every position of the filter, also where any topic matches.
  */
 function createLogFilter(filter: Record<string, Json>): (log: Log) => boolean {
   const addresses = readAlternatives(own(filter, 'address') ?? [], readAddressText)
@@ -82,7 +82,7 @@ function createLogFilter(filter: Record<string, Json>): (log: Log) => boolean {
     topics.every((alternatives, at) => alternatives?.has(log.topics[at] ?? '') !== false)
 }
 
-/** Reads the alternatives of a filter; undefined when any value passes. */
+/** Reads the alternatives of a filter at one place; undefined when any value matches. */
 function readAlternatives(value: Json, read: (one: Json) => string): ReadonlySet<string> | undefined {
   const values = listOf(value)
   if (values.length > MAX_ALTERNATIVES) return malformed(`ask for no more than ${MAX_ALTERNATIVES} at one place`)

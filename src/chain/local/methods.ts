@@ -1,6 +1,6 @@
 /**
- * The methods of a local chain: those of the Ethereum JSON-RPC specification, and `evm_mine` as development chains have
- * it.
+ * The methods of a local chain: those of the Ethereum JSON-RPC specification, and `evm_mine`, which development chains
+ * have.
  */
 import { MalformedError } from '../../codec/malformed.ts'
 import { data, quantity, readData, readNumber } from '../evm/values.ts'
@@ -16,10 +16,10 @@ type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
 
 const INVALID_PARAMS = -32602
 const EMPTY_SLOT = new Uint8Array(32)
-/** The balance that is shown for accounts that have less: nobody needs money here, but wallets look for it. */
+/** The least balance that is shown for an account. A local chain needs no balance, but wallets check it. */
 const SHOWN_BALANCE = 10n ** 24n
 
-/** The methods take any block; each block is kept with its state. */
+/** The methods by name. They accept any block, because the state of every block is kept. */
 const methods: Readonly<Record<string, Method>> = {
   eth_chainId: ({ chainId }) => quantity(chainId),
   net_version: ({ chainId }) => chainId.toString(),
@@ -67,7 +67,8 @@ const methods: Readonly<Record<string, Method>> = {
 const NO_SUCH_METHOD = -32601
 
 /**
- * Answers a call of a method. Rejects with a JsonRpcError when there is no such method, or its parameters are wrong.
+ * Runs a method, and returns its result. Rejects with a JsonRpcError when there is no such method, or its parameters
+ * are invalid.
  */
 export async function answerMethod(ledger: Ledger, method: string, params: readonly unknown[]): Promise<unknown> {
   const runMethod = Object.hasOwn(methods, method) ? methods[method] : undefined
@@ -92,7 +93,10 @@ const BLOCK_AT: ReadonlyMap<string, number> = new Map([
   ['eth_getStorageAt', 2],
 ])
 
-/** Tests whether a question is about a known block, whose answer cannot change any more, whatever others add. */
+/**
+ * Tests whether a request is about a block that this process has read. Its answer cannot change, so that new files need
+ * not be read.
+ */
 function isOfKnownBlock({ entries }: Ledger, method: string, params: readonly unknown[]): boolean {
   const at = BLOCK_AT.get(method)
   if (at === undefined) return false

@@ -1,4 +1,4 @@
-/** Parameters of JSON-RPC as a local chain reads them. All of these throw a MalformedError. */
+/** Reads the parameters of JSON-RPC methods of a local chain. All functions of this file throw a MalformedError. */
 import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { evmAddress } from '../../offchain/address.ts'
@@ -7,7 +7,7 @@ import type { Ledger, LedgerEntry } from './ledger.ts'
 
 const NEWEST: readonly unknown[] = [undefined, null, 'latest', 'pending', 'safe', 'finalized']
 
-/** Returns the entry that a tag, a number or an object of EIP-1898 names; undefined when there is no such block. */
+/** Returns the block that a tag, a number or an object of EIP-1898 names; undefined when there is no such block. */
 export function findEntry(ledger: Ledger, tag: unknown): LedgerEntry | undefined {
   if (NEWEST.includes(tag)) return ledger.entries.at(-1)
   if (tag === 'earliest') return ledger.entries[0]

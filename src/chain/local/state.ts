@@ -1,12 +1,12 @@
 /**
- * The state of a local chain: accounts, code and storage as they were at every block. Of each value all versions are
- * kept, with the block that made them: a call at an old block goes back from the newest, in leaps.
+ * The state of a local chain: accounts, code and storage at every block. Every version of a value is kept, with the
+ * block that wrote it. A call at an old block searches back from the newest version, in leaps.
  */
 import type { StateManagerInterface } from '@ethereumjs/common'
 import { type Account, type Address, createAccount } from '@ethereumjs/util'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
-/** Values by a key, each since some block. */
+/** Values by key, each with all its versions. */
 interface Versions<T> {
   getAt(key: string, block: number): T | undefined
   add(key: string, block: number, value: T | undefined): void
@@ -18,13 +18,13 @@ interface Version<T> {
   /** The number of versions before this one. */
   readonly depth: number
   readonly before: Version<T> | undefined
-  /** A version further back, so that any block is a few steps away. */
+  /** A version further back, to reach any block in a few steps. */
   readonly farBefore: Version<T> | undefined
 }
 
 /**
- * Makes a map that keeps every version of a value. Each version refers to the one before it, which takes less memory
- * than an array, as most keys have one or two.
+ * Makes a map that keeps every version of a value, as a linked list: most keys have one or two versions, for which a
+ * list takes less memory than an array.
  */
 function createVersions<T>(): Versions<T> {
   const newest = new Map<string, Version<T>>()
@@ -45,8 +45,8 @@ function createVersions<T>(): Versions<T> {
 }
 
 /**
- * Returns the version to which the next one leaps: as far as the last two leaps where those are equally long, otherwise
- * the one before (E. W. Myers, An applicative random-access stack, 1983).
+ * Returns the `farBefore` of a version that follows `before`: as far as the last two leaps together when they are
+ * equally long, otherwise `before` (E. W. Myers, An applicative random-access stack, 1983).
  */
 function findFarBefore<T>(before: Version<T> | undefined): Version<T> | undefined {
   const next = before?.farBefore
@@ -65,16 +65,16 @@ export function createState(): State {
   return { accounts: createVersions(), code: createVersions(), storage: createVersions() }
 }
 
-/** The state that one execution after another works on. */
+/** The state on which executions run, one at a time. */
 export interface WorkingState {
   readonly manager: StateManagerInterface
-  /** Forgets what the last execution changed, and begins with the state as it was after `block`. */
+  /** Discards the changes of the last execution, and begins a new one on the state after `block`. */
   readonly begin: (block: number) => Changes
 }
 
 /** The changes of one execution. */
 export interface Changes {
-  /** Makes the changes part of the state, as of this block. */
+  /** Adds the changes to the state, as versions of this block. */
   apply(block: number): void
 }
 
@@ -105,7 +105,7 @@ export function createWorkingState(state: State): WorkingState {
       },
       getStorage: (address, key) => Promise.resolve(layers.storage.get(slotKey(address, key)) ?? NOTHING),
       putStorage: (address, key, value) => runAsync(() => layers.storage.set(slotKey(address, key), value)),
-      // Only what is being created is cleared, and has nothing in the state yet.
+      // Only a contract that is being created is cleared; it has no storage in the state yet.
       clearStorage: (address) => runAsync(() => layers.storage.forget(address.toString())),
       originalStorageCache: {
         get: (address, key) => Promise.resolve(state.storage.getAt(slotKey(address, key), layers.block) ?? NOTHING),
@@ -121,7 +121,7 @@ export function createWorkingState(state: State): WorkingState {
 
 const NOTHING = new Uint8Array()
 
-/** The state that an execution reads and writes: its own changes, on the state after `block`. */
+/** The state that an execution reads and writes: its own changes over the state after `block`. */
 interface Layers {
   readonly block: number
   readonly accounts: Layer<Account>
@@ -147,7 +147,7 @@ function applyLayers({ accounts, code, storage }: Layers, block: number): void {
   storage.apply(block)
 }
 
-/** Removes an account that the same transaction made (EIP-6780), so that all of its storage is in these layers. */
+/** Removes an account that the same transaction created (EIP-6780), so that all of its storage is in these layers. */
 function removeAccount({ accounts, code, storage }: Layers, address: string): void {
   accounts.set(address, undefined)
   code.set(address, undefined)
@@ -163,7 +163,7 @@ function slotKey(address: Address, key: Uint8Array): string {
   return `${address.toString()}:${Buffer.from(key).toString('hex')}`
 }
 
-/** Copies an account, since the virtual machine changes the accounts that it is given. */
+/** Copies an account, because the virtual machine changes the accounts that it gets. */
 function copyAccount(account: Account | undefined): Account | undefined {
   if (account === undefined) return undefined
   const { nonce, balance, storageRoot, codeHash } = account
@@ -197,12 +197,12 @@ function createLayer<T>(base: Versions<T>, block: number, log: (undo: () => void
   }
 }
 
-/** The changes of an execution since its checkpoints, so that they can be taken back. */
+/** Records how to undo the changes of an execution since its checkpoints. */
 interface UndoLog {
   readonly add: (undo: () => void) => void
   readonly checkpoint: () => void
   readonly commit: () => void
-  /** Takes back what was changed since the last checkpoint. */
+  /** Undoes the changes since the last checkpoint. */
   readonly revert: () => void
 }
 

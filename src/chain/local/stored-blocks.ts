@@ -1,4 +1,4 @@
-/** Blocks of a local chain as they come from its files: the first, which says which chain it is, and those after it. */
+/** Reads the blocks of a local chain from its files, and creates the first block, which has the chain id. */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
 import { data } from '../evm/values.ts'
@@ -6,8 +6,8 @@ import { type HashedBlock, hashBlock, readBlock } from './block.ts'
 import type { BlockFiles } from './files.ts'
 
 /**
- * Returns the first block of a new chain, at `time` in seconds since 1970. Its chain id is random, so that what was
- * signed for one chain is worth nothing on another; wallets take up to 52 bits.
+ * Makes the first block of a new chain. `time` is in seconds since 1970. The chain id is random, so that a signed
+ * transaction is valid on one chain only; wallets accept ids of up to 52 bits.
  */
 export function createFirstBlock(time: number): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
@@ -15,14 +15,14 @@ export function createFirstBlock(time: number): HashedBlock {
   return hashBlock({ number: 0, parent, time, chainId })
 }
 
-/** Reads block 0. Throws an Error, in words for an operator, where it begins no local chain. */
+/** Reads block 0. Throws an Error for the operator when it is not the first block of a local chain. */
 export function readFirstBlock(files: BlockFiles): HashedBlock & { readonly chainId: string } {
   const block = readStoredBlock(files, 0, files.read(0) ?? '')
   if (block.chainId === undefined) throw new Error(`${files.name}: block 0 is not the first block of a local chain`)
   return { ...block, chainId: block.chainId }
 }
 
-/** Reads a block from its file. Throws an Error, in words for an operator, that names the block that cannot be read. */
+/** Parses the text of a block. Throws an Error for the operator that names the block when it cannot be read. */
 export function readStoredBlock(files: BlockFiles, number: number, text: string): HashedBlock {
   try {
     return readBlock(text)

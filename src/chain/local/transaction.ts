@@ -1,4 +1,4 @@
-/** Signed transactions as they come to a local chain. */
+/** Reads the signed transactions that are sent to a local chain. */
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { hexToBytes } from '@noble/hashes/utils.js'
 import { Transaction } from 'micro-eth-signer'
@@ -15,7 +15,7 @@ export interface ParsedTransaction {
   readonly type: 'legacy' | 'eip1559'
   /** The message without its sender. */
   readonly message: Omit<Message, 'from'>
-  /** Returns the account that signed the transaction. Throws a JsonRpcError when none did. */
+  /** Recovers the address of the signer. Throws a JsonRpcError when the signature is invalid. */
   readonly sender: (recover: Recover) => string
 }
 
@@ -27,8 +27,8 @@ export function refuseTransaction(message: string, options?: ErrorOptions): neve
 }
 
 /**
- * Reads a signed transaction. Throws a JsonRpcError when `raw` is not one, or is of a type that a local chain does not
- * take.
+ * Parses a signed transaction. Throws a JsonRpcError when `raw` is not one, or is of a type that a local chain does not
+ * accept.
  */
 export function readTransaction(raw: string): ParsedTransaction {
   if (raw.length > 2 * MAX_BYTES) refuseTransaction(`the transaction is larger than ${MAX_BYTES} bytes`)
@@ -58,8 +58,8 @@ export function readTransaction(raw: string): ParsedTransaction {
 }
 
 /**
- * Recovers the sender of a transaction. Refuses a transaction that nobody signed; a signature with the higher s is none
- * (EIP-2).
+ * Recovers the address of the signer. Throws a JsonRpcError when the signature is invalid; a signature with the higher
+ * s is invalid (EIP-2).
  */
 function recoverSender(transaction: ReturnType<typeof Transaction.fromHex>, recover: Recover): string {
   const {
@@ -81,7 +81,7 @@ function word(value: bigint): string {
   return value.toString(16).padStart(64, '0')
 }
 
-/** Returns the result of `read`. Refuses the transaction when the library that reads it throws. */
+/** Returns the result of `read`. Throws a JsonRpcError when `read` throws. */
 function readOrRefuseTransaction<T>(read: () => T): T {
   try {
     return read()

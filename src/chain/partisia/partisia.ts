@@ -1,9 +1,9 @@
 /**
- * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. Its blocks are final when
- * they are there, and each shard has its own: ours is the lowest of the newest ones, so that every shard has come that
- * far. The state of a contract is not a documented interface, and so its component tells who its engines are
- * (`hook.engines`); which component it has, the operator says. The node has no question for what changed, and so
- * everything may have.
+ * The chain port over a reader node of Partisia Blockchain. UNVERIFIED, as `reader.ts` says. A block is final as soon
+ * as it exists. Each shard has its own blocks; the head is the lowest of their newest blocks, so that every shard has
+ * reached its height. The format of a contract's state is not documented, so the component lists the engines of the
+ * contract (`hook.engines`), and the operator configures the component. The node cannot be asked for changed contracts,
+ * so every contract counts as changed.
  */
 
 import { orUndefined } from '../../codec/malformed.ts'
@@ -14,13 +14,13 @@ import { type JsonHttp, type PartisiaReader, partisiaReader, type ShardBlock } f
 import { makeAccountAddress, signTransaction, validTo } from './transaction.ts'
 
 export interface PartisiaOptions {
-  /** The name of the chain, such as `Partisia Blockchain`; what the node says is compared with it. */
+  /** The name of the chain, such as `Partisia Blockchain`; the name that the node returns is compared with it. */
   readonly id: string
-  /** The gas of a transaction that names none, since the node cannot be asked for an estimate. */
+  /** The gas of a transaction for which the component chose none; the node cannot estimate gas. */
   readonly defaultGas: bigint
 }
 
-/** The time that a transaction may wait for its block. */
+/** The time for which a transaction is valid: it must be in a block before. */
 const VALID_MS = 10 * 60_000
 
 export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
@@ -62,8 +62,8 @@ async function readHead(reader: PartisiaReader, id: string): Promise<Head> {
 }
 
 /**
- * Reads a value of a tree, as the node has it now, since the node does not keep trees by block. `input` is the id of
- * the tree, i32, and a key. Throws a ChainError when there is no such key.
+ * Reads the current value of a tree entry; the node does not keep trees by block. `input` is the id of the tree (i32),
+ * and the key. Throws a ChainError when there is no such key.
  */
 async function readTreeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
   const { tree, key } = orUndefined(() => readTreeKey(input)) ?? refuseTreeKey()
@@ -86,7 +86,7 @@ interface AccountOptions {
   readonly id: string
   readonly defaultGas: bigint
   readonly fetchHead: () => Promise<Head>
-  /** Undefined: as much as the component asks for. */
+  /** The most gas of a transaction; undefined for no limit beside the gas that the component chose. */
   readonly mostGas: bigint | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * A reader node of Partisia Blockchain: the questions of its published REST interface that we ask, with their answers
- * looked at. UNVERIFIED: written after the published OpenAPI description, and tested against answers that were made
- * after it; it has never asked a live node. All of these reject with a ChainError.
+ * A client of a reader node of Partisia Blockchain: the operations of its published REST interface that this project
+ * uses, with validated answers. UNVERIFIED: written from the published OpenAPI description, and tested with answers
+ * that were made from it, never with a live node. All operations reject with a ChainError.
  */
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
@@ -10,7 +10,7 @@ import { ChainError, ChainRefusal } from '../chain.ts'
 
 export interface JsonAnswer {
   readonly status: number
-  /** Undefined when it is not JSON. */
+  /** The parsed body; undefined when it is not JSON. */
   readonly body: Json | undefined
 }
 
@@ -20,7 +20,7 @@ export type JsonHttp = (method: 'GET' | 'PUT', path: string, body?: Json) => Pro
 export interface ShardBlock {
   readonly shard: string
   readonly identifier: string
-  /** The height of the block. */
+  /** The number of the block in its shard. */
   readonly blockTime: number
   /** Milliseconds since 1970. */
   readonly productionTime: number
@@ -48,24 +48,27 @@ export function partisiaReader(http: JsonHttp) {
     return readOrFailChain(path, () => read(isObject(body) ? body : malformed('it is not an object')))
   }
   return {
-    /** The id of the chain, and its shards. */
+    /** Returns the id of the chain, and the names of its shards. */
     fetchChain: () =>
       ask('/chain', (body) => ({ id: readText(body, 'chainId'), shards: readShards(own(body, 'shards')) })),
     fetchLatestBlock: (shard: string) =>
       ask(`/chain/shards/${encodePart(shard)}/blocks`, (body) => readBlock(shard, body)),
     fetchBlock: (shard: string, identifier: string) =>
       ask(`/chain/shards/${encodePart(shard)}/blocks/${encodePart(identifier)}`, (body) => readBlock(shard, body)),
-    /** The serialized state of a contract. */
+    /** Returns the serialized state of a contract at a block. */
     fetchState: (address: Address, blockTime: number) =>
       ask(`/chain/contracts/${address}?blockTime=${blockTime}`, (body) => readBase64(body, 'serializedContract')),
-    /** A value of one of its trees; `key` in hexadecimal. */
+    /** Returns a value of a tree of a contract. `key` is in hexadecimal. */
     fetchTreeValue: (address: Address, tree: number, key: string) =>
       ask(`/chain/contracts/${address}/avl/${tree}/value/${key}`, (body) => readBase64(body, 'data')),
     fetchAccount: (address: Address) =>
       ask(`/chain/accounts/${address}`, (body): ReaderAccount => {
         return { nonce: readNumber(body, 'nonce'), shard: readText(body, 'shardId') }
       }),
-    /** Undefined when the shard does not know it; not finalized while it waits. */
+    /**
+     * Returns the result of a transaction; undefined when the shard does not know it. A waiting transaction is not
+     * finalized.
+     */
     fetchTransaction: (shard: string, identifier: string) =>
       ask(`/chain/shards/${encodePart(shard)}/transactions/${encodePart(identifier)}`, readExecution),
     putTransaction: async (payload: string): Promise<void> => {
@@ -99,7 +102,7 @@ function readOrFailChain<T>(path: string, read: () => T): T {
   }
 }
 
-/** Escapes the name of a shard or a digest for a path, since such names come from the node itself. */
+/** Escapes the name of a shard or a digest for a path; the node chooses such names. */
 function encodePart(value: string): string {
   return encodeURIComponent(value)
 }

@@ -11,22 +11,25 @@ const NONCE_BYTES = 8
 
 export interface UnsignedTransaction {
   readonly nonce: number
-  /** Milliseconds since 1970, after which no block takes it. */
+  /** The time until which a block may include the transaction, in milliseconds since 1970. */
   readonly validTo: number
   readonly gas: bigint
   readonly to: Address
   readonly payload: Uint8Array
 }
 
-/** Makes the address of an account: 00, and the last 20 bytes of the SHA-256 of the uncompressed public key. */
+/**
+ * Derives the address of an account from its private key: 00, and the last 20 bytes of the SHA-256 of the uncompressed
+ * public key.
+ */
 export function makeAccountAddress(key: Uint8Array): Address {
   const digest = sha256(secp256k1.getPublicKey(key, false))
   return addressOf(Buffer.concat([Buffer.alloc(1), digest.subarray(-ADDRESS_BYTES)]))
 }
 
 /**
- * Signs a transaction: signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload. The bytes that are
- * signed end with the id of the chain.
+ * Signs a transaction, encoded as: signature 65 ‖ nonce i64 ‖ valid to i64 ‖ gas i64 ‖ address 21 ‖ payload. The signed
+ * bytes are those after the signature, and the id of the chain.
  */
 export function signTransaction(transaction: UnsignedTransaction, chainId: string, key: Uint8Array): SignedTransaction {
   const { nonce, validTo, gas, to, payload } = transaction
@@ -38,7 +41,7 @@ export function signTransaction(transaction: UnsignedTransaction, chainId: strin
   return { hash: Buffer.from(identifier).toString('hex'), nonce, raw: raw.toString('hex') }
 }
 
-/** Returns until when a block may take the transaction, in milliseconds since 1970. */
+/** Returns the time until which a block may include the transaction, in milliseconds since 1970. */
 export function validTo({ raw }: SignedTransaction): number {
   return Number(Buffer.from(raw, 'hex').readBigInt64BE(SIGNATURE_BYTES + NONCE_BYTES))
 }
