@@ -1,5 +1,5 @@
 /**
- * Checkpoints: signatures of the service over the head of its audit log. A copy of a checkpoint proves later that no
+ * Checkpoints: signatures of a service over the head of its audit log. A copy of a checkpoint proves later that no
  * earlier record was changed.
  */
 import type { KeyObject } from 'node:crypto'
@@ -18,20 +18,20 @@ export interface Checkpoint extends LogPosition {
   readonly at: string
 }
 
-/** The type, which distinguishes a checkpoint from everything else that the key signs. */
+/** The JWS type, which distinguishes checkpoints from other texts that the key signs. */
 const TYPE = 'vouchsafe-audit-checkpoint+jwt'
 
 /** Public keys by their thumbprint. */
 export type CheckpointKeys = ReadonlyMap<string, KeyObject>
 
-/** Writes a checkpoint as a compact JWS, whose `kid` is the thumbprint of the key. RFC 7638. */
+/** Signs a checkpoint as a compact JWS. Its `kid` is the thumbprint of the key (RFC 7638). */
 export function writeCheckpoint(signer: Signer, { log, sequence, hash, at }: Checkpoint): Promise<string> {
   const header = { typ: TYPE, alg: signer.alg, kid: signer.kid }
   return writeJws(header, { log, sequence, hash, at }, (data) => signer.sign(data))
 }
 
 /**
- * Reads a checkpoint and verifies its signature. Throws a MalformedError when the text is not a checkpoint, or not
+ * Reads a checkpoint, and verifies its signature. Throws a MalformedError when the text is not a checkpoint, or is not
  * signed by one of `keys`.
  */
 export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoint {
@@ -45,7 +45,7 @@ export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoin
   return { log: member(jws.payload, 'log'), sequence, hash: member(jws.payload, 'hash'), at: member(jws.payload, 'at') }
 }
 
-/** Finds every checkpoint in a text, which may be one checkpoint, or the log of a service. */
+/** Finds all checkpoints in a text, such as the log stream of a service. */
 export function findCheckpoints(text: string): readonly string[] {
   const candidates = text.match(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g) ?? []
   return [...new Set(candidates)].filter((compact) => {
@@ -54,6 +54,7 @@ export function findCheckpoints(text: string): readonly string[] {
   })
 }
 
+/** Returns the keys by thumbprint. */
 export function indexCheckpointKeys(keys: readonly KeyObject[]): CheckpointKeys {
   return new Map(keys.map((key) => [thumbprint(publicJwkOf(key)), key]))
 }

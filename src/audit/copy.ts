@@ -1,10 +1,10 @@
-/** Exports an audit log as text: one JSON object a line, each checkpoint after the records that it signs. */
+/** Exports an audit log as text: one JSON object in each line, and each checkpoint after the records that it signs. */
 import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { type AuditCollections, blockId, HEAD } from './collections.ts'
 import { writeRecord } from './record.ts'
 
-/** Returns the lines of the log as it is in the database. Errors in it are found when the copy is verified. */
+/** Yields the lines of the log in the database. Does not verify them; errors are found when the copy is verified. */
 export async function* exportLog<C extends AuditCollections>(serviceStore: Store<C>): AsyncGenerator<string> {
   const store = partOf<C, AuditCollections>(serviceStore)
   const head = await store.get('audit_head', HEAD)
@@ -12,8 +12,8 @@ export async function* exportLog<C extends AuditCollections>(serviceStore: Store
 }
 
 /**
- * Reads the lines of a block; none where there is no such block. The line of a block that cannot be read names it, and
- * a copy with that line is not intact.
+ * Reads the lines of a block; none when there is no such block. When the block cannot be read, returns a line that
+ * names the block; a copy with such a line is not intact.
  */
 export async function readBlockLines(store: Store<AuditCollections>, block: number): Promise<readonly string[]> {
   const id = blockId(block)
@@ -36,7 +36,10 @@ async function readLines(block: number, read: () => Promise<readonly string[]>):
   }
 }
 
-/** Tests whether an error is about a damaged value: one that is JSON, and no block, has members of other types. */
+/**
+ * Tests whether an error means that a stored value is damaged. A value that is valid JSON but not a block causes a
+ * TypeError.
+ */
 export function isDamage(error: unknown): boolean {
   return error instanceof DamagedValueError || error instanceof TypeError
 }

@@ -1,6 +1,6 @@
 /**
- * The records of the audit log, each chained to the one before, and the lines of a copy. A record has no personal data
- * and no secret: it names a session by the hash of its id.
+ * The records of the audit log, each chained to the previous one by its hash, and the lines of a copy. A record
+ * contains neither personal data nor secrets: it names a session by the hash of its id.
  */
 import { digestOf } from '../codec/digest.ts'
 import { type JsonObject, ownString } from '../codec/json.ts'
@@ -13,20 +13,20 @@ export interface AuditEntry {
   readonly type: string
   /** The label of the API key of the caller. */
   readonly caller?: string
-  /** The id of the configuration, query or log, which is not secret. */
+  /** The id of the configuration, query or log that the record is about; such ids are not secret. */
   readonly subject?: string
-  /** SHA-256 of the session id, base64url. */
+  /** The SHA-256 of the session id, in base64url. */
   readonly session?: string
 }
 
 export interface AuditRecord extends AuditEntry {
-  /** The number of the record: the first is 1, and no number is left out. */
+  /** The number of the record: 1 for the first, and one more for each further record. */
   readonly sequence: number
-  /** The SHA-256 of the previous hash and of everything else in the record, base64url. */
+  /** The SHA-256 of the previous record's hash and of all other members of this record, in base64url. */
   readonly hash: string
 }
 
-/** A position in a log, from which the next record continues. */
+/** A position in a log: the number and the hash of a record, which the next record continues. */
 export interface LogPosition {
   readonly sequence: number
   readonly hash: string
@@ -38,7 +38,7 @@ export const ORIGIN: LogPosition = { sequence: 0, hash: '' }
 /** The type of the first record of every log, whose subject is the id of the log. */
 export const LOG_START_TYPE = 'audit.started'
 
-/** Makes records of the entries, chained from `position` on. */
+/** Makes the records of entries, chained to the record at `position`. */
 export function chainRecords(position: LogPosition, entries: readonly AuditEntry[]): readonly AuditRecord[] {
   let { sequence, hash: previousHash } = position
   return entries.map((entry) => {
@@ -48,7 +48,7 @@ export function chainRecords(position: LogPosition, entries: readonly AuditEntry
   })
 }
 
-/** Returns the reason for which the record does not continue from `position`; undefined when it does. */
+/** Returns a sentence when the record does not continue from `position`; undefined when it does. */
 export function findChainProblem(position: LogPosition, record: AuditRecord): string | undefined {
   const expectedSequence = position.sequence + 1
   if (record.sequence !== expectedSequence)
@@ -64,14 +64,14 @@ export function hashSessionId(sessionId: string): string {
   return digestOf(sessionId)
 }
 
-/** Writes a record as a line of a copy: members in order, no white space. RFC 8785. */
+/** Returns a record as a line of a copy: canonical JSON, with sorted members and without white space. RFC 8785. */
 export function writeRecord(record: AuditRecord): string {
   return writeCanonicalJson(record as unknown as JsonObject)
 }
 
 /**
- * Reads a line of {@link writeRecord}. Throws a MalformedError for any other text: a line must have nothing that its
- * hash does not cover.
+ * Reads a line of {@link writeRecord}; `value` is its parsed JSON. Throws a MalformedError when the line is not exactly
+ * what writeRecord would return: a line must not contain anything that the hash does not cover.
  */
 export function readRecord(line: string, value: JsonObject): AuditRecord {
   const { sequence } = value
@@ -85,7 +85,7 @@ function hashOf(previousHash: string, record: AuditEntry & { readonly sequence: 
   return digestOf(`${previousHash}\n${writeCanonicalJson(record as unknown as JsonObject)}`)
 }
 
-/** Writes canonical JSON: all members are texts and whole numbers, so only their order has to be fixed. */
+/** Returns canonical JSON. All members are strings or whole numbers, so that only the order has to be fixed. */
 function writeCanonicalJson(record: JsonObject): string {
   return JSON.stringify(record, Object.keys(record).sort())
 }

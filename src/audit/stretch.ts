@@ -1,6 +1,6 @@
 /**
- * Reads and verifies a log in the database piece by piece, so that a request costs no more for a log of years. The
- * rules are those for a copy.
+ * Reads and verifies a log in the database in stretches of limited length, so that the cost of a request does not grow
+ * with the log. The rules are those for a copy (`verify.ts`).
  */
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
@@ -11,12 +11,12 @@ import { type StretchReport, verifyStretch } from './verify.ts'
 
 type AuditStore = Store<AuditCollections>
 
-/** The end of a block, from which a log goes on. */
+/** The end of a block, at which a stretch can begin. */
 export interface BlockEnd extends LogPosition {
   readonly block: number
 }
 
-/** The end before the first block. */
+/** The position before the first block. */
 export const BEFORE_FIRST: BlockEnd = { block: 0, ...ORIGIN }
 
 /** The last checkpoint, and the block that it follows. */
@@ -26,7 +26,7 @@ export interface LastCheckpoint {
 }
 
 export interface VerifiedStretch extends StretchReport {
-  /** Where the next stretch goes on; absent at the end of the log. */
+  /** The end of this stretch, at which the next begins; absent at the end of the log. */
   readonly next?: BlockEnd
 }
 
@@ -34,8 +34,8 @@ const BLOCKS_AT_ONCE = 10
 const MAX_BLOCKS = 500
 const MAX_LINES = 2000
 /**
- * The number of blocks among which a checkpoint is looked for: a service signs its log each minute, and writes 200
- * blocks in one.
+ * The number of blocks that are searched for a checkpoint. A service signs its log each minute, and writes at most 200
+ * blocks in that time.
  */
 export const MAX_UNSIGNED_BLOCKS = 1000
 
@@ -43,7 +43,7 @@ export async function readHead(store: AuditStore): Promise<AuditHead | undefined
   return (await store.get('audit_head', HEAD))?.value
 }
 
-/** Looks for the last checkpoint among the newest thousand blocks. */
+/** Finds the last checkpoint among the newest {@link MAX_UNSIGNED_BLOCKS} blocks; undefined when there is none. */
 export async function findLastCheckpoint(
   store: AuditStore,
   { block: last }: AuditHead,
@@ -58,7 +58,7 @@ export async function findLastCheckpoint(
   return undefined
 }
 
-/** Returns the end of the block before `block`, as the log states it; it is not verified. */
+/** Returns the end of the block before `block` as it is stored, without verifying it. */
 export async function readEndBefore(store: AuditStore, block: number): Promise<BlockEnd> {
   if (block <= 1) return BEFORE_FIRST
   const last = (await readRecords(store, block - 1, Number.POSITIVE_INFINITY))?.at(-1)
@@ -66,7 +66,8 @@ export async function readEndBefore(store: AuditStore, block: number): Promise<B
 }
 
 /**
- * Verifies what follows `start`, some hundred blocks at most. The last stretch has to end as the head of the log says.
+ * Verifies the blocks after `start`, at most some hundreds. The last stretch must end with the record that the head
+ * names.
  */
 export async function verifyNextStretch(
   store: AuditStore,
@@ -93,13 +94,13 @@ export async function verifyNextStretch(
 
 export interface RecordPage {
   readonly records: readonly AuditRecord[]
-  /** The blocks that cannot be read. */
+  /** The numbers of the blocks that cannot be read. */
   readonly damagedBlocks: readonly number[]
-  /** The block of the last record, or the one before the last that was read. */
+  /** The block at which the next page begins: that of the last record, or the block before the last one read. */
   readonly block: number
 }
 
-/** Reads records from the newest down: those before the record `end`, and no more than `limit` of them. */
+/** Reads at most `limit` records before the record `end`, the newest first. */
 export async function readRecordsBefore(
   store: AuditStore,
   { end, limit }: { readonly end: { readonly block: number; readonly sequence: number }; readonly limit: number },
@@ -117,7 +118,7 @@ export async function readRecordsBefore(
   return { records: records.slice(0, limit), damagedBlocks, block }
 }
 
-/** Reads the records of a block before the record `end`; undefined where the block is damaged. */
+/** Reads the records of a block that precede the record `end`; undefined when the block is damaged. */
 async function readRecords(store: AuditStore, block: number, end: number): Promise<readonly AuditRecord[] | undefined> {
   try {
     const row = await store.get('audit_block', blockId(block))
@@ -128,7 +129,7 @@ async function readRecords(store: AuditStore, block: number, end: number): Promi
   }
 }
 
-/** Counts `count` numbers down from `last`, none below 1. */
+/** Returns `count` numbers down from `last`, without those below 1. */
 function countDown(last: number, count: number): readonly number[] {
   return Array.from({ length: Math.min(count, last) }, (_, index) => last - index)
 }

@@ -1,7 +1,7 @@
 /**
- * Verifies a copy of an audit log: each record continues from the one before, and each checkpoint has a valid signature
- * and agrees with the copy. The chain alone proves nothing, as anyone can make one; checkpoints do, above all those
- * that were kept elsewhere.
+ * Verifies a copy of an audit log: each record must continue from the previous one, and each checkpoint must have a
+ * valid signature and match the copy. The chain alone proves nothing, because anybody can make one. Checkpoints prove
+ * it, above all those that were kept elsewhere.
  */
 import { type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
@@ -9,16 +9,16 @@ import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoi
 import { findChainProblem, LOG_START_TYPE, type LogPosition, ORIGIN, readRecord } from './record.ts'
 
 export interface AuditReport {
-  /** Whether the log is intact; false also when `undecided` says that the result is open. */
+  /** Whether the copy is proved to be intact; false also when `undecided` has a reason. */
   readonly intact: boolean
-  /** The faults of the copy in words, at most twenty, each with its line. */
+  /** The faults of the copy as sentences with the line number, at most twenty. */
   readonly problems: readonly string[]
-  /** The reasons for which a copy without problems may still be wrong. */
+  /** The reasons for which a copy without faults may still be wrong. */
   readonly undecided: readonly string[]
   readonly records: number
-  /** The last record that is covered by a verified signature. */
+  /** The number of the last record that a verified signature covers. */
   readonly vouchedFor: number
-  /** The number of signed positions; a checkpoint that was also kept elsewhere counts once. */
+  /** The number of positions with a verified checkpoint; a checkpoint that was also kept elsewhere counts once. */
   readonly checkpoints: number
 }
 
@@ -32,11 +32,14 @@ interface VerificationState {
   log: string | undefined
   position: LogPosition
   vouchedFor: number
-  /** The positions with a verified checkpoint. */
+  /** The numbers of the records that a verified checkpoint signs. */
   readonly signedAt: Set<number>
 }
 
-/** Verifies the lines of a copy, as `audit export` writes them, also against checkpoints that were kept elsewhere. */
+/**
+ * Verifies the lines of a copy, as `audit export` writes them. `keptCheckpoints` are compact JWS that were kept
+ * elsewhere; the copy must match them too.
+ */
 export async function verifyCopy(
   lines: AsyncIterable<string> | Iterable<string>,
   keys: CheckpointKeys,
@@ -71,20 +74,20 @@ export async function verifyCopy(
   }
 }
 
-/** The result of verifying a stretch of a log, which may go on. */
+/** The result of verifying a stretch of a log. */
 export interface StretchReport {
-  /** The faults in words, at most twenty. */
+  /** The faults as sentences, at most twenty. */
   readonly problems: readonly string[]
   /** The last record of the stretch. */
   readonly position: LogPosition
-  /** The last record that is covered by a verified signature; 0 where the stretch has none. */
+  /** The number of the last record that a verified signature covers; 0 when there is none in the stretch. */
   readonly vouchedFor: number
   readonly checkpoints: number
 }
 
 /**
- * Verifies the lines that continue from `position`, by the rules of a whole copy; from {@link ORIGIN} on, that the log
- * begins there. `log` is the id that its checkpoints have to name.
+ * Verifies lines that continue from `position`, by the rules for a whole copy. A stretch from {@link ORIGIN} must begin
+ * with the start of the log. `log` is the id that all checkpoints must name.
  */
 export function verifyStretch(
   lines: Iterable<string>,
@@ -111,8 +114,8 @@ export function verifyStretch(
 }
 
 /**
- * Reads a kept checkpoint. A checkpoint that cannot be verified is noted in `problems`, and decides nothing about the
- * copy.
+ * Reads a kept checkpoint. When it cannot be verified, adds a sentence to `problems` and returns none; this does not
+ * show a fault of the copy.
  */
 function readKeptCheckpoint(compact: string, keys: CheckpointKeys, problems: string[]): Checkpoint[] {
   try {
@@ -154,7 +157,7 @@ function readRecordLine(
     state.log = record.subject ?? ''
     if (record.type !== LOG_START_TYPE) reportProblem('the copy does not begin with the beginning of the log')
   }
-  // Continue from the stated hash, so that one bad record is reported once.
+  // The chain continues from the stated hash, so that one bad record is reported once.
   state.position = { sequence: record.sequence, hash: record.hash }
   const isOfRecord = ({ log, sequence }: Checkpoint) => log === state.log && sequence === record.sequence
   for (const checkpoint of state.keptCheckpoints.filter(isOfRecord)) {
@@ -163,7 +166,10 @@ function readRecordLine(
   }
 }
 
-/** Compares a checkpoint with the copy at the same position, and returns their disagreement. */
+/**
+ * Compares a checkpoint with the copy at the current position. Returns a sentence when they differ. Otherwise records
+ * that the position is signed.
+ */
 function compareCheckpoint(state: VerificationState, checkpoint: Checkpoint): string | undefined {
   const { position, log } = state
   if (checkpoint.log !== log) return 'the checkpoint is of another log'
@@ -179,8 +185,9 @@ function compareCheckpoint(state: VerificationState, checkpoint: Checkpoint): st
 }
 
 /**
- * Returns the reasons for which the result is open: a kept checkpoint is of another log, or lies beyond the end of the
- * copy, as when the service has signed again since; or the copy has no checkpoint, as the log of a new service.
+ * Yields the reasons for which the copy may still be wrong: a kept checkpoint is of another log; a kept checkpoint is
+ * of a record beyond the end of the copy, for example because the service has signed again since; or the copy has no
+ * checkpoint, as that of a new service.
  */
 function* listUndecidedReasons({ log, position, signedAt, keptCheckpoints }: VerificationState): Iterable<string> {
   const isOfOther = (each: Checkpoint): boolean => log !== undefined && each.log !== log

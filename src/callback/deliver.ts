@@ -1,7 +1,7 @@
 /**
- * Delivers the queued events. A process claims the row of a session, posts its first event, and removes the event or
- * postpones it. A claim expires, so that no event is lost with a process that dies; the event is then sent again under
- * its id.
+ * Delivers the queued events. A process claims the row of a session, posts its first event, and then removes the event
+ * or postpones it. A claim expires, so that no event is lost when a process ends; the event is then sent again with the
+ * same id.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -27,8 +27,8 @@ export interface DeliveryContext {
   readonly retryOnConflict: RetryOnConflict
   readonly sessionCallback: SessionCallback
   /**
-   * Returns the body to send: the status body `eventData` of the event, completed by what only the session has, or the
-   * current status body of the session. Undefined when there is neither.
+   * Returns the body to send: the stored status body `eventData`, completed with the result that only the session has,
+   * or else the current status body of the session. Undefined when the session was deleted and there is no `eventData`.
    */
   readonly loadCallbackData: (sessionId: string, eventData: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
@@ -42,23 +42,27 @@ interface Claim {
   readonly event: PendingCallback
 }
 
-/** The duration of a claim, which is longer than a delivery can take. */
+/** The duration of a claim; a delivery takes less. */
 const CLAIM_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
-/** The longest time for which a slow delivery may delay the search for new events. */
+/** The longest time for which running deliveries delay the search for new events. */
 const LOOK_AGAIN_MS = 300
-/** The difference that the clocks of two processes may have; a smaller step back delays an event by no more. */
+/**
+ * The most by which the clocks of two processes may differ. A clock that is set back by less delays an event by that
+ * time only.
+ */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
 /**
- * Creates the function that delivers all due events, until none is left, the receiver is down, or `stop` is aborted.
+ * Creates the function that delivers the due events. It ends when none is left, when the receiver is down, or when
+ * `stop` is aborted.
  */
 export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
   let pace: Pace = FIRST_PACE
   const deliverAndAdjustPace = async (claim: Claim): Promise<void> => {
     const outcome = await deliverClaim(context, claim)
     if (outcome === 'delivered') pace = paceAfterSuccess(pace)
-    // A deleted session says nothing about the receiver.
+    // A deleted session does not change the pace: it is not a failure of the receiver.
     else if (outcome === 'failed') pace = paceAfterFailure(pace, claim.sessionId, context.now())
   }
   const detectSetBack = createClockWatch()
@@ -87,8 +91,8 @@ async function waitForDeliveries(running: ReadonlySet<Promise<void>>): Promise<v
 }
 
 /**
- * Creates the function that tells whether the clock may have been set back, by itself or before this process began; it
- * tells so until the clock is again where it was.
+ * Creates the function that tells whether the clock may have been set back. It returns true in the first call, when the
+ * time before this process is unknown, and later until the clock has reached its latest time again.
  */
 function createClockWatch(): (now: Date) => boolean {
   let latest = Infinity
@@ -99,7 +103,10 @@ function createClockWatch(): (now: Date) => boolean {
   }
 }
 
-/** Returns the due rows; where the clock was set back, also those that wait for a time by the clock as it was. */
+/**
+ * Returns the due rows. When none is due and the clock was set back, returns the rows whose due time was set by the
+ * clock before.
+ */
 async function findDueRows(
   { store }: DeliveryContext,
   at: Date,
@@ -111,7 +118,7 @@ async function findDueRows(
   return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
 }
 
-/** Claims the due rows, each for itself; a row that another process claims first is left to it. */
+/** Claims due rows, each in a commit of its own. Skips a row that another process claims first. */
 async function claimDueRows(
   context: DeliveryContext,
   limit: number,
@@ -134,7 +141,9 @@ async function claimDueRows(
   return { due: rows.length, claims: claims.flat() }
 }
 
-/** Delivers the event of a claim. Errors of our own are logged, and the claim then expires. */
+/**
+ * Delivers the event of a claim, and stores the result. An error of this service is logged, and the claim then expires.
+ */
 async function deliverClaim(context: DeliveryContext, claim: Claim): Promise<'delivered' | 'failed' | 'session gone'> {
   const { sessionId, event } = claim
   try {
@@ -160,12 +169,12 @@ const SESSION_GONE = {
   final: true,
 } as const
 
-/** Stores the result for the first event; events that were queued meanwhile stay. */
+/** Stores the result of the first event of the queue. Events that were queued meanwhile stay. */
 async function recordResult(context: DeliveryContext, { sessionId, event }: Claim, result: ClaimResult): Promise<void> {
   const { store, retryOnConflict, now } = context
   const writeLog = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
-    // The claim had expired, and another process has delivered the event too.
+    // The claim expired, and another process has delivered the event too.
     if (row?.value.events[0]?.id !== event.id) return { committed: () => undefined }
     const settlement = createSettlement(context, { sessionId, event, row, result }, now())
     const conflict = await store.commit(settlement.changes)
@@ -179,6 +188,10 @@ interface Settlement {
   readonly writeLog: () => void
 }
 
+/**
+ * Returns the changes for the result of a delivery: removes a delivered event, stores an event that is given up as
+ * dead, and postpones any other. `writeLog` is called after the commit.
+ */
 function createSettlement(
   { random, log }: DeliveryContext,
   { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: ClaimResult },

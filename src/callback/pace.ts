@@ -7,43 +7,52 @@ import { backOffMs, drawFraction } from '../async/back-off.ts'
 
 const RETRY = { firstMs: 5000, longestMs: 60 * 60 * 1000 }
 const MAX_AT_ONCE = 16
-/** The number of sessions that fail in a row before the receiver, and not an event, is considered the cause. */
+/** The number of sessions that fail in a row before the receiver, and not a single event, counts as the cause. */
 const FAILING_SESSIONS = 3
 const PAUSE = { firstMs: 500, longestMs: 5000 }
 
 /**
- * Computes the pause after `failures` failures of an event: drawn between half of the backoff and the whole of it, and
- * at least as long as the receiver's `Retry-After`, within the longest backoff.
+ * Returns the pause after `failures` failures of an event: between half of the backoff and the whole of it, at random,
+ * and at least the `Retry-After` of the receiver, up to the longest backoff.
  */
 export function retryDelayMs(failures: number, retryAfterMs: number, random: (bytes: number) => Uint8Array): number {
   const delay = (backOffMs(RETRY, failures) / 2) * (1 + drawFraction(random))
   return Math.round(Math.max(delay, Math.min(retryAfterMs, RETRY.longestMs)))
 }
 
-/** The state of the receiver as one process sees it. */
+/** The pace of deliveries of one process, which its last deliveries determine. */
 export interface Pace {
-  /** The number of deliveries at once. */
+  /** The most deliveries at once. */
   readonly atOnce: number
   /** The time before which no delivery starts; milliseconds since the epoch. */
   readonly notBefore: number
-  /** The sessions that failed since the last success: a session that always fails does not slow down the others. */
+  /**
+   * The sessions that failed since the last success. Each session counts once, so that one that always fails does not
+   * slow down the others.
+   */
   readonly failing: readonly string[]
 }
 
 export const FIRST_PACE: Pace = { atOnce: 4, notBefore: 0, failing: [] }
 
-/** Tests whether deliveries pause; a pause longer than any was set before the clock went back, and does not count. */
+/**
+ * Tests whether deliveries pause. A pause that is longer than the longest one was set before the clock was set back,
+ * and is ignored.
+ */
 export function isPausing({ notBefore }: Pace, now: Date): boolean {
   const remainingMs = notBefore - now.getTime()
   return remainingMs > 0 && remainingMs <= PAUSE.longestMs
 }
 
-/** Doubles the deliveries at once after a success, up to a limit. */
+/** Returns the pace after a success: twice as many deliveries at once, up to a limit. */
 export function paceAfterSuccess({ atOnce }: Pace): Pace {
   return { atOnce: Math.min(atOnce * 2, MAX_AT_ONCE), notBefore: 0, failing: [] }
 }
 
-/** Adds the session to those that fail; once several do, one delivery runs at a time, after a pause. */
+/**
+ * Returns the pace after a failure of the session. Once several sessions have failed, only one delivery runs at a time,
+ * after a pause.
+ */
 export function paceAfterFailure(pace: Pace, sessionId: string, now: Date): Pace {
   const failing = [...new Set([...pace.failing, sessionId])].slice(-MAX_AT_ONCE)
   if (failing.length < FAILING_SESSIONS) return { ...pace, failing }

@@ -11,14 +11,14 @@ export type DeliveryResult =
   | {
       readonly delivered: false
       readonly problem: string
-      /** The pause that the receiver asked for. */
+      /** The pause that the receiver requested by `Retry-After`; 0 without one. */
       readonly retryAfterMs: number
-      /** The error by which this service failed to send the event, for the log; absent when the receiver failed. */
+      /** The error of this service that prevented the request, for the log; absent when the receiver failed. */
       readonly error?: unknown
     }
 
 const TIMEOUT_MS = 10_000
-/** The most bytes of a response, whose content is ignored. */
+/** The most bytes of a response; the content is ignored. */
 const MAX_ANSWER_BYTES = 64 * 1024
 
 /** Posts the event with its data. Never rejects. */
@@ -54,7 +54,7 @@ function readDeliveryResult({ status, headers }: HttpClientResponse, now: Date):
   return { delivered: false, problem, retryAfterMs: parseRetryAfterMs(headers['retry-after'], now) }
 }
 
-/** Parses Retry-After (RFC 9110), seconds or a date; 0 when it cannot be parsed. */
+/** Parses `Retry-After` (RFC 9110), which has seconds or a date. Returns 0 when it is absent or invalid. */
 function parseRetryAfterMs(value: string | undefined, now: Date): number {
   if (value === undefined) return 0
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
@@ -63,8 +63,8 @@ function parseRetryAfterMs(value: string | undefined, now: Date): number {
 }
 
 /**
- * Creates the headers by which the receiver verifies that a callback is authentic and fresh. `at` is the time of this
- * delivery, and the id stays the same for every delivery of an event. Standard Webhooks, Signature scheme.
+ * Creates the headers by which the receiver verifies that a callback is authentic and recent. `at` is the time of this
+ * delivery; `id` is the same in every delivery of an event. Standard Webhooks, Signature scheme.
  */
 export function signatureHeaders(id: string, at: Date, body: string, secret: Uint8Array): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))

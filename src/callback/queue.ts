@@ -1,6 +1,6 @@
 /**
- * The queue of callbacks: one row for each session, with its events in order, so that no event overtakes another. The
- * rows have no claims of credentials: the result of a verification is put into the body when it is sent.
+ * The queue of callbacks: one row for each session, with its events in order, so that they are delivered in order. The
+ * rows do not contain claims of credentials: the result of a verification is added to the body when it is sent.
  */
 import type { JsonObject } from '../codec/json.ts'
 import type { TraceHeaders } from '../codec/trace-context.ts'
@@ -9,12 +9,12 @@ import { type Change, partOf, type Store, type UpdateEffects } from '../store/st
 export interface PendingCallback {
   readonly id: string
   readonly type: string
-  /** The times of the event and of its queueing; milliseconds since the epoch. */
+  /** The time of the event, and the time at which it was queued; milliseconds since the epoch. */
   readonly at: number
   readonly queuedAt: number
-  /** The status body of the session at the time of the event, when it cannot be made later. */
+  /** The status body of the session at the time of the event, when it cannot be computed later. */
   readonly data?: JsonObject
-  /** The place in the trace of what caused the event; only where there are traces. */
+  /** The trace headers of the request that caused the event; absent without traces. */
   readonly trace?: TraceHeaders
 }
 
@@ -23,13 +23,13 @@ export interface CallbackQueue {
   readonly events: readonly PendingCallback[]
   /** The number of failed deliveries of the first event. */
   readonly failures: number
-  /** The reason for which the last delivery failed, in words. */
+  /** The reason for which the last delivery failed, as a sentence. */
   readonly problem?: string
   /** True while a process delivers the first event. */
   readonly claimed: boolean
   /** The time of the next delivery, or of the end of the claim; milliseconds since the epoch. */
   readonly nextAt: number
-  /** When `nextAt` was set, where it lies ahead: a clock that shows less was set back since. */
+  /** The time at which `nextAt` was set to a later time. A clock that shows an earlier time was set back since. */
   readonly setAt?: number
 }
 
@@ -42,9 +42,9 @@ export interface DeadCallback {
 }
 
 export type CallbackCollections = {
-  /** The queues by session id; a row is due when its first event is to be delivered. */
+  /** The queues by session id. A row is due when its first event has to be delivered. */
   callback: CallbackQueue
-  /** The dead events by event id; a row is due when it is to be deleted. */
+  /** The dead events by event id. A row is due when it has to be deleted. */
   dead_callback: DeadCallback
 }
 
@@ -52,16 +52,17 @@ export type CallbackStore = Store<CallbackCollections>
 type CallbackChange = Change<CallbackCollections>
 
 const DEAD_CALLBACK_LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
-/**
- * The time before its own at which a new event is due, so that the event does not wait for a clock that was set back.
- */
+/** The time by which a new event is due early, so that it does not wait when the clock is set back. */
 const CLOCK_SET_BACK_MS = 24 * 60 * 60 * 1000
 
 function immediateDueTime(now: Date): Date {
   return new Date(now.getTime() - CLOCK_SET_BACK_MS)
 }
 
-/** Creates the change that appends events to the queue of the session, for the batch that records their cause. */
+/**
+ * Creates the change that appends events to the queue of a session. The caller commits it in the batch that moves the
+ * events.
+ */
 export async function enqueueCallbacks(
   store: CallbackStore,
   sessionId: string,
@@ -85,7 +86,7 @@ export async function hasPendingCallback<C extends CallbackCollections>(
   return (await partOf<C, CallbackCollections>(store).get('callback', sessionId)) !== undefined
 }
 
-/** Creates the change that removes the first event, after which the next one is due at once. */
+/** Creates the change that removes the first event of a queue. The next event is then due at once. */
 export function dequeueCallback(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
   const events = queue.events.slice(1)
   if (events.length === 0) return { delete: 'callback', id: sessionId, version }
@@ -116,7 +117,10 @@ interface Requeueing {
   readonly sessionId: string
 }
 
-/** Creates the changes that queue a dead event again, for as long as a new one; undefined without such an event. */
+/**
+ * Creates the changes that queue a dead event again; it is tried for as long as a new event. Returns undefined when
+ * there is no such event.
+ */
 export async function requeueDeadCallback(
   store: CallbackStore,
   eventId: string,
@@ -130,8 +134,7 @@ export async function requeueDeadCallback(
 }
 
 /**
- * Makes a queue due at once, unless a process is delivering its first event. Resolves to false when there is no such
- * queue.
+ * Makes a queue due at once. Resolves to false when there is no such queue, or a process is delivering its first event.
  */
 export function retryCallbackNow(
   { store, retryOnConflict }: UpdateEffects<CallbackCollections>,

@@ -1,11 +1,11 @@
-/** Counts of callbacks that wait and of those that are dead, for an overview. */
+/** Counts the waiting and the dead callbacks, for an overview. */
 import type { CallbackCollections } from '../callback/queue.ts'
 import { END_OF_TIME, partOf, type Store } from '../store/store.ts'
 
 export interface CallbackCounts {
-  /** Sessions with events that wait. */
+  /** The number of sessions with waiting events. */
   readonly waiting: number
-  /** Seconds since the epoch. */
+  /** The time at which the oldest waiting event was queued, in seconds since the epoch. */
   readonly oldest_waiting_at?: number
   readonly last_problem?: string
   readonly dead: number
@@ -14,7 +14,7 @@ export interface CallbackCounts {
 /** The most rows of each kind that are counted. */
 export const MAX_COUNTED_ROWS = 1000
 
-/** Counts the queues that wait and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
+/** Counts the sessions with waiting events and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
 export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {
   const store = partOf<C, CallbackCollections>(serviceStore)
   const queues = await store.listDue('callback', END_OF_TIME, MAX_COUNTED_ROWS)

@@ -1,6 +1,6 @@
 /**
- * Signs the head of the audit log from time to time, and writes the checkpoint to the log stream, which carries a copy
- * away from the database.
+ * Signs the head of the audit log from time to time. The checkpoint is also written to the log stream, so that a copy
+ * exists outside of the database.
  */
 import type { Logger } from 'pino'
 import { writeCheckpoint } from '../audit/checkpoint.ts'
@@ -11,13 +11,13 @@ import type { EventCollections } from './event.ts'
 
 export interface CheckpointContext {
   readonly store: Store<EventCollections>
-  /** The signer of checkpoints, which name its key alone: a renewal of certificates changes nothing here. */
+  /** The signer of checkpoints. A checkpoint names only the key, so that a renewed certificate makes no difference. */
   readonly signer: Signer
   readonly now: () => Date
   readonly log: Logger
 }
 
-/** Writes a checkpoint, unless there is one for the current head. */
+/** Signs and stores a checkpoint for the current head, and logs it. Does nothing when there is one already. */
 export async function signAuditLog({ store, signer, now, log }: CheckpointContext): Promise<void> {
   const head = await store.get('audit_head', HEAD)
   if (head === undefined) return

@@ -1,6 +1,6 @@
 /**
- * Events of a service: administrative acts, and changes of sessions that an application may want to know. An event is
- * written in the batch of its cause, and moved from there into the audit log and to the callback.
+ * Events of a service: administrative actions, and changes of sessions that an application may want to know. An event
+ * is written in the batch of its cause. `seal.ts` then moves it into the audit log and to the callback queue.
  */
 
 import type { AuditCollections } from '../audit/collections.ts'
@@ -10,7 +10,7 @@ import type { TraceHeaders } from '../codec/trace-context.ts'
 import type { Change } from '../store/store.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 
-/** Every type of event, and whether the callback reports it; all of them go into the audit log. */
+/** The types of events, and whether the callback reports them. All events go into the audit log. */
 export const carriedByCallback = {
   'audit.read': false,
   'callback.redelivered': false,
@@ -43,27 +43,27 @@ export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */
   readonly at: number
-  /** The position among the events of the session, from {@link nextEventOrder}; `at` for the first or only event. */
+  /** The position among the events of the session, from {@link nextEventOrder}; absent when it equals `at`. */
   readonly order?: number
   readonly sessionId?: string
-  /** The id of the configuration, query, callback, status list or generation of the event. */
+  /** The id of the configuration, query, callback, status list or generation that the event is about. */
   readonly subject?: string
   /** The label of the API key of the caller. */
   readonly caller?: string
-  /** The status body of the session at the time of the event, for the callback, when it cannot be made later. */
+  /** The status body of the session at the time of the event, for the callback, when it cannot be computed later. */
   readonly data?: JsonObject
-  /** The place in the trace of what caused the event; only where there are traces. */
+  /** The trace headers of the request that caused the event; absent without traces. */
   readonly trace?: TraceHeaders
 }
 
 /** The collections of events and of their destinations. */
 export type EventCollections = AuditCollections &
   CallbackCollections & {
-    /** The events by id; a row is deleted when the event is in the audit log. */
+    /** The events by id. A row is deleted when its event has been moved into the audit log. */
     event: Event
   }
 
-/** The names of the collections apart from `event`, which is older. */
+/** The names of the collections that the schema has had since a later step than `event`. */
 export const eventCollectionNames = [
   'audit_head',
   'audit_block',
@@ -74,13 +74,13 @@ export const eventCollectionNames = [
 
 /**
  * Returns the order of the next event of a session after `last`: the time, or `last` + 1 when the clock was set back,
- * so that events of a session never change places.
+ * so that the order of events never changes.
  */
 export function nextEventOrder(now: Date, last: number): number {
   return Math.max(now.getTime(), last + 1)
 }
 
-/** Creates the change that records an event, for the batch of its cause. */
+/** Creates the change that records an event. The caller commits it in the batch of the cause. */
 export function recordEvent(event: Event, random: (bytes: number) => Uint8Array): Change<EventCollections> {
   const dueAt = new Date(event.order ?? event.at)
   return { insert: 'event', id: makeTimeOrderedId(event.at, random(10)), value: event, dueAt }

@@ -1,4 +1,4 @@
-/** The redelivery of events that were given up, over HTTP and by the command. */
+/** The redelivery of dead events, over HTTP and by the command. */
 import { requeueDeadCallback } from '../callback/queue.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { partOf, type Store } from '../store/store.ts'
@@ -12,8 +12,8 @@ export interface RedeliveryEffects {
 }
 
 /**
- * Queues a dead event again, and records the label of the API key of the caller, or none for the command. Resolves to
- * false when there is no such event.
+ * Queues a dead event again, and records an event about that. `caller` is the label of the API key; the command has
+ * none. Resolves to false when there is no such dead event.
  */
 export function redeliverDeadCallback(
   { store, retryOnConflict, now, random }: RedeliveryEffects,

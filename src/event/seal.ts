@@ -1,7 +1,7 @@
 /**
- * Moves events into the audit log and to the callback queue, many at a time, so that recording an event costs one
- * insert. One batch moves the head of the log, writes the records, queues the callbacks and deletes the events; when
- * several processes try at once, one succeeds.
+ * Moves events into the audit log and to the callback queue, many at a time, so that recording an event costs only one
+ * insert. One batch updates the head of the log, writes the records, queues the callbacks and deletes the events. When
+ * several processes do this at once, one of them commits first, and the others retry.
  */
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
 import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } from '../audit/record.ts'
@@ -14,7 +14,7 @@ import { carriedByCallback, type Event, type EventCollections } from './event.ts
 export interface SealContext {
   readonly store: Store<EventCollections>
   readonly retryOnConflict: RetryOnConflict
-  /** True when a callback is configured. */
+  /** Whether a callback is configured. */
   readonly hasCallback: boolean
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -23,8 +23,8 @@ export interface SealContext {
 const MAX_AT_ONCE = 200
 
 /**
- * Moves all stored events; those that come meanwhile are left to the next round, which moves many at once. Throws when
- * the audit log in the database was changed by another program.
+ * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Throws when another
+ * program has changed the audit log in the database.
  */
 export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
   while (stop?.aborted !== true) {
@@ -33,10 +33,10 @@ export async function sealEvents(context: SealContext, stop?: AbortSignal): Prom
   }
 }
 
-/** Moves the oldest events as one batch, and returns how many. */
+/** Moves the oldest events in one batch, and returns their number. */
 async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   const { store } = context
-  // All events are read, so that none waits for a clock that was set back.
+  // Events with any due time are read, so that none waits when the clock is set back.
   const events = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
   if (events.length === 0) return { committed: 0 }
   const head = await store.get('audit_head', HEAD)
@@ -47,14 +47,17 @@ async function sealBatch(context: SealContext): Promise<Attempt<number>> {
     ...(context.hasCallback ? await makeCallbackChanges(context, events) : []),
     ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
   ])
-  // The head was as expected, so it was no other process that wrote this block.
+  // The head has not changed, so another process of the service cannot have written this block.
   if (conflict === blockChange) {
     throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
   }
   return conflict === undefined ? { committed: events.length } : { conflict }
 }
 
-/** Creates the change of the head of the log, and that of its new last block. */
+/**
+ * Creates the change of the head of the log, and the change that inserts the new block. The first block begins with a
+ * record of the log's start.
+ */
 function auditLogChanges(
   { random, now }: SealContext,
   head: Row<AuditHead> | undefined,

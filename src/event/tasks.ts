@@ -11,7 +11,7 @@ type EventTaskContext = Omit<SealContext, 'hasCallback'> &
   CheckpointContext &
   Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
 
-/** Creates the tasks; the one that delivers callbacks exists only where a callback is configured. */
+/** Creates the tasks. The task that delivers callbacks exists only where a callback is configured. */
 export function createEventTasks(context: EventTaskContext): readonly Task[] {
   const { store, now, sessionCallback } = context
   const hasCallback = sessionCallback !== undefined

@@ -1,6 +1,6 @@
 /**
- * A bounded queue of items for a collector, and the requests that send them, one at a time. No caller waits: items that
- * do not fit are counted and dropped.
+ * Sends items to a collector from a queue of limited size, one request at a time. Adding an item never waits: items
+ * that do not fit are dropped and counted.
  */
 import { type BackOff, backOffMs } from '../async/back-off.ts'
 import { endOrLate } from '../async/end-or-late.ts'
@@ -16,25 +16,25 @@ export interface SendingCounts {
 }
 
 export interface Exporter {
-  /** Queues an item, which is JSON. */
+  /** Queues an item, a JSON text. */
   add(item: string): void
   readonly counts: Readonly<SendingCounts>
-  /** Sends what is queued for as long as `withinMs`, and drops the rest. */
+  /** Sends the queued items for at most `withinMs`, and drops the rest. Items that are added later are dropped. */
   close(withinMs: number): Promise<void>
 }
 
-/** Reports to the operator why a request failed; `cause` is the error, if there was one. */
+/** Reports a failed request to the operator. `cause` is the error, if there was one. */
 export type ReportFailure = (why: string, cause: unknown) => void
 
 interface ExporterOptions {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Makes the body of a request of its items. */
+  /** Returns the body of a request with these items. */
   readonly bodyOf: (items: readonly string[]) => string
-  /** The member of the answer that says how many items the collector did not take. OTLP, Partial Success. */
+  /** The member of the answer that has the number of rejected items. OTLP, Partial Success. */
   readonly rejectedMember: 'rejectedSpans' | 'rejectedLogRecords'
   readonly outbound: Outbound
-  /** Is called at the first of several failures in a row. */
+  /** Called at the first of several failures in a row. */
   readonly reportFailure: ReportFailure
 }
 
@@ -43,18 +43,21 @@ const SEND_EVERY_MS = 1000
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 64 * 1024
 const PAUSE: BackOff = { firstMs: 1000, longestMs: 30_000 }
-/** The answers after which a request is sent again. OTLP, Retryable Response Codes. */
+/** The statuses after which a request is sent again. OTLP, Retryable Response Codes. */
 const RETRYABLE: readonly number[] = [429, 502, 503, 504]
 
 interface State {
   readonly counts: SendingCounts
   readonly queue: Queue
-  /** The number of requests in a row that the collector did not take. */
+  /** The number of requests in a row that failed. */
   failures: number
   isClosed: boolean
 }
 
-/** The result of a request: accepted but for some items, or failed, finally or until it is sent again. */
+/**
+ * The result of a request: accepted, with a number of rejected items, or failed. A failure that is not final is tried
+ * again.
+ */
 type SendingResult =
   | { readonly rejected: number }
   | { readonly why: string; readonly isFinal: boolean; readonly cause?: unknown }
@@ -85,7 +88,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         counts.dropped += 1
         return
       }
-      // A full request is sent at once, unless the collector fails.
+      // When a full request is queued, it is sent at once, unless the collector fails.
       if (queue.size() === MAX_AT_ONCE && state.failures === 0) cancel()
       schedule()
     },
@@ -100,20 +103,23 @@ export function createExporter(options: ExporterOptions): Exporter {
   }
 }
 
-/** Sends what is queued until a request fails or the time is over, and drops the rest. */
+/** Sends the queued items until a request fails or the time is over, and drops the rest. */
 async function sendRest(options: ExporterOptions, state: State, leftMs: () => number): Promise<void> {
   const { queue, counts, failures: before } = state
   while (queue.size() > 0 && leftMs() > 0 && state.failures === before) await send(options, state, leftMs())
   counts.dropped += queue.clear()
 }
 
-/** Returns the pause before the next request: none when a full request waits, and longer after each failure. */
+/** Returns the pause before the next request: zero when a full request is queued, and growing after failures. */
 function pauseMs({ failures, queue }: State): number {
   if (failures > 0) return backOffMs(PAUSE, failures)
   return queue.size() >= MAX_AT_ONCE ? 0 : SEND_EVERY_MS
 }
 
-/** Sends the items of one request, and counts them, or puts them back. Never rejects. */
+/**
+ * Sends one request. Counts its items as sent or dropped, or puts them back into the queue to be sent again. Never
+ * rejects.
+ */
 async function send(options: ExporterOptions, state: State, timeoutMs: number): Promise<void> {
   const { counts, queue } = state
   const items = queue.take(MAX_AT_ONCE)
@@ -157,7 +163,7 @@ async function post(
   }
 }
 
-/** Returns how many items the collector did not take; 0 where its answer does not say. */
+/** Returns the number of items that the collector rejected; 0 when its answer has none. */
 function rejectedIn(body: Uint8Array, member: string): number {
   if (body.length === 0) return 0
   try {

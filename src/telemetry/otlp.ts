@@ -1,4 +1,4 @@
-/** Spans and log lines in the JSON of OTLP. OpenTelemetry Protocol 1.x, OTLP/HTTP, JSON Protobuf Encoding. */
+/** Encodes spans and log lines in the JSON of OTLP. OpenTelemetry Protocol 1.x, OTLP/HTTP, JSON Protobuf Encoding. */
 import { isObject, type Json, type JsonObject, ownString } from '../codec/json.ts'
 import type { Attributes, EndedSpan, SpanKind } from './tracer.ts'
 
@@ -7,7 +7,7 @@ type AnyValue = Readonly<Record<string, unknown>>
 const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, client: 3 }
 const STATUS_ERROR = 2
 const SCOPE = { name: 'vouchsafe' }
-/** The number and the name of a severity, by the level of pino. Logs Data Model, SeverityNumber. */
+/** The number and the name of each severity, by the log level of pino. Logs Data Model, SeverityNumber. */
 const SEVERITIES: Readonly<Record<number, readonly [number, string]>> = {
   10: [1, 'TRACE'],
   20: [5, 'DEBUG'],
@@ -16,10 +16,13 @@ const SEVERITIES: Readonly<Record<number, readonly [number, string]>> = {
   50: [17, 'ERROR'],
   60: [21, 'FATAL'],
 }
-/** The members of a log line that become a field of the log record, or an attribute of its resource. */
+/**
+ * The members of a log line that become fields of the log record or attributes of its resource, and not attributes of
+ * the record.
+ */
 const TRACE_MEMBERS: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
 
-/** Writes a span, without the brackets around many. */
+/** Returns a span as a JSON object, one element of the list in {@link tracesBody}. */
 export function spanText(span: EndedSpan): string {
   const { context, parentId, name, kind, startedAt, endedAt, attributes, hasFailed } = span
   return JSON.stringify({
@@ -37,7 +40,7 @@ export function spanText(span: EndedSpan): string {
   })
 }
 
-/** Writes a line of the log, which was redacted before, as a record. */
+/** Returns a line of the log as a JSON log record. The line is redacted already. */
 export function logRecordText(line: JsonObject): string {
   const time = nanosecondsOf(Date.parse(ownString(line, 'time') ?? ''))
   const [severityNumber, severityText] = SEVERITIES[Number(line.level)] ?? [0, '']
@@ -70,7 +73,9 @@ function bodyText(outer: string, inner: string, resource: Attributes, items: str
   return `{"${outer}":[{"resource":${resourceText},"${inner}":[{"scope":${scope},${items}}]}]}`
 }
 
-/** Writes nanoseconds since the epoch as text, which are too many digits for a number, exact to the microsecond. */
+/**
+ * Returns a time as nanoseconds since the epoch, exact to the microsecond; as text, since a number has too few digits.
+ */
 function nanosecondsOf(milliseconds: number): string {
   return Number.isFinite(milliseconds) ? `${Math.round(milliseconds * 1000)}000` : '0'
 }

@@ -1,11 +1,11 @@
-/** The requests of a service to other servers in traces. Semantic Conventions for HTTP Spans, HTTP client. */
+/** Spans for the requests of a service to other servers. Semantic Conventions for HTTP Spans, HTTP client. */
 import { readTraceHeaders, traceHeadersOf } from '../codec/trace-context.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { Attributes, Span, Tracer } from './tracer.ts'
 
 /**
- * Wraps an HTTP client so that each request is a span of the request that it is for. Only the receiver of a request
- * with a `trace` gets the trace headers: other servers could tell by them which of their requests belong together.
+ * Wraps an HTTP client so that each request is a span below the current request's span. Only requests with a `trace`
+ * are sent with trace headers: by these, other servers could tell which of their requests belong together.
  */
 export function traceOutbound(outbound: Outbound, tracer: Tracer): Outbound {
   return (request) => {
@@ -51,7 +51,7 @@ function recordAnswer(span: Span, { status }: HttpClientResponse): void {
   }
 }
 
-/** Returns the host and the port of a request; the path is left out, since it may be a secret. */
+/** Returns the host and the port of a request, without the path, which may be a secret. */
 function hostOf({ url: text }: HttpClientRequest): Attributes {
   if (!URL.canParse(text)) return {}
   const { hostname, port, protocol } = new URL(text)

@@ -1,6 +1,6 @@
-/** A queue of texts that wait for a collector, bounded in number and size. */
+/** A queue of texts for a collector, limited in number and size. */
 
-/** The most queued items while the collector cannot be reached for a while. */
+/** The most queued items, which wait while the collector cannot be reached. */
 const MAX_WAITING = 16_384
 const MAX_WAITING_CHARACTERS = 8 * 1024 * 1024
 
@@ -8,11 +8,11 @@ export interface Queue {
   readonly size: () => number
   /** Adds an item; returns false when there is no room. */
   readonly add: (item: string) => boolean
-  /** Takes the first items. */
+  /** Removes and returns the first items, at most `most`. */
   readonly take: (most: number) => readonly string[]
-  /** Puts items back before all others, and returns how many have no room any more. */
+  /** Puts items back at the front, and returns the number of items for which there is no room. */
   readonly putBack: (items: readonly string[]) => number
-  /** Drops all items, and returns how many these were. */
+  /** Drops all items, and returns their number. */
   readonly clear: () => number
 }
 

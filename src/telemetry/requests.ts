@@ -1,6 +1,6 @@
 /**
- * The span of each request to a server. OpenTelemetry, Semantic Conventions for HTTP Spans; without `url.path`, which
- * may have a session id.
+ * Spans for the requests to a server. OpenTelemetry, Semantic Conventions for HTTP Spans; without `url.path`, which may
+ * contain a session id.
  */
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -9,7 +9,9 @@ import { readTraceHeaders } from '../codec/trace-context.ts'
 import type { RequestTracer } from '../http/request-tracer.ts'
 import type { Attributes, Span, Tracer } from './tracer.ts'
 
-/** The methods that a span names. Semantic Conventions for HTTP Spans, http.request.method. */
+/**
+ * The methods that a span may name; others become `_OTHER`. Semantic Conventions for HTTP Spans, http.request.method.
+ */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']
 
 interface TracedRequest {
@@ -18,6 +20,7 @@ interface TracedRequest {
   error?: string
 }
 
+/** Makes the hooks by which a server traces its requests. */
 export function createRequestTracer(tracer: Tracer): RequestTracer {
   const tracedRequests = new WeakMap<IncomingMessage, TracedRequest>()
   return {
@@ -44,6 +47,7 @@ export function createRequestTracer(tracer: Tracer): RequestTracer {
   }
 }
 
+/** Sets the name and the attributes of a request's span, and ends the span; called when the response closes. */
 function endSpan(
   tracer: Tracer,
   { span, route, error }: TracedRequest,
@@ -68,7 +72,9 @@ function endSpan(
   tracer.endTrace(span)
 }
 
-/** Returns the members of a log line about the request as attributes, by which the lines of a span are found. */
+/**
+ * Returns as attributes the members that log lines about the request have, so that the lines of a span can be found.
+ */
 function ownAttributes({
   id,
   sessionId,

@@ -1,10 +1,10 @@
-/** The reads and commits of a store as spans, and the trace of the request that caused an event, in that event. */
+/** Spans for the reads and commits of a store, and trace headers in the events that a request causes. */
 import type { TraceContext } from '../codec/trace-context.ts'
 import { traceHeadersOf } from '../codec/trace-context.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { Tracer } from './tracer.ts'
 
-/** Wraps a store so that each read and each commit is a span of the request that it is for. */
+/** Wraps a store so that each read and each commit is a span below the current request's span. */
 export function traceStore<C>(store: Store<C>, tracer: Tracer, system: 'sqlite' | 'postgresql'): Store<C> {
   const attributes = { 'db.system.name': system }
   const runRead = <T>(operation: string, collection: string, work: () => Promise<T>): Promise<T> =>
@@ -19,13 +19,13 @@ export function traceStore<C>(store: Store<C>, tracer: Tracer, system: 'sqlite' 
       tracer.runStep({ name: 'commit', kind: 'client', attributes }, async () => {
         const tracedChanges = addTrace(changes, tracer.getCurrentContext())
         const conflict = await store.commit(tracedChanges)
-        // A store returns the very object that conflicted, which here is the copy with the trace.
+        // A store returns the object that conflicted, which is the copy with the trace here.
         return conflict && changes[tracedChanges.indexOf(conflict)]
       }),
   }
 }
 
-/** Adds the trace to the events of a batch, for the callback that later reports each event. */
+/** Adds the trace headers to the events in a batch, for the callback that later reports each event. */
 function addTrace<C>(changes: readonly Change<C>[], context: TraceContext | undefined): readonly Change<C>[] {
   if (context === undefined) return changes
   return changes.map((change) => {

@@ -1,6 +1,6 @@
 /**
- * Traces and log lines for a collector, by OTLP over HTTP in JSON. This part of the command is loaded only where the
- * setting `telemetry` is there. Decision 20 (docs/decisions/0020-telemetry.md) says why no library does it.
+ * Sends traces and log lines to a collector, by OTLP over HTTP in JSON. This code is loaded only with the setting
+ * `telemetry`. docs/decisions/0020-telemetry.md says why no library does this.
  */
 import type { InSpan } from '../async/in-span.ts'
 import type { JsonObject } from '../codec/json.ts'
@@ -16,9 +16,9 @@ import { createRequestTracer } from './requests.ts'
 import { traceStore } from './store.ts'
 import { type Attributes, createTracer, type Tracer } from './tracer.ts'
 
-/** Extends a log by the trace of each line, and copies each line to the collector. */
+/** Adds trace members to the lines of a log, and copies the lines to the collector. */
 export interface LogExtension {
-  /** Returns the additional members of a line: the trace and the span in which it is written. */
+  /** Returns the additional members of a line: the ids of the current trace and span. */
   readonly getTraceMembers: () => object
   /** Queues a copy of a line for the collector, redacted as in the log. */
   readonly copyLine: (line: string) => void
@@ -36,17 +36,17 @@ export interface Telemetry {
 }
 
 interface TelemetryOptions {
-  /** The attributes of this process. */
+  /** The attributes of this process in all traces and logs. */
   readonly resource: Attributes
   readonly outbound: Outbound
   readonly random: (bytes: number) => Uint8Array
   /** Returns the milliseconds since the epoch, with a fraction. */
   readonly clock: () => number
-  /** Reports why the collector does not take the traces or the logs: once until it takes them again. */
+  /** Reports why the collector does not accept traces or logs; called once until it accepts them again. */
   readonly reportFailure: (signal: keyof TelemetryCounts, ...failure: Parameters<ReportFailure>) => void
 }
 
-/** The time limit for the last requests to the collector, which is within the time for stopping the service. */
+/** The time limit for the last requests to the collector; it is part of the time for stopping the service. */
 const CLOSE_MS = 2000
 
 export function createTelemetry(config: TelemetryConfig, options: TelemetryOptions): Telemetry {

@@ -1,11 +1,11 @@
-/** Spans: the steps of a request, each with its trace and its parent. OpenTelemetry, Tracing. */
+/** Makes spans, the steps of a request, each with its trace and its parent. OpenTelemetry, Tracing. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TraceContext } from '../codec/trace-context.ts'
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 export type SpanKind = 'internal' | 'server' | 'client'
 
-/** A step of a trace. A span has neither keys, tokens, session ids nor claims, and no text that a wallet chose. */
+/** A step of a trace. A span must not contain keys, tokens, session ids or claims, nor text that a wallet chose. */
 export interface Span {
   context: TraceContext
   parentId: string | undefined
@@ -14,9 +14,9 @@ export interface Span {
   /** Milliseconds since the epoch, with a fraction. */
   readonly startedAt: number
   attributes: Attributes
-  /** Whether the step failed by a mistake of this service or of the server that it called. */
+  /** Whether the step failed by an error of this service, or of the server that it called. */
   hasFailed: boolean
-  /** The number of spans that the request may still begin in this process; 0 when the request has ended. */
+  /** The number of spans that may still begin below the span of the request; 0 when the request has ended. */
   readonly descendants: { left: number }
 }
 
@@ -27,19 +27,22 @@ export interface EndedSpan extends Span {
 type Step = Pick<Span, 'name' | 'kind'> & { readonly attributes?: Attributes }
 
 export interface Tracer {
-  /** Begins the first span of a trace. */
+  /** Begins the first span of a new trace. */
   beginTrace(kind: SpanKind): Span
-  /** Ends the first span of a request, after which no more spans begin in it. */
+  /** Ends the first span of a request. No more spans can begin below it. */
   endTrace(span: Span): void
-  /** Makes a span without descendants the child of a span in another process. */
+  /** Makes a span the child of a span in another process; the span must not have children yet. */
   joinTrace(span: Span, parent: TraceContext): void
-  /** Runs `work` within the span. */
+  /** Runs `work` with `span` as the current span. */
   runInSpan<T>(span: Span, work: () => T): T
-  /** Returns the trace and the span within which the caller runs; undefined when there is none. */
+  /** Returns the ids of the current trace and span; undefined when there is none. */
   getCurrentContext(): TraceContext | undefined
-  /** Runs `work` in a new span below the current one; without a span when that is absent or not sampled. */
+  /**
+   * Runs `work` in a new span below the current span. Runs it without a span outside of spans, when the trace is not
+   * sampled, or when the request has too many spans.
+   */
   runStep<T>(step: Step, work: (span: Span | undefined) => Promise<T>): Promise<T>
-  /** Runs `work` in a new span below `parent`, which began earlier in this process or elsewhere. */
+  /** Runs `work` in a new span below `parent`, a span that began earlier or in another process. */
   runStepOf<T>(parent: TraceContext, step: Step, work: (span: Span) => Promise<T>): Promise<T>
 }
 
@@ -47,13 +50,13 @@ interface TracerOptions {
   readonly random: (bytes: number) => Uint8Array
   /** Returns the milliseconds since the epoch, with a fraction. */
   readonly clock: () => number
-  /** The share of the traces that begin in this process and are sampled, from 0 to 1. */
+  /** The fraction of the traces begun in this process that are sampled, from 0 to 1. */
   readonly sampleRatio: number
-  /** Receives each sampled span when it has ended. */
+  /** Called with each sampled span when it ends. */
   readonly onSpanEnd: (span: EndedSpan) => void
 }
 
-/** The most spans below the span of one request: a presentation or a stream may cause many steps. */
+/** The most spans below the span of one request; a presentation or a stream may have many steps. */
 const MAX_DESCENDANTS = 200
 const ERROR_NAME = /^[A-Za-z]{1,40}$/
 
@@ -110,12 +113,12 @@ function exportSpan(span: Span, { onSpanEnd, clock }: TracerOptions): void {
   if (span.context.isSampled) onSpanEnd({ ...span, endedAt: clock() })
 }
 
-/** Tests by its random id whether a new trace is sampled, so that every service samples the same traces. */
+/** Tests whether a new trace is sampled. The random id decides, so that every service samples the same traces. */
 function isSampledTrace(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-12), 16) < ratio * 2 ** 48
 }
 
-/** Records that a step failed, by the name of its error alone: a message may quote a secret. */
+/** Records a failed step with the name of its error, without the message, which may quote a secret. */
 function recordFailure(span: Span, error: unknown): void {
   const name = error instanceof Error && ERROR_NAME.test(error.name) ? error.name : 'Error'
   span.hasFailed = true
