@@ -39,6 +39,7 @@ const MAX_LINES = 2000
  */
 export const MAX_UNSIGNED_BLOCKS = 1000
 
+/** Reads the head of the log; undefined before the first record. */
 export async function readHead(store: AuditStore): Promise<AuditHead | undefined> {
   return (await store.get('audit_head', HEAD))?.value
 }

@@ -86,7 +86,7 @@ export interface Account {
   /** Returns the nonce of the account's next transaction, counting those that wait to be included. */
   fetchNextNonce(): Promise<number>
   /**
-   * Signs a transaction to a contract, without sending it. With `gas` 0, the account estimates the gas. Rejects with a
+   * Signs a transaction to a contract, without sending it. With `gas` 0, the account chooses the gas. Rejects with a
    * ChainError when the transaction would fail, or no node would accept it.
    */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>

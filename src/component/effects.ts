@@ -18,7 +18,7 @@ export interface CollectedEffects {
   readonly changeTimer: (timer: CallEffects['timers'][number]) => void
   readonly listTimers: () => CallEffects['timers']
   readonly spend: (request: CallEffects['spentRequests'][number]) => void
-  /** Notes the signer of a request whose signature was accepted. */
+  /** Records the signer of a request whose signature was accepted. */
   readonly noteSigner: (address: Address) => void
   readonly log: (text: string) => void
   /** Counts bytes that the worker holds for the component outside its memory. Traps when the limit is exceeded. */

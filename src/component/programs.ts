@@ -65,7 +65,9 @@ async function prepareProgram(component: ComponentCode, limits: RuntimeLimits): 
   return { program: { kind: 'wasm', module, memoryName }, bytes: size, hooks }
 }
 
-/** Compiles QuickJS, with its memory limited to `limits.memoryBytes`. */
+/**
+ * Compiles QuickJS, with its memory limited to `limits.memoryBytes`, or to twice its initial memory if that is more.
+ */
 export function compileQuickJs(bytes: Uint8Array, limits: RuntimeLimits): Promise<WebAssembly.Module> {
   const outline = readModule(bytes)
   const pages = Math.max(Math.floor(limits.memoryBytes / PAGE_BYTES), 2 * outline.memory.initial)

@@ -5,12 +5,12 @@
 
 export interface WorkerScheduler {
   /**
-   * Returns the index of the next call, or -1 where no call that waits may begin:
+   * Returns the index of the next call in `waiting`, or -1 when none may begin now:
    *
-   * - The owner that holds the fewest workers is next; of two that hold as many, the one whose calls computed for less.
-   * - An owner computes on at most `workers` at once, and on one less when its calls computed for long (at least one).
-   * - An owner holds, with the workers that wait for an answer, at most as many as are left for all others.
-   * - Background calls compute on at most `workers`, so that requests have the spare ones.
+   * - The owner that holds the fewest workers is next; of two that hold as many, one that is not slow.
+   * - An owner computes on at most `workers` at once; a slow owner on one less, but on one at least.
+   * - An owner gets no further worker when it holds as many, also by waiting for answers, as are left for all others.
+   * - Background calls compute on at most `workers`, so that requests have the spare workers.
    */
   readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
   /** Records for how many milliseconds a call of `owner` computed; called at its end. */
@@ -19,7 +19,7 @@ export interface WorkerScheduler {
 
 export interface OwnedItem {
   readonly owner: string
-  /** Whether no client waits for the result: true for state changes and timers. */
+  /** Whether no client waits for the result, such as that of a state change or a timer. */
   readonly isBackground: boolean
 }
 

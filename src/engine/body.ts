@@ -33,6 +33,7 @@ interface Bounds {
   readonly bufferedBytes: number
 }
 
+/** Makes the memory for the request bodies of an engine. */
 export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
   // The bodies for one contract may have half of the memory, or one body of the largest size.
   const perOwner = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)

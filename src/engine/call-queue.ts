@@ -40,6 +40,7 @@ interface QueueState {
   isWriting: boolean
 }
 
+/** Makes the queue of one contract. */
 export function createCallQueue(limits: CallQueueLimits): CallQueue {
   const state: QueueState = { limits, waiting: [], running: 0, isWriting: false }
   const patienceMs = limits.queueSeconds * 1000

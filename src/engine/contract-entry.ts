@@ -30,8 +30,9 @@ export interface ForkState {
   /** A number that increases with every reorganisation of the chain. */
   number: number
   /**
-   * `unchecked`: after a reorganisation, the chain may lack the block of the last commit. `reconciling`: the chain
-   * lacks the block, and the state change hook must run before any other call. `settled`: the chain has the block.
+   * `unchecked`: the chain may lack the block of the last commit, as after a reorganisation or a start. `reconciling`:
+   * the chain lacks the block, and the state change hook must run before any other call. `settled`: the chain has the
+   * block.
    */
   standing: 'unchecked' | 'reconciling' | 'settled'
 }

@@ -38,6 +38,7 @@ export interface ContractRows {
   listAll(): readonly (readonly [Address, ContractRow])[]
 }
 
+/** Makes the cache of this process. */
 export function cacheContractRows(store: EngineStore): ContractRows {
   const rows = new Map<Address, ContractRow>()
   const contractsInCommit = new Set<Address>()

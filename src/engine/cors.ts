@@ -3,6 +3,7 @@
 const EXPOSED_HEADERS = 'X-Engine-Error, X-Engine-Block, X-Engine-Signature, Retry-After, X-Request-Id'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
+/** Returns the CORS headers of a response; none unless `enabled`. */
 export function corsHeaders(enabled: boolean): readonly (readonly [name: string, value: string])[] {
   if (!enabled) return []
   return [

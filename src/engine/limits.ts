@@ -82,6 +82,7 @@ export const LimitSettings = Type.Object(
   { additionalProperties: false },
 )
 
+/** Returns the configured limits, and the default of each limit that is not configured. */
 export function limitsOf(settings: Partial<Limits> = {}): Limits {
   const entries = names.map((name) => [name, settings[name] ?? table[name].standard] as const)
   return Object.fromEntries(entries) as unknown as Limits

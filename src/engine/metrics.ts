@@ -30,6 +30,7 @@ export interface GaugeValues {
 
 export type Metrics = ReturnType<typeof createMetrics>
 
+/** Makes the registry of an engine, its counters, and a gauge with the value of each limit. */
 export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
   const registry = new Registry()
   registerTelemetryMetrics(PREFIX, registry, telemetry)

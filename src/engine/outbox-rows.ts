@@ -33,6 +33,7 @@ export interface OutboxRows {
 
 const MAX_ROWS = 10_000
 
+/** Makes the reader of the outbox. The caller calls `load` before anything else. */
 export function createOutboxRows(store: EngineStore): OutboxRows {
   const waiting = new Map<string, Pick<OutboxRow, 'contract' | 'createdAt'>>()
   // Rows whose version is unchanged are reused, so that they are not decrypted again.

@@ -57,6 +57,7 @@ const SIGN_AGAIN_TEXTS = {
   lost: 'another transaction used the nonce of this transaction; it is signed again',
 } as const
 
+/** Makes the outbox of an engine. The caller calls `load` first, and then `runRound` again and again. */
 export function createOutbox(context: OutboxContext): Outbox {
   const { now, random } = context
   const rows = createOutboxRows(context.store)

@@ -15,8 +15,8 @@ import { callBackOffMs, retryTimeOf } from './retry.ts'
 
 /**
  * Tests whether the component of a contract has to be prepared now: it is not ready, or it has to list the engines
- * because the contract has changed. `time` is in milliseconds since 1970; before the next attempt is due, the result is
- * false.
+ * because the contract has changed. Returns false before the next attempt is due, and when the contract lists other
+ * engines only. `time` is in milliseconds since 1970.
  */
 export function needsPreparation(entry: ContractEntry, time: number): boolean {
   const { state, retry, listsThisEngine, contract } = entry

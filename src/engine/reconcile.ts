@@ -31,9 +31,9 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Tests whether the chain still has the block of the contract's last commit; looks it up once after a reorganisation.
- * Begins the reconciliation when the chain lacks the block. Returns false while the contract is being reconciled, and
- * while the chain cannot be asked.
+ * Tests whether the chain still has the block of the contract's last commit. Looks the block up while the contract is
+ * `unchecked`, and begins the reconciliation when the chain lacks it. Returns false while the contract is being
+ * reconciled, and while the chain cannot be asked.
  */
 export async function isReconciled(
   context: ReconcileContext,

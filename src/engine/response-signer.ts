@@ -19,6 +19,7 @@ export interface ResponseSigner {
   sign(parts: Omit<ResponseParts, 'chainId' | 'engine' | 'time'>): string
 }
 
+/** Generates the key of the responses, and endorses it with the private key of the engine. */
 export async function createResponseSigner(
   privateKey: Uint8Array,
   chainId: string,

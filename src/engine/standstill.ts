@@ -17,6 +17,7 @@ export interface HeadAge {
   readonly getSeconds: () => number
 }
 
+/** Makes the record of the newest block of the chain. */
 export function createHeadAge(now: () => Date): HeadAge {
   let newest: Block | undefined
   let firstSeenAt = 0

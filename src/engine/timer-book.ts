@@ -58,6 +58,7 @@ interface CachedTimer {
 
 const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 
+/** Makes the book of an engine's timers. The caller calls `load` before anything else. */
 export function createTimerBook(store: EngineStore): TimerBook {
   const cachedTimers = new Map<string, CachedTimer>()
   const runningIds = new Set<string>()

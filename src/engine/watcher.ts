@@ -69,6 +69,7 @@ interface WatchedContracts {
 const MAX_RETRY_PAUSE_MS = 15_000
 const MAX_HEADS = 256
 
+/** Makes the watcher of an engine. The caller calls `lookAtChain` every `pollMilliseconds`. */
 export function createWatcher(context: WatcherContext): Watcher {
   const { config, now, log, metrics } = context
   const entries = new Map<Address, ContractEntry>()

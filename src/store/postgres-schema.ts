@@ -145,6 +145,7 @@ export async function findMissingRights(
   return `grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}, who may not do all of these`
 }
 
+/** Reads the state of a database, and changes nothing. */
 export async function readPostgresState(run: StatementRunner): Promise<PostgresState> {
   const text = `select current_setting('server_version') as version, current_schema() as schema,
     current_setting('max_connections')::integer as max_connections,

@@ -32,8 +32,8 @@ export interface ConflictCounts {
 
 export const MAX_ATTEMPTS = 20
 /**
- * The limits of the pause before each attempt. The pause is a random fraction, so that attempts that conflicted once do
- * not conflict again.
+ * The backoff between attempts. The pause is a random fraction of it, so that attempts that conflicted once do not
+ * conflict again.
  */
 const MAX_PAUSE: BackOff = { firstMs: 2, longestMs: 250 }
 

@@ -30,7 +30,7 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
 export async function connectSqlite(file: string, migrations: readonly Migration[]): Promise<DatabaseSync> {
   const Database = await loadDriver()
   const database = new Database(file)
-  // First of all, so that switching to WAL waits for another process that does the same.
+  // The timeout is set first, so that switching to WAL waits for another process that does the same.
   database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = full')

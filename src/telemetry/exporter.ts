@@ -62,6 +62,7 @@ type SendingResult =
   | { readonly rejected: number }
   | { readonly why: string; readonly isFinal: boolean; readonly cause?: unknown }
 
+/** Makes an exporter. It sends the queued items every second, and at once when a full request is queued. */
 export function createExporter(options: ExporterOptions): Exporter {
   const state: State = { counts: { sent: 0, dropped: 0 }, queue: createQueue(), failures: 0, isClosed: false }
   const { counts, queue } = state

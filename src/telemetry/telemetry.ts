@@ -49,6 +49,7 @@ interface TelemetryOptions {
 /** The time limit for the last requests to the collector; it is part of the time for stopping the service. */
 const CLOSE_MS = 2000
 
+/** Makes the exporters and the tracer of a process, and the wrappers that trace its parts. */
 export function createTelemetry(config: TelemetryConfig, options: TelemetryOptions): Telemetry {
   const { outbound, random, clock } = options
   const { traces, logs } = createExporters(config, options)

@@ -60,6 +60,7 @@ interface TracerOptions {
 const MAX_DESCENDANTS = 200
 const ERROR_NAME = /^[A-Za-z]{1,40}$/
 
+/** Makes the tracer of a process. The current span follows the asynchronous calls of `work`. */
 export function createTracer(options: TracerOptions): Tracer {
   const { random, sampleRatio } = options
   const activeSpan = new AsyncLocalStorage<Span>()

@@ -29,6 +29,7 @@ export interface AbiReader {
   readonly array: (index: number, most: number) => { readonly length: number; readonly elements: AbiReader }
 }
 
+/** Makes a reader of bytes in the ABI encoding. */
 export function abiReader(bytes: Uint8Array): AbiReader {
   const word = (index: number): Uint8Array => {
     const start = index * WORD

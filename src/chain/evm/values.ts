@@ -6,10 +6,12 @@ import { type Address, parseAddress } from '../../offchain/address.ts'
 /** The most bytes of data in one value. The contracts that an engine serves answer with less. */
 const MAX_DATA_BYTES = 4 * 1024 * 1024
 
+/** Writes a number as a quantity. */
 export function quantity(value: number | bigint): `0x${string}` {
   return `0x${value.toString(16)}`
 }
 
+/** Writes bytes as data. */
 export function data(bytes: Uint8Array): `0x${string}` {
   return `0x${bytesToHex(bytes)}`
 }
@@ -23,11 +25,13 @@ export function readQuantity(value: unknown): bigint {
   return BigInt(value)
 }
 
+/** Reads a quantity that is a safe integer. */
 export function readNumber(value: unknown): number {
   const number = Number(readQuantity(value))
   return Number.isSafeInteger(number) ? number : malformed('a number is out of range')
 }
 
+/** Reads data of at most {@link MAX_DATA_BYTES}. */
 export function readData(value: unknown): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is not data')
   if (value.length > 2 * MAX_DATA_BYTES) return malformed(`it is larger than ${MAX_DATA_BYTES} bytes`)
@@ -41,6 +45,7 @@ export function readHash(value: unknown): string {
   return value.toLowerCase()
 }
 
+/** Reads an address of 20 bytes. */
 export function readEvmAddress(value: unknown): Address {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is not an address')
   return parseAddress(value)

@@ -39,6 +39,7 @@ export function makeBlockObject(entry: LedgerEntry, chainId?: bigint): unknown {
   }
 }
 
+/** Makes the object of the transaction in a block; null when there is none. */
 export function transactionObject(entry: LedgerEntry | undefined, chainId: bigint): unknown {
   if (entry?.block.transaction === undefined) return null
   const { block } = entry
@@ -65,6 +66,7 @@ export function transactionObject(entry: LedgerEntry | undefined, chainId: bigin
   }
 }
 
+/** Makes the receipt of the transaction in a block; null when there is none. */
 export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log[]): unknown {
   if (entry?.includedTransaction === undefined) return null
   const { hash, type, from, to, result } = entry.includedTransaction

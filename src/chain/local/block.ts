@@ -29,6 +29,7 @@ export interface HashedBlock extends StoredBlock {
   readonly hash: string
 }
 
+/** Adds to a block the hash of its content. */
 export function hashBlock(block: StoredBlock): HashedBlock {
   const { number, parent, time, chainId, transaction } = block
   const content = JSON.stringify([
@@ -42,6 +43,7 @@ export function hashBlock(block: StoredBlock): HashedBlock {
   return { ...block, hash: data(keccak_256(Buffer.from(content))) }
 }
 
+/** Writes a block as the text of its file. */
 export function writeBlock({ hash, number, parent, time, chainId, transaction }: HashedBlock): string {
   return `${JSON.stringify({ number, parent, time, chainId, transaction, hash }, null, 2)}\n`
 }

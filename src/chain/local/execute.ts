@@ -24,7 +24,7 @@ export interface BlockEnvironment {
 export interface Message {
   /** The address of the sender: 20 bytes in hexadecimal, after `0x`. */
   readonly from: string
-  /** Undefined creates a contract. */
+  /** The address of the recipient; undefined in a message that creates a contract. */
   readonly to: string | undefined
   readonly value: bigint
   readonly input: Uint8Array

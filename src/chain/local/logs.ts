@@ -93,6 +93,7 @@ function listOf(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value]
 }
 
+/** Makes the object of a log. `index` is its position in the block. */
 export function logObject(
   { block, includedTransaction }: LedgerEntry,
   { address, topics, data }: Log,

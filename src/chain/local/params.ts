@@ -18,10 +18,12 @@ export function findEntry(ledger: Ledger, tag: unknown): LedgerEntry | undefined
   return ledger.entries[readNumber(tag)]
 }
 
+/** Returns a block as {@link findEntry} does. Throws a MalformedError when there is no such block. */
 export function requireEntry(ledger: Ledger, tag: unknown): LedgerEntry {
   return findEntry(ledger, tag) ?? malformed('there is no such block')
 }
 
+/** Returns the block with that hash; undefined when there is none. */
 export function findByHash({ entries }: Ledger, value: unknown): LedgerEntry | undefined {
   const hash = hashText(value)
   return entries.findLast(({ block }) => block.hash === hash)

@@ -78,6 +78,7 @@ export interface Changes {
   apply(block: number): void
 }
 
+/** Makes the working state of a virtual machine on the state of a chain. */
 export function createWorkingState(state: State): WorkingState {
   let layers = createLayers(state, 0)
   const accountOf = (address: Address): Account | undefined => copyAccount(layers.accounts.get(address.toString()))

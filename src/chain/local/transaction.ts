@@ -22,6 +22,7 @@ export interface ParsedTransaction {
 const MAX_BYTES = 256 * 1024
 const TRANSACTION_REFUSED = -32000
 
+/** Throws the JsonRpcError for a refused transaction. */
 export function refuseTransaction(message: string, options?: ErrorOptions): never {
   throw new JsonRpcError(TRANSACTION_REFUSED, message, undefined, options)
 }

@@ -23,6 +23,7 @@ export interface PartisiaOptions {
 /** The time for which a transaction is valid: it must be in a block before. */
 const VALID_MS = 10 * 60_000
 
+/** Makes the chain port on a reader node. */
 export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOptions): Chain {
   const reader = partisiaReader(http)
   const fetchHead = (): Promise<Head> => readHead(reader, id)
