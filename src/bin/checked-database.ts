@@ -1,7 +1,4 @@
-/**
- * Opens the database of a service that is about to run: refuses one that is damaged, notices one that is a restored
- * copy, and watches its file from then on.
- */
+/** Opens the database of a service: refuses a damaged database, detects a restored one, and watches its file. */
 import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -19,18 +16,18 @@ import { isLogMissing } from './generation-file.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
-/** The time for which the check of a large database may delay the start. */
+/** The time limit for checking a large database at the start. */
 const CHECK_MS = 5000
-/** The time in which another process that has removed the log notes that the database is closed. */
+/** How long to wait for another process that has removed the WAL and is about to record that the database is closed. */
 const CLOSING_MS = 500
-/** The error codes of a disk that accepts no writes now, and of a file that other processes have locked. */
+/** The error codes of a disk that cannot be written now, and of a file that another process has locked. */
 const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
-/** The result codes of SQLite for the same: SQLITE_BUSY, SQLITE_IOERR and SQLITE_FULL. */
+/** The SQLite result codes for the same: SQLITE_BUSY, SQLITE_IOERR and SQLITE_FULL. */
 const TEMPORARY_ERRORS = [5, 10, 13]
 
 /**
- * Opens a database like `openDatabase`. Throws a message for the operator also when the file is damaged, or the setting
- * `database.generation` is lower than it was.
+ * Opens a database like `openDatabase`. Throws a message for the operator also if the file is damaged, or if
+ * `database.generation` is lower than before.
  */
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,
@@ -51,14 +48,14 @@ export async function openServiceDatabase<C>(
   return store
 }
 
-/** Returns the mistake of a database that could not be opened. */
+/** Returns the mistake for a database that could not be opened. */
 export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
   const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
   const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isTemporaryProblem(error, database.file)
   return { mistake, isTemporary }
 }
 
-/** Tests whether a lock, or a disk that is full, fails or is mounted read-only is the reason, and not the settings. */
+/** Tests whether the reason is a lock, or a disk that is full, fails or is mounted read-only. */
 function isTemporaryProblem(error: unknown, file: string): boolean {
   const { code, errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
   if (TEMPORARY_CODES.includes(code ?? '') || TEMPORARY_ERRORS.includes(errcode & 0xff)) return true

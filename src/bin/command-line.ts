@@ -1,4 +1,4 @@
-/** Reads the words of command lines by the table of commands, and formats command lines that a user can copy. */
+/** Parses command lines by the table of commands, and formats command lines for copying. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { nearestName } from '../codec/misspelling.ts'
 import {
@@ -11,10 +11,10 @@ import {
 } from './command-table/index.ts'
 import { usageOf } from './help.ts'
 
-/** The version in package.json, which an installed command need not have beside it; a test compares them. */
+/** The version in package.json, which may be missing in an installation. A test compares the two. */
 export const PACKAGE_VERSION = '0.1.0'
 
-/** A wrong command line; the message of the error ends with the usage. */
+/** A wrong command line. The message ends with the usage. */
 export class UsageError extends Error {
   /** The problem, without the usage. */
   readonly why: string
@@ -32,8 +32,8 @@ interface ParserConfig<Name extends CommandName> {
 }
 
 /**
- * Reads the words after a command by its table. Throws a {@link UsageError} with what is wrong: an option that the
- * command or its subcommand does not take, or a value that is none of the choices.
+ * Parses the words after a command by its table. Throws a {@link UsageError} for an option that the command or
+ * subcommand does not have, and for a value that is not one of the choices.
  */
 export function readWords<Name extends CommandName>(
   command: Name,
@@ -80,8 +80,8 @@ function isSubcommand(command: CommandName, word: string): boolean {
 }
 
 /**
- * Returns the message of Node about a wrong option, without its advice on hyphens, and with the option that was
- * probably meant.
+ * Returns Node's message about a wrong option, without its advice about hyphens, and with the option that was probably
+ * meant.
  */
 function wordsProblem(error: unknown, options: readonly string[]): string {
   const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
@@ -90,9 +90,7 @@ function wordsProblem(error: unknown, options: readonly string[]): string {
   return nearest === undefined ? text : `${text}; did you mean --${nearest}?`
 }
 
-/**
- * Returns a sentence for a word that is nearly a command, or nearly one of its subcommands. Undefined where it is not.
- */
+/** Returns a suggestion for a word that resembles a command or one of its subcommands; undefined if it does not. */
 export function wordHint(word: string, nextWord: string | undefined): string | undefined {
   const command = nearestName(word, commandNames)
   if (command !== undefined) return `Did you mean ${command}?`
@@ -103,7 +101,7 @@ export function wordHint(word: string, nextWord: string | undefined): string | u
     : `There is no ${word} ${nextWord ?? ''}. Did you mean ${word} ${subcommand}?`
 }
 
-/** Returns the message about words that do not name one service, with a command that works. */
+/** Returns the message for words that do not name one service, with a valid command. */
 export function serviceProblem(command: 'doctor' | 'init', words: readonly string[]): string {
   const [word, ...more] = words
   return `${
@@ -115,23 +113,21 @@ export function serviceProblem(command: 'doctor' | 'init', words: readonly strin
   } For example: ${commandName()} ${command} issuer`
 }
 
-/**
- * Returns the command as the user called it: by its name, with npx in a project that has it, or by its file in a clone.
- */
+/** Returns how the user called the command: by its name, with npx, or by its file in a clone. */
 export function commandName(): string {
   const [, file = ''] = process.argv
   if (file.endsWith('/node_modules/.bin/vouchsafe')) return 'npx vouchsafe'
   return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
 }
 
-/** Parses the value of `--port`. Throws a message for the user when it is not a port. */
+/** Parses the value of `--port`. Throws a message for the user if it is not a port. */
 export function parsePort(text: string): number {
   const port = Number(text)
   if (/^\d+$/.test(text) && port <= 65_535) return port
   throw new Error(`--port: ${text} is not a port; name a number from 0 to 65535`)
 }
 
-/** Returns a path as one word of a command line. */
+/** Quotes a path as one word of a shell command. */
 export function shellWord(path: string): string {
   return /^[\w./:@%+=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }

@@ -13,6 +13,7 @@ export function bytesText(bytes: number): string {
   return `${power === 0 ? bytes : (bytes / 1000 ** power).toFixed(1)} ${units[power] ?? ''}`
 }
 
+/** Formats a number of rows, such as `12 rows`. */
 export function rowsText(rows: number): string {
   return `${rows} row${rows === 1 ? '' : 's'}`
 }

@@ -1,4 +1,4 @@
-/** Reads the settings of a service: a configuration file, and the environment. */
+/** Reads the settings of a service from its configuration file and the environment. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { refuseInexact } from '../codec/exact-json.ts'
@@ -8,19 +8,19 @@ import { hasSettings, readEnvironment, type SettingsShape } from '../config/envi
 import { commandName, shellWord } from './command-line.ts'
 import { files, now } from './effects.ts'
 
-/** The number of characters that V8 shows before one that it does not expect. */
+/** The number of characters that V8 shows before an unexpected one. */
 const CONTEXT = 10
 
-/** A value that was read, or the mistakes for which it could not be. */
+/** A value, or the mistakes because of which it could not be read. */
 export type ConfigFileResult = { readonly value: unknown } | { readonly mistakes: readonly string[] }
 
-/** Replaces settings of a file by those of the environment, or returns every mistake. */
+/** Adds the settings of the environment to those of a file. Returns all mistakes, if there are any. */
 export function addEnvironment(settings: SettingsShape, result: ConfigFileResult): ConfigFileResult {
   if ('mistakes' in result) return result
   return readEnvironment(settings, result.value, process.env, (path) => files.read(path))
 }
 
-/** The part of a service's kind by which a command reads its configuration. */
+/** The functions of a service kind that read its configuration. */
 interface ConfigReader<Config> {
   readonly settings: SettingsShape
   readonly readConfig: (
@@ -31,8 +31,8 @@ interface ConfigReader<Config> {
 }
 
 /**
- * Reads the configuration of a service from what its file has and the environment. Throws every mistake as a message
- * for the operator.
+ * Reads the configuration of a service from its file and the environment. Throws all mistakes as a message for the
+ * operator.
  */
 export function requireConfig<Config>(
   { settings, readConfig }: ConfigReader<Config>,
@@ -46,8 +46,8 @@ export function requireConfig<Config>(
 }
 
 /**
- * Returns the value of a configuration file, or the one mistake that it cannot be read. `service` is whose it should
- * be. A file that is missing is empty where the environment has settings.
+ * Returns the value in a configuration file, or the mistake because of which it cannot be read. `service` names the
+ * expected service. A missing file counts as empty if the environment has settings.
  */
 export function readConfigFile(configFile: string, service = 'issuer (or verifier, or engine)'): ConfigFileResult {
   let text: string
@@ -82,7 +82,7 @@ function readProblem(configFile: string, service: string, error: unknown): strin
   return `the file cannot be read: it is looked for in ${searchedDirectory}; make one with: ${commandName()} init ${service}`
 }
 
-/** Describes a JSON mistake with its line and column, if known. */
+/** Describes a JSON syntax error, with its line and column if known. */
 function jsonProblem(text: string, { message }: Error): string {
   const [, reason = message, at] = /^(.*?) (?:in JSON )?at position (\d+)/s.exec(message) ?? []
   if (at !== undefined) return `${reason}, ${lineAndColumn(text, Number(at))}`
@@ -101,8 +101,8 @@ function lineAndColumn(text: string, position: number): string {
 }
 
 /**
- * Returns where missing files were looked for, and where to start instead when the working directory may be why;
- * undefined when no file is missing.
+ * Returns where missing files were searched, and another working directory if that may be the reason; undefined if no
+ * file is missing.
  */
 export function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))

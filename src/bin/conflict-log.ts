@@ -1,9 +1,9 @@
-/** Logs the counts of conflicts in the database: attempts that were repeated, and given up. */
+/** Logs the numbers of conflicts in the database: retried attempts, and those that were given up. */
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
 import { conflictCounts } from './effects.ts'
 
-/** Creates the task that logs the counts once a minute when they have changed. */
+/** Creates the task that logs the numbers once a minute if they have changed. */
 export function createConflictTask(log: Logger): Task {
   let loggedCounts = { ...conflictCounts }
   return {

@@ -1,39 +1,36 @@
 /**
- * Checks the file of an embedded database before SQLite opens it: SQLite reads any log or journal that lies beside a
- * file, also that of another database, and makes an empty database where there is none. SQLite documentation, Database
- * File Format, The Database Header and The Write-Ahead Log.
+ * Checks the file of an embedded database before SQLite opens it. SQLite applies any WAL or journal beside a file, even
+ * that of another database, and creates a missing database. SQLite documentation, Database File Format, The Database
+ * Header and The Write-Ahead Log.
  */
 import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
 import { readFrom, readJournal } from './rollback-journal.ts'
 
-/**
- * The ends of the names of the files of a database: its main file, its write-ahead log, the index of the log, and its
- * rollback journal.
- */
+/** The suffixes of the files of a database: main file, write-ahead log, shared memory, and rollback journal. */
 export const FILE_ENDS = ['', '-wal', '-shm', '-journal'] as const
 
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
-/** The first byte that SQLite locks, which is in a page of its own. */
+/** The first byte that SQLite locks, which has a page of its own. */
 const LOCK_BYTE = 2 ** 30
-/** The read and write versions of a file whose journal is a log. */
+/** The read and write version of a file in WAL mode. */
 const LOG_VERSION = 2
 
 interface Header {
   readonly pageBytes: number
   readonly pages: number
   readonly version: number
-  /** The number of changes, modulo 2^32, which SQLite raises with each transaction that writes the first page. */
+  /** The file change counter, modulo 2^32, which SQLite increments with each transaction that writes page 1. */
   readonly changeCount: number
-  /** The number of write-ahead logs that the database has had, which the store raises with each that it begins. */
+  /** The number of WALs that the database has had, which the store increments with each new one. */
   readonly logCount: number
-  /** Whether the number of pages was written together with the rest. */
+  /** Whether the page count in the header is valid. */
   readonly isCurrent: boolean
 }
 
-/** Returns why the database must not be opened, and what to do; undefined when it may be opened. */
+/** Returns why the database must not be opened, and what to do; undefined if it may be opened. */
 export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
   const size = sizeOf(file)
@@ -42,7 +39,7 @@ export function fileProblem(file: string): string | undefined {
   // SQLite itself refuses a file that is not a database.
   if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
   const main = headerOf(header)
-  // A transaction of another process may begin between the two reads.
+  // Checks twice, since another process may start a transaction between the two reads.
   const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
   if (journalProblem !== undefined) return journalProblem
   if (sizeOf(`${file}-wal`) > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
@@ -52,28 +49,28 @@ export function fileProblem(file: string): string | undefined {
   return undefined
 }
 
-/** The facts that a file states about itself while it is used. */
+/** The state of a database file that is in use. */
 export interface FileState {
-  /** Whether all pages that the header counts are in the file or in the log. */
+  /** Whether all pages are in the file or in the WAL. */
   readonly isWhole: boolean
-  /** Whether the journal of the file is a write-ahead log, as it is not in a copy by `vacuum into`. */
+  /** Whether the file is in WAL mode, unlike a copy by `vacuum into`. */
   readonly hasLog: boolean
-  /** The number of write-ahead logs that the database has had, which only grows. */
+  /** The number of WALs that the database has had, which only increases. */
   readonly logCount: number
 }
 
-/** An embedded database's file, open to be read beside SQLite. */
+/** The open file of an embedded database, for reading beside SQLite. */
 export interface OpenedFile {
-  /** Reads what the file states about itself; undefined when the file is shorter than a header. */
+  /** Returns the state of the file; undefined if the file is shorter than a header. */
   readState(): FileState | undefined
-  /** Closes the file, which has to come after SQLite has closed the database. */
+  /** Closes the file. Must be called after SQLite has closed the database. */
   close(): void
 }
 
 /**
- * Opens the file of a database that SQLite has open in this process. The file stays open: the first `close` of a file
- * ends all locks of the process on it, also those by which SQLite knows that the database is in use. SQLite
- * documentation, How To Corrupt An SQLite Database File, POSIX advisory locks.
+ * Opens the file of a database that SQLite has open in this process. The file must stay open: closing any descriptor of
+ * a file releases all POSIX locks of the process on it, including SQLite's. SQLite documentation, How To Corrupt An
+ * SQLite Database File, POSIX advisory locks.
  */
 export function openDatabaseFile(file: string): OpenedFile {
   const descriptor = openSync(file, 'r')
@@ -88,7 +85,7 @@ export function openDatabaseFile(file: string): OpenedFile {
   return {
     readState: () => {
       const state = readOneState()
-      // A file that is compacted at this moment becomes shorter than it just said, and says so when it is read again.
+      // A file that is being compacted may be shorter than its header says; the second read is correct.
       return state?.isWhole === false ? readOneState() : state
     },
     close: () => closeSync(descriptor),
@@ -96,17 +93,16 @@ export function openDatabaseFile(file: string): OpenedFile {
 }
 
 /**
- * Tests whether the log has each page that the file lacks up to the last. They are in the log alone while a checkpoint
- * runs, after one that a full disk or a kill has stopped, and after one that had to leave out what was written again
- * since the state that another connection still reads. The pages of the file are counted after the log was read, which
- * begins anew only when the file has all pages.
+ * Tests whether the WAL has all pages that the file lacks. Pages are only in the WAL during a checkpoint, after an
+ * interrupted one, and after one that skipped pages because of a reader. The size of the file is read after the WAL,
+ * since the WAL restarts only when the file has all pages.
  */
 function hasPages(
   log: string,
   pageBytes: number,
   { countPages, last }: { readonly countPages: () => number; readonly last: number },
 ): boolean {
-  // The page of the locks, which is never written. SQLite documentation, The Lock-Byte Page.
+  // The lock-byte page is never written. SQLite documentation, The Lock-Byte Page.
   const pages = new Set([LOCK_BYTE / pageBytes + 1])
   for (const { page } of readFrames(log, pageBytes)) pages.add(page)
   for (let page = countPages() + 1; page <= last; page += 1) if (!pages.has(page)) return false
@@ -126,8 +122,8 @@ function missingProblem(file: string): string | undefined {
 }
 
 /**
- * Checks that the log was started on this file: the count of logs in the file is one less than that of the first page 1
- * in the log, or equal to one in the log when part of it was moved into the file.
+ * Returns a problem if the WAL belongs to another file. The file's number of WALs is one less than that of the first
+ * page 1 in the WAL, or after a checkpoint equal to that of another page 1.
  */
 function findForeignLogProblem(file: string, main: Header): string | undefined {
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
@@ -139,8 +135,8 @@ function findForeignLogProblem(file: string, main: Header): string | undefined {
 }
 
 /**
- * Checks that the journal is of the last transaction on this file: before it, the first page was as the journal has it;
- * a journal without the first page is of a file whose first page has not changed since.
+ * Returns a problem if the journal belongs to another file. Its page 1 must be that of the file or of one change
+ * before; a journal without page 1 must have the same number of pages.
  */
 function findForeignJournalProblem(file: string): string | undefined {
   const main = headerOf(readStart(file, HEADER_BYTES))
@@ -155,16 +151,14 @@ function findForeignJournalProblem(file: string): string | undefined {
   return `${file}-journal is the journal of another state of the database, as it is left where a backup is put back: take it away if the file is the one that you want, or put back the file that the journal belongs to`
 }
 
-/**
- * Returns the counts of logs in the copies of page 1 in a log, in order; undefined when its pages have another size.
- */
+/** Returns the numbers of WALs in the copies of page 1 in a WAL, in order; undefined if the page size differs. */
 function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
   if (readStart(log, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
   const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
   return firstPages.map(({ start }) => headerOf(start).logCount)
 }
 
-/** Reads the frames of a log: the number of the page of each, and the first bytes of the page. */
+/** Yields the frames of a WAL: the page number, and the first bytes of the page. */
 function* readFrames(log: string, pageBytes: number): Generator<{ readonly page: number; readonly start: Buffer }> {
   if (sizeOf(log) <= LOG_HEADER_BYTES) return
   const descriptor = openSync(log, 'r')
@@ -174,7 +168,7 @@ function* readFrames(log: string, pageBytes: number): Generator<{ readonly page:
     const frameBytes = FRAME_HEADER_BYTES + pageBytes
     for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
       const frame = readFrom(descriptor, at, FRAME_HEADER_BYTES + HEADER_BYTES)
-      // The frames that follow are left of an earlier log.
+      // The following frames are left from an earlier WAL.
       if (!frame.subarray(8, 16).equals(salts)) return
       yield { page: frame.readUInt32BE(0), start: frame.subarray(FRAME_HEADER_BYTES) }
     }
@@ -195,7 +189,7 @@ function headerOf(bytes: Buffer): Header {
   }
 }
 
-/** Returns the size of a file in bytes; 0 where there is none, also where a folder of its path is a file. */
+/** Returns the size of a file in bytes; 0 if it does not exist, or a file is in place of a directory of its path. */
 function sizeOf(file: string): number {
   return existsSync(file) ? (statSync(file, { throwIfNoEntry: false })?.size ?? 0) : 0
 }

@@ -1,11 +1,13 @@
-/** Directories, made one by one: where nothing can be made, as in /proc, Node's recursive mkdir never ends. */
+/**
+ * Creates directories one by one, since Node's recursive mkdir does not end where nothing can be created, as in /proc.
+ */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** The mode of files with a secret: this user only. */
+/** The mode of private files. */
 export const PRIVATE = 0o600
 
-/** Makes the directory and those above it, as far as they are not there. */
+/** Creates the directory and its missing parents. */
 export function makeDirectory(path: string, mode = 0o777): void {
   if (isDirectory(path)) return
   const parent = dirname(path)
@@ -13,7 +15,7 @@ export function makeDirectory(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
-    // Another process may have made the directory meanwhile.
+    // Another process may have created the directory meanwhile.
     if (!isDirectory(path)) throw error
   }
 }

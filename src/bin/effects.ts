@@ -1,6 +1,6 @@
 /**
- * The world outside the process for the services and the wallet: files, clock, randomness, database. Only `bin/`
- * reaches out of the process.
+ * The effects of the services and the wallet: files, clock, randomness and database. Only `bin/` has access to anything
+ * outside of the process.
  */
 import { randomFillSync } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -32,10 +32,7 @@ export const files: Files = {
   list: (directory) => readdirSync(directory).sort(),
 }
 
-/**
- * Returns random bytes from a pool that is filled by the system: a system call for each salt would cost more than the
- * salt's hash.
- */
+/** Returns random bytes from a pool, since a system call for each salt would be slow. */
 export const random = createPooledRandom(8192)
 
 function createPooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
@@ -51,18 +48,18 @@ function createPooledRandom(poolBytes: number): (bytes: number) => Uint8Array {
   }
 }
 
-/** The counts of conflicts for all databases of this process. */
+/** The numbers of conflicts of all databases of this process. */
 export const conflictCounts: ConflictCounts = { retried: 0, givenUp: 0 }
 
 export const retryOnConflict = createRetryOnConflict({ random, wait: setTimeout, counts: conflictCounts })
 
-/** The PKCS #11 tokens with private keys; a module is loaded once for the process. */
+/** The PKCS #11 tokens of this process. */
 export const pkcs11Tokens: Pkcs11Tokens = createPkcs11Tokens({ loadPackage: loadPkcs11js, now })
 
-/** The HTTP client of this process, whose connections all callers share. */
+/** The HTTP client of this process, whose connections are shared. */
 export const outbound: Outbound = createOutbound()
 
-/** Encrypts the personal data of the database when there are keys. Throws a {@link MissingKeyError}. */
+/** Adds encryption of personal data to the store, if there are keys. Throws a {@link MissingKeyError}. */
 export function encryptDatabase<C extends EncryptionCollections>(
   store: Store<C>,
   collections: readonly (keyof C & string)[],
@@ -73,16 +70,16 @@ export function encryptDatabase<C extends EncryptionCollections>(
 }
 
 /**
- * Opens the database. For an embedded one, makes its directory for this user only, and notes at the end that it is
- * closed. A service opens the file by `openForService`, and looks for a missing log itself; for others a log that was
- * missing before stays noticed.
+ * Opens the database. The directory of an embedded one is created private, and closing is recorded in the generation
+ * file. A service passes `openForService` and handles a missing WAL itself; for others, a WAL that was missing before
+ * stays recorded as missing.
  */
 export async function openDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
   openForService?: typeof openSqlite<C>,
 ): Promise<Store<C>> {
-  // The code for PostgreSQL is loaded only when it is used.
+  // The code for PostgreSQL is only loaded when it is used.
   if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)

@@ -1,4 +1,4 @@
-/** The end of a command that failed: its message on stderr, or as JSON on stdout, and its exit status. */
+/** The output of a failed command: its message on stderr, or JSON on stdout, and its exit status. */
 import { UsageError } from './command-line.ts'
 import { removeControlCharactersByLine } from './terminal.ts'
 
@@ -6,20 +6,20 @@ interface FailureOptions {
   readonly json: boolean
   /** The exit status, unless the command line is wrong. */
   readonly status: 1 | 2
-  /** The mark before the message for people. */
+  /** The prefix of the message for people. */
   readonly mark?: string
-  /** The further members of the JSON. */
+  /** Further members of the JSON. */
   readonly facts?: Readonly<Record<string, unknown>>
 }
 
-/** The end of a command: its output, and its exit status. */
+/** The output and the exit status of a command. */
 export interface CommandOutput {
   readonly stdout: string | Uint8Array
   readonly stderr: string
   readonly status: number
 }
 
-/** Returns the end of a command that failed. A wrong command line is told with the usage, and has status 2. */
+/** Returns the output of a failed command. For a wrong command line, it has the usage and status 2. */
 export function outputOfFailure(
   error: unknown,
   { json, status, mark = '', facts = {} }: FailureOptions,
@@ -31,7 +31,7 @@ export function outputOfFailure(
     const output = { error: isUsage ? 'usage' : 'failed', message: isUsage ? error.why || message : message, ...facts }
     return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: exitStatus }
   }
-  // The message may quote a contract, a node or an issuer.
+  // The message may contain text of a contract, a node or an issuer.
   return { stdout: '', stderr: `${mark}${removeControlCharactersByLine(message)}\n`, status: exitStatus }
 }
 

@@ -1,8 +1,8 @@
-/** Files that have to outlast a failure of the machine. */
+/** Writes files durably. */
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** Writes a file, or the names in a directory, to disk, and returns only then. */
+/** Flushes a file or a directory to disk (fsync). */
 export function flushToDisk(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
@@ -12,7 +12,7 @@ export function flushToDisk(path: string): void {
   }
 }
 
-/** Writes a new file, and resolves when it is on disk. Rejects when there is such a file already. */
+/** Writes a new file and flushes it to disk. Rejects if the file exists. */
 export async function writeDurably(path: string, content: string | Uint8Array, mode: number): Promise<void> {
   const file = await open(path, 'wx', mode)
   try {

@@ -1,22 +1,23 @@
 /**
- * The file beside an embedded database that records the last start of its service, by a random text that the database
- * has too: a witness; and whether the database was closed since. docs/decisions/0010-generations.md.
+ * The file beside an embedded database that identifies the database as it was at the last start of its service: it has
+ * a random text, the witness, which the database has too. It also records whether the database was closed since.
+ * docs/decisions/0010-generations.md.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 
-/** The reason to believe that a database is without the newest of what was answered. */
+/** Why the latest changes of a database may be missing. */
 export const LOG_MISSING = 'its log was taken away after a service had ended without closing it'
-/** The line that the file ends with from a start of the service until the last process has closed the database. */
+/** The last line of the file from the start of the service until the last process has closed the database. */
 const OPEN = 'open'
 
-/** Returns the path of the file, which is not part of backups. */
+/** Returns the path of the file. Backups do not include it. */
 export function generationFile(databaseFile: string): string {
   return `${databaseFile}-generation`
 }
 
 /**
- * Reads the witnesses; none when the file is missing, or is a copy and so does not have the identity that it names.
- * Throws a message for the operator when the file cannot be read, since then nothing is known of the database.
+ * Returns the witnesses; none if the file does not exist, or was copied and so does not have its recorded identity.
+ * Throws a message for the operator if the file cannot be read.
  */
 export function readWitnesses(file: string): readonly string[] {
   try {
@@ -31,8 +32,8 @@ export function readWitnesses(file: string): readonly string[] {
 }
 
 /**
- * Tests whether the log of a database was taken away: a service used the database and did not close it, and there is no
- * log, which would have the newest of what was answered.
+ * Tests whether the WAL of a database was removed: a service did not close the database, and there is no WAL, which
+ * would have the latest changes.
  */
 export function isLogMissing(databaseFile: string): boolean {
   return !existsSync(`${databaseFile}-wal`) && isNotedOpen(generationFile(databaseFile))
@@ -42,25 +43,25 @@ function isNotedOpen(file: string): boolean {
   try {
     return readLines(file).at(-1) === OPEN
   } catch {
-    // There is no such file, or it cannot be read, which a start refuses.
+    // The file does not exist, or cannot be read, which makes a start fail.
     return false
   }
 }
 
 /**
- * Notes that a database is closed where its log is gone or empty, as the last connection leaves it: all of it is in the
- * file then.
+ * Records that a database is closed, if its WAL is missing or empty. The last connection removes the WAL after moving
+ * all of it into the file.
  */
 export function noteClosed(databaseFile: string): void {
   const [file, log] = [generationFile(databaseFile), `${databaseFile}-wal`]
   const logBytes = existsSync(log) ? (statSync(log, { throwIfNoEntry: false })?.size ?? 0) : 0
-  // Only the end of the file goes, so that the file stays that of its user, and whole whatever happens.
+  // Only truncates the file, so that it keeps its owner and stays valid at any interruption.
   if (logBytes === 0 && isNotedOpen(file)) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
 }
 
 /**
- * Runs `work`, which opens and closes a database that a service may have left open, and notes that it is closed where
- * that removed the log. A log that was missing before stays noticed.
+ * Runs `work`, which opens and closes a database, and records that it is closed. If the WAL was missing before, that
+ * stays recorded.
  */
 export async function withClosingNoted<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
   const wasMissing = isLogMissing(databaseFile)
@@ -71,7 +72,7 @@ export async function withClosingNoted<T>(databaseFile: string, work: () => Prom
   }
 }
 
-/** Runs `work`, which reads a database, and removes the empty log that SQLite makes where the log was missing. */
+/** Runs `work`, which reads a database. If the WAL was missing before, removes the empty one that SQLite creates. */
 export async function withMissingLogKept<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
   const wasMissing = isLogMissing(databaseFile)
   try {
@@ -82,19 +83,19 @@ export async function withMissingLogKept<T>(databaseFile: string, work: () => Pr
   }
 }
 
-/** Reads the lines after the identity; none where the file is a copy, so that its identity is another. */
+/** Returns the lines after the identity; none if the file was copied, so that its identity differs. */
 function readLines(file: string): readonly string[] {
   const [identity, ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n')
   return identity === identityOf(file) ? lines : []
 }
 
-/** Returns the identity of a file: its number and its time of creation, which a replacement does not share. */
+/** Returns the identity of a file: its inode and its time of creation, which a copy does not have. */
 function identityOf(file: string): string {
   const { ino, birthtimeNs } = statSync(file, { bigint: true })
   return `${ino}.${birthtimeNs}`
 }
 
-/** Writes the witnesses, and whether a service has the database open from now on. */
+/** Writes the witnesses, and whether the database is open from now on. */
 export function writeWitnesses(file: string, witnesses: readonly string[], isOpen = false): void {
   const temporary = `${file}.${process.pid}`
   try {

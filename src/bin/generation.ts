@@ -1,6 +1,6 @@
 /**
- * The generation of a database as it is known outside of it: by a file beside an embedded database, and by the setting
- * `database.generation`. docs/decisions/0010-generations.md.
+ * Detects a restored database, by the file beside an embedded database and by the setting `database.generation`.
+ * docs/decisions/0010-generations.md.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
@@ -17,8 +17,9 @@ import { generationFile, LOG_MISSING, readWitnesses, writeWitnesses } from './ge
 import type { OpeningOptions } from './service/service-kind.ts'
 
 /**
- * Compares the open database with the knowledge outside of it. A copy, or what may be one, is logged and begins another
- * generation. Throws a message for the operator when the setting is lower than the generation in the database.
+ * Compares the open database with the generation file and the setting. If the database is, or may be, a restored copy,
+ * logs this and starts a new generation. Throws a message for the operator if the setting is lower than the generation
+ * in the database.
  */
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
@@ -51,7 +52,7 @@ async function confirmInTurn(
   const restoredBecause = isRestored ? 'it was restored from a backup' : isLogMissing ? LOG_MISSING : undefined
   const outside = { ...readOutside(database), restoredBecause }
   const next = toBase64url(random(16))
-  // The file has both generations while the database changes, as the process may end in between.
+  // During the change, the generation file has the witnesses of both, since the process may end in between.
   if (file !== undefined) writeWitnesses(file, [...(outside.witnesses ?? []), next], true)
   const effects = { store, now, random, retryOnConflict }
   const why = await confirmGeneration(effects, outside, file === undefined ? undefined : next)
@@ -64,7 +65,7 @@ async function confirmInTurn(
   )
 }
 
-/** Throws a message for the operator when the database was put back and no service has started on it since. */
+/** Throws a message for the operator if the database was restored and no service has started since. */
 export async function refuseUnnoticedRestore(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
@@ -78,7 +79,7 @@ function witnessFile(database: DatabaseConfig): string | undefined {
   return database.kind === 'sqlite' && database.file !== ':memory:' ? generationFile(database.file) : undefined
 }
 
-/** Reads what is known of the database outside of it. */
+/** Reads what the generation file and the setting say about the database. */
 function readOutside(database: DatabaseConfig): OutsideKnowledge {
   const file = witnessFile(database)
   return {

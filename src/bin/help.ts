@@ -1,14 +1,14 @@
-/** The help of the command, in one style for all its words: what they do, options, examples and exit statuses. */
+/** Formats the help of the command from the table of commands. */
 import { COMMAND_GROUPS, type CommandOption, type ExitStatus } from './command-table/command.ts'
 import { type CommandName, commandEntry, commandNames, optionNamesOf } from './command-table/index.ts'
 import { hangingIndent, paint } from './terminal.ts'
 
 const INDENT = '  '
-/** The width up to which the left column of a list stands beside its right one. */
+/** The maximum width of the left column. */
 const COLUMN = 26
 const STATUSES = [0, 1, 2, 75] as const satisfies readonly ExitStatus[]
 
-/** Returns the list of all commands. */
+/** Returns the help with all commands. */
 export function overallHelp(): string {
   const groups = COMMAND_GROUPS.map((group) => {
     const rows = commandNames
@@ -30,7 +30,7 @@ export function overallHelp(): string {
   ].join('\n')
 }
 
-/** Returns the help of a command; where a subcommand is named, of that alone. */
+/** Returns the help of a command, or of one of its subcommands. */
 export function helpOf(command: CommandName, word?: string): string {
   const { does, forms, choices, options, notes = [], examples, exits } = commandEntry(command)
   const subcommand = word !== undefined && choices?.includes(word) && hasFormOf(word, forms) ? word : undefined
@@ -62,12 +62,12 @@ export function helpOf(command: CommandName, word?: string): string {
     .join('\n')
 }
 
-/** Tests whether the word is a subcommand with a form of its own, and not one of the services or shells. */
+/** Tests whether the word is a subcommand with its own form, and not a service or shell. */
 function hasFormOf(word: string, forms: readonly { readonly words: string }[]): boolean {
   return forms.some(({ words }) => words.split(' ')[0] === word)
 }
 
-/** Returns the forms of a command, and where its options are told, for the end of an error message. */
+/** Returns the usage of a command, for the end of an error message. */
 export function usageOf(command: CommandName, commandName = 'vouchsafe'): string {
   const { forms, options } = commandEntry(command)
   const lines = forms.map(({ words }) => `${INDENT}${formLine(command, words, Object.keys(options).length > 0)}`)
@@ -78,7 +78,7 @@ function formLine(command: CommandName, words: string, hasOptions: boolean): str
   return ['vouchsafe', command, words, hasOptions ? '[OPTIONS]' : ''].filter((word) => word !== '').join(' ')
 }
 
-/** Formats the names of an option and what stands for its value, as in `-y, --yes` or `--config FILE`. */
+/** Formats the names of an option and its value, as in `-y, --yes` or `--config FILE`. */
 export function optionText(
   name: string,
   { short, choices, value }: CommandOption = { type: 'string', does: '' },
@@ -95,7 +95,7 @@ function optionMeaning(
   return `${prefix}${does}${typeof defaultValue === 'string' && defaultValue !== '' ? ` (${defaultValue} when absent)` : ''}`
 }
 
-/** Formats a heading with rows of two columns; a long left one has the right one below. */
+/** Formats a heading with two columns. The right column is on the next line if the left one is too long. */
 function section(heading: string, rows: readonly (readonly [string, string])[]): string {
   if (rows.length === 0) return ''
   const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= COLUMN), 0)

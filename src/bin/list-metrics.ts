@@ -1,11 +1,11 @@
-/** The metrics of status lists as they are published: for how long they are valid, and how old they are. */
+/** The metrics of published status lists: their validity and age. */
 import { Gauge, type Registry } from 'prom-client'
 import type { RecordSignedList, SignedListTimes } from '../issuer/context.ts'
 
-/** The most lists that are remembered. */
+/** The maximum number of lists in the metrics. */
 const MAX_LISTS = 10_000
 
-/** Registers the gauges; returns the function that they learn of each signed list by. */
+/** Registers the gauges. Returns the function that records each signed list. */
 export function registerListMetrics(prefix: string, registry: Registry, now: () => Date): RecordSignedList {
   const lists = new Map<string, SignedListTimes>()
   const gauge = (

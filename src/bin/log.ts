@@ -1,7 +1,7 @@
 /**
- * The log: one JSON line per event, on stdout or in a file. Callers pass nothing that must not be logged; redaction
- * comes second. Where stdout is a pipe or a socket its reader may stand still, and must not stop the service: lines
- * wait in a buffer, and those that do not fit are counted and dropped.
+ * The log: one JSON line per event, on stdout or in a file. Callers must not pass secrets; redaction is a second
+ * measure. If stdout is a pipe or a socket, a slow reader must not block the service: lines are buffered, and dropped
+ * and counted when the buffer is full.
  */
 import { fstatSync, openSync, writeSync } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -10,7 +10,7 @@ import { type DestinationStream, type Logger, pino } from 'pino'
 import type { LogExtension } from '../telemetry/telemetry.ts'
 
 const STDOUT = 1
-/** The most bytes that may wait for the reader of the log. */
+/** The maximum size of the buffer. */
 const MAX_WAITING = 1024 * 1024
 
 /** The number of lines that were not written. */
@@ -18,18 +18,19 @@ export interface LogCounts {
   dropped: number
 }
 
-/** The counts of this process, for its metrics. */
+/** The numbers of this process, for its metrics. */
 export const logCounts: LogCounts = { dropped: 0 }
 
 export interface LogOptions {
-  /** The file that the lines go to; stdout when absent. */
+  /** The log file; stdout when absent. */
   readonly file?: string
-  /** The number of the worker process that logs; absent in a process that has no others beside it. */
+  /** The number of the worker process; absent without workers. */
   readonly worker?: number | undefined
-  /** The trace in each line, and a copy of the line for a collector. */
+  /** Adds the trace to each line, and sends a copy to the collector. */
   readonly extension?: LogExtension
 }
 
+/** Creates the log of a service. */
 export function createLog(service: string, { file, worker, extension }: LogOptions = {}): Logger {
   const options = {
     base: { service, ...(worker !== undefined && { worker }) },
@@ -47,7 +48,7 @@ export function createLog(service: string, { file, worker, extension }: LogOptio
   return log
 }
 
-/** Makes a stream that also copies each line to the collector, where the log has an extension. */
+/** Makes a stream that also sends each line to the collector, if there is an extension. */
 function copyLines(lines: DestinationStream, extension: LogExtension | undefined): DestinationStream {
   if (extension === undefined) return lines
   return {
@@ -58,32 +59,29 @@ function copyLines(lines: DestinationStream, extension: LogExtension | undefined
   }
 }
 
-/** Resolves when everything that was written to `output` has been taken, or when nothing reads it any more. */
+/** Resolves when everything written to `output` has been accepted, or nothing reads it any more. */
 export function waitUntilWritten(output: Writable = process.stdout): Promise<void> {
   return new Promise((resolve) => {
     output.once('error', () => resolve())
-    // The callback of an empty text comes after those of all texts before it; `drain` comes only where much has waited.
+    // The callback of an empty write is called after all writes before it; `drain` is not always emitted.
     output.write('', () => resolve())
   })
 }
 
-/** Tests whether somebody reads the log as it is written: through a pipe, a socket, or at a terminal. */
+/** Tests whether the output is a pipe, a socket or a terminal. */
 function hasReader(descriptor: number): boolean {
   const stat = fstatSync(descriptor)
   return stat.isFIFO() || stat.isSocket() || isatty(descriptor)
 }
 
-/**
- * Makes a stream that writes lines to a file. A line that cannot be written, as on a full disk, is lost; the service
- * goes on.
- */
+/** Makes a stream that writes lines to a file. A line that cannot be written is lost. */
 function createLineWriter(descriptor: number): DestinationStream {
   return {
     write: (line) => {
       try {
         writeSync(descriptor, line)
       } catch {
-        // A failure of the log cannot be logged; the metrics count it.
+        // The metrics count this failure, since it cannot be logged.
         logCounts.dropped += 1
       }
     },
@@ -91,18 +89,17 @@ function createLineWriter(descriptor: number): DestinationStream {
 }
 
 interface ReaderLines extends DestinationStream {
-  /** Calls `report` with the number of dropped lines when lines flow again. */
+  /** Calls `report` with the number of dropped lines when lines are accepted again. */
   readonly onLinesDropped: (report: (count: number) => void) => void
 }
 
-/**
- * Makes a stream that writes lines to a reader at once while there is room in the pipe, as Node does, and never waits.
- */
+/** Makes a stream that writes lines to a pipe or terminal without waiting for the reader. */
 function createReaderLines(reader: NodeJS.WriteStream): ReaderLines {
   let dropped = 0
   // The reader may close the pipe.
   reader.on('error', () => undefined)
-  // Workers write to one pipe, where only the bytes of one write stay together: waiting lines are not written as one.
+  // Workers share one pipe, in which only the bytes of a single write stay together, so buffered lines are written
+  // separately.
   Object.assign(reader, { _writev: undefined })
   return {
     write: (line) => {

@@ -1,22 +1,22 @@
-/** The certificates of a configuration that somebody has to renew in time: of keys, of TLS, and those it trusts. */
+/** The certificates in a configuration that must be renewed: those of keys and TLS, and trust anchors. */
 import { ANCHOR_SETTINGS, type AnchorSetting } from '../config/anchor-directory.ts'
 import type { ServerTls } from '../config/server-tls.ts'
 import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
 import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
 import type { MeasuredCertificate } from './state-metrics.ts'
 
-/** The settings of a service that name certificates; each service has some of them. */
+/** The settings with certificates; each service has some of them. */
 export interface CertificateSettings {
   readonly keys?: ServiceKeys
   readonly tls: ServerTls | undefined
   /** The anchors of `issuerTrustAnchors`. */
   readonly trustAnchors?: readonly Certificate[] | undefined
   readonly keyAttestationTrustAnchors?: readonly Certificate[]
-  /** The context of the checks of wallet attestations, with the anchors of `walletProviderTrustAnchors`. */
+  /** The anchors of `walletProviderTrustAnchors`. */
   readonly clientAuthentication?: { readonly anchors: readonly Certificate[] } | undefined
 }
 
-/** The anchors of a configuration by the setting that names them. */
+/** Returns the anchors of each setting. */
 const anchorsOf: Readonly<Record<AnchorSetting, (config: CertificateSettings) => readonly Certificate[] | undefined>> =
   {
     issuerTrustAnchors: ({ trustAnchors }) => trustAnchors,

@@ -24,27 +24,27 @@ import { failedRounds } from './tasks.ts'
 export interface ServiceMetrics {
   readonly registry: Registry
   readonly observer: RequestObserver
-  /** Counts every batch that the store commits. */
+  /** Observes every committed batch of the store. */
   readonly observeCommit: CommitObserver
   readonly steps: StepTimer
-  /** Notes each status list that an issuer signs. */
+  /** Records each status list that an issuer signs. */
   readonly recordSignedList: RecordSignedList | undefined
 }
 
-/** The sources of the metrics, which are read at each request for metrics. */
+/** The sources of the metrics, which are read with each request for metrics. */
 interface MetricSources {
   readonly config: () => CertificateSettings
   readonly conflicts: ConflictCounts
   readonly store: () => Store<CallbackCollections>
   readonly now: () => Date
-  /** Rejects while the service cannot do its work. */
+  /** Rejects if the service is not ready. */
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
   readonly listNewestStates: (limit: number) => Promise<readonly string[]>
   readonly telemetry?: TelemetryCounts | undefined
 }
 
-/** Makes the metrics of a service: requests, outcomes, its database, its state, certificates, process. */
+/** Creates the metrics of a service: requests, outcomes, database, state, certificates and process. */
 export function createServiceMetrics(name: 'issuer' | 'verifier', sources: MetricSources): ServiceMetrics {
   const registry = new Registry()
   const prefix = `vouchsafe_${name}_`
@@ -68,7 +68,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   }
 }
 
-/** Returns the text of the metrics of several processes as those of one, each added up as its definition says. */
+/** Returns the metrics of several processes as one text, each aggregated as it defines. */
 export function mergeMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
   return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics])).metrics()
 }

@@ -1,4 +1,4 @@
-/** The addresses of this machine on its network, and its free ports. */
+/** The addresses of this machine in its network, and free ports. */
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { Server as HttpServer } from 'node:http'
@@ -6,12 +6,12 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
-/** The interfaces of containers, virtual machines and tunnels, which no phone can reach. */
+/** The interfaces of containers, virtual machines and tunnels, which phones cannot reach. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|tailscale)/
 
 /**
- * Returns the IPv4 address that a phone on the same network can reach; undefined when there is none. A public address
- * does not count: the internet could reach it, and wallets refuse plain http there.
+ * Returns the IPv4 address that a phone in the same network can reach; undefined if there is none. Ignores public
+ * addresses, for which wallets refuse plain http.
  */
 export function findLanAddress(interfaces = networkInterfaces()): string | undefined {
   const addresses = Object.entries(interfaces)
@@ -22,7 +22,7 @@ export function findLanAddress(interfaces = networkInterfaces()): string | undef
   })?.address
 }
 
-/** Returns the reason for which listening fails (`EADDRINUSE`, `EACCES`, …); undefined when it works. */
+/** Returns the error code with which listening fails (`EADDRINUSE`, `EACCES`, …); undefined if it succeeds. */
 export function findListenProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer()
@@ -38,8 +38,8 @@ export function findListenProblem(port: number, host: string): Promise<string | 
 }
 
 /**
- * Has a server listen on this machine alone at the port of `--port`, and returns the port that it has, which the system
- * picks for 0. Rejects with a message for the user when the server cannot listen there.
+ * Makes a server listen on loopback at the port of `--port`, and returns the port; with 0 the system chooses it.
+ * Rejects with a message for the user if this fails.
  */
 export async function listenOnLoopback(server: Server, port: number): Promise<number> {
   try {
@@ -55,7 +55,7 @@ export async function listenOnLoopback(server: Server, port: number): Promise<nu
   return (server.address() as AddressInfo).port
 }
 
-/** Closes a server with all its connections, and resolves when it has closed, or had closed before. */
+/** Closes a server with all its connections. Resolves when it is closed. */
 export function closeServer(server: HttpServer): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
@@ -63,23 +63,23 @@ export function closeServer(server: HttpServer): Promise<void> {
   })
 }
 
-/** Returns the address of all interfaces: `::`, which includes IPv4, or the IPv4 one on a machine without IPv6. */
+/** Returns the wildcard address: `::`, which includes IPv4, or `0.0.0.0` on a machine without IPv6. */
 export async function chooseDefaultHost(probe = findListenProblem): Promise<string> {
   const problem = await probe(0, '::')
   return problem === 'EAFNOSUPPORT' || problem === 'EADDRNOTAVAIL' ? '0.0.0.0' : '::'
 }
 
 /**
- * Returns the address to listen at for the setting `host`: one of `localhost`, IPv4 before IPv6. For that name, Fastify
- * would listen by one server for each address, of which it watches the connections of the first alone.
+ * Returns the address for the setting `host`. For `localhost`, returns one of its addresses, preferably IPv4: Fastify
+ * would create a server for each, and track the connections of the first one only.
  */
 export async function findListenAddress(host: string): Promise<string> {
   return host === 'localhost' ? (await lookup(host, { order: 'ipv4first' })).address : host
 }
 
-/** Returns `preferredPort` when it is free, else a port that the system picks. */
+/** Returns `preferredPort` if it is free, and otherwise a port that the system chooses. */
 export async function findFreePort(preferredPort: number): Promise<number> {
-  // Loopback is tested as well: some systems allow listening on every address beside a listener on one address.
+  // Tests loopback too, since some systems allow a wildcard listener beside one on a single address.
   const problems = [
     await findListenProblem(preferredPort, await chooseDefaultHost()),
     await findListenProblem(preferredPort, '127.0.0.1'),

@@ -1,7 +1,7 @@
-/** Opens an address in the browser of whoever sits at this machine, where there is one. */
+/** Opens a URL in the user's browser, if there is one. */
 import { spawn } from 'node:child_process'
 
-/** The program that opens an address, and its arguments before the address. */
+/** The program that opens a URL, and its arguments before the URL. */
 export type BrowserCommand = readonly [program: string, ...args: string[]]
 
 interface Surroundings {
@@ -10,10 +10,10 @@ interface Surroundings {
   readonly stdout: { readonly isTTY?: boolean }
 }
 
-/** The longest time for which a program may take to show that it cannot be started, or cannot open an address. */
+/** How long to wait for the program to fail. */
 export const FAILS_WITHIN_MS = 1000
 
-/** Returns the command for a browser; undefined where nobody would see one: no display, no terminal, or CI. */
+/** Returns the command that opens a browser; undefined without a display or terminal, or in CI. */
 export function browserCommand({ platform, env, stdout }: Surroundings): BrowserCommand | undefined {
   if (stdout.isTTY !== true || env.CI || env.BROWSER === 'none') return undefined
   const isRemote = Boolean(env.SSH_CONNECTION)
@@ -22,7 +22,7 @@ export function browserCommand({ platform, env, stdout }: Surroundings): Browser
   return env.DISPLAY || env.WAYLAND_DISPLAY ? ['xdg-open'] : undefined
 }
 
-/** Starts the command. Resolves with whether it seems to work: it still runs after a second, or ended well. */
+/** Starts the command. Resolves with whether it seems to work: it still runs after a second, or has succeeded. */
 export function openBrowser([program, ...args]: BrowserCommand, address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, [...args, address], { detached: true, stdio: 'ignore' })

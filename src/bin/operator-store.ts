@@ -1,4 +1,4 @@
-/** Opens the configured database of a service for commands of operators, beside the running service. */
+/** Opens the configured database for commands of operators, while the service may be running. */
 import { existsSync } from 'node:fs'
 import type { CommonConfig } from '../config/common.ts'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
@@ -23,8 +23,8 @@ interface ServiceWords {
 }
 
 /**
- * Runs `work` on the database of the service. Throws a message for the operator when the configuration or the database
- * is unusable.
+ * Runs `work` on the database of the service. Throws a message for the operator if the configuration or the database is
+ * invalid.
  */
 export async function withStore<T>(
   words: ServiceWords,
@@ -35,7 +35,7 @@ export async function withStore<T>(
   return withDatabase<EventCollections, T>(config.database, migrations, work)
 }
 
-/** Runs `work` on the database of an issuer and its configuration. Throws as {@link withStore} does. */
+/** Runs `work` on the database of an issuer and its configuration. Throws like {@link withStore}. */
 export async function withIssuer<T>(
   configFile: string,
   work: (store: Store<IssuerCollections>, config: IssuerConfig) => Promise<T>,
@@ -63,7 +63,7 @@ async function withDatabase<C, T>(
   migrations: readonly Migration[],
   work: (store: Store<C>) => Promise<T>,
 ): Promise<T> {
-  // A command that only reads does not make a database.
+  // A command must not create the database.
   if (database.kind === 'sqlite' && !existsSync(database.file)) {
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }

@@ -1,4 +1,4 @@
-/** Describes for an operator why a request to another server failed. */
+/** Describes why a request to another server failed, for the operator. */
 
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: look for a mistake in the name, and at the DNS of this machine',
@@ -14,7 +14,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
 
 const CERTIFICATE = /CERT|SIGNATURE|UNABLE_TO|SELF_SIGNED|CRL|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH/
 
-/** Describes the failure with `host` and its port, but no path, which may be a secret. */
+/** Describes the failure with host and port, but without the path, which may be a secret. */
 export function reasonOf(error: unknown, host: string): string {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined

@@ -1,6 +1,6 @@
 /**
- * Sends requests to other servers, as `http/outbound.ts` describes. A name is resolved once, and the connection goes to
- * a checked address, so that the owner of a name cannot lead requests into our network by changing it.
+ * Implements `http/outbound.ts`. A host name is resolved once, and the connection uses the checked address, so that DNS
+ * rebinding cannot lead requests into the private network.
  */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
@@ -13,23 +13,23 @@ import { type HttpClientRequest, type HttpClientResponse, type Outbound, Outboun
 import { isPublicAddress, stripBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
 
-/** Resolves a name to all its addresses. */
+/** Resolves a host name to all its addresses. */
 type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
 interface Options {
   readonly resolve?: Resolve
-  /** The TLS authorities, PEM; those of Node when absent. */
+  /** The CA certificates for TLS in PEM; Node's defaults when absent. */
   readonly ca?: string
 }
 
-/** The most connections to one host and port: callbacks go to a single receiver. */
+/** The maximum number of connections to one host and port. */
 const MAX_SOCKETS = 32
 const MAX_IDLE_SOCKETS = 8
 const IDLE_MS = 15_000
 
 /**
- * Makes an HTTP client that keeps connections for reuse. Connections to private addresses are kept apart, for requests
- * that may use them.
+ * Creates an HTTP client with keep-alive. Connections to private addresses are pooled separately, for requests that may
+ * use them.
  */
 export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}): Outbound {
   const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS }
@@ -46,7 +46,7 @@ export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}):
     const deadline = Date.now() + request.timeoutMs
     try {
       return await exchange(send, request, deadline).catch((error: unknown) => {
-        // The server closed an idle connection at the moment of its reuse. RFC 9112 section 9.3.1.
+        // The server closed an idle connection when it was reused. RFC 9112 section 9.3.1.
         if (error instanceof StaleConnection) return exchange(send, request, deadline)
         throw error
       })
@@ -61,7 +61,7 @@ class StaleConnection extends Error {
   readonly code = 'ECONNRESET'
 }
 
-/** Returns the URL of a request. Throws an OutboundError for an invalid request, before its name is resolved. */
+/** Returns the URL of a request. Throws an OutboundError if it is not allowed. */
 function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
   const url = parseInternationalUrl(text)
   if (url === undefined) throw new OutboundError('the address is not a URL')
@@ -75,7 +75,7 @@ function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL
 }
 
 function mayConnect(address: string, protocol: string, allowPrivateAddresses: boolean): boolean {
-  // Plain http is allowed to this network only.
+  // Plain http is only allowed to private addresses.
   return isPublicAddress(address) ? protocol === 'https:' : allowPrivateAddresses
 }
 
@@ -87,7 +87,7 @@ function addressRefusal({ protocol, hostname }: URL): OutboundError {
   return new OutboundError(`${hostname} ${why}`)
 }
 
-/** Makes the look-up of a connection, which gets only the addresses that the request may use. */
+/** Makes the `lookup` of a connection, which returns only addresses that the request may use. */
 function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
@@ -118,7 +118,7 @@ function headersOf({ headers, body: text, bytes }: HttpClientRequest): Record<st
   }
 }
 
-/** Sends one request and reads its response before the deadline. */
+/** Sends one request, and reads the response before the deadline. */
 function exchange(
   send: () => ClientRequest,
   { body, bytes, maxBytes, timeoutMs }: HttpClientRequest,

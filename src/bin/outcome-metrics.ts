@@ -1,4 +1,4 @@
-/** The metrics of the events of sessions, counted at their commit, and of the callbacks that wait. */
+/** The metrics of session events, counted when they are committed, and of waiting callbacks. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../async/cache.ts'
 import type { CallbackCollections } from '../callback/queue.ts'
@@ -10,14 +10,14 @@ import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
 import type { CredentialServiceName } from './service/credential-services.ts'
 
-/** The time for which counts of rows are kept for those who read metrics often. */
+/** How long counts of rows are cached. */
 const COUNTS_MS = 5000
 
-/** The first word of a type of event. */
+/** The part of an event type before the dot. */
 type SubjectOf<Type> = Type extends `${infer Word}.${string}` ? Word : never
 type EventSubject = SubjectOf<EventType>
 
-/** The services that record events of a subject; none where a command does, or a service before it serves. */
+/** The services that record events of each subject; none if only commands do, or a service before it serves. */
 const recordersBySubject: Readonly<Record<EventSubject, readonly CredentialServiceName[]>> = {
   audit: ['issuer', 'verifier'],
   callback: ['issuer', 'verifier'],
@@ -31,10 +31,10 @@ const recordersBySubject: Readonly<Record<EventSubject, readonly CredentialServi
   verification: ['verifier'],
 }
 
-/** Counts a batch of changes that was committed. */
+/** Counts a committed batch. */
 export type CommitObserver = (changes: readonly Change<Record<string, unknown>>[]) => void
 
-/** Registers the counters of events and of failed checks, and returns the observer that counts each batch. */
+/** Registers the counters of events and failed checks. Returns the observer that counts each batch. */
 export function registerOutcomeMetrics(
   name: CredentialServiceName,
   prefix: string,
@@ -77,7 +77,7 @@ function failedChecksIn(changes: readonly Change<Record<string, unknown>>[]): re
   })
 }
 
-/** Wraps a store so that `observe` is called with every batch that was committed. */
+/** Wraps a store so that `observe` is called with each committed batch. */
 export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Store<C> {
   return {
     ...store,
@@ -96,13 +96,13 @@ export function registerCallbackMetrics(
   store: () => Store<CallbackCollections>,
   now: () => Date,
 ): void {
-  // All other metrics are served also while the database cannot be read.
+  // If the database cannot be read, all other metrics are still served.
   const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
   new Gauge({
     name: `${prefix}callbacks`,
     help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
     labelNames: ['state'],
-    // Every worker counts the rows of one database.
+    // All workers count the rows of the same database.
     aggregator: 'max',
     registers: [registry],
     async collect() {
@@ -117,7 +117,7 @@ export function registerCallbackMetrics(
     name: `${prefix}callback_oldest_seconds`,
     help: 'Age of the oldest callback that waits; 0 when none does',
     labelNames: ['state'],
-    // Every worker counts the rows of one database.
+    // All workers count the rows of the same database.
     aggregator: 'max',
     registers: [registry],
     async collect() {

@@ -1,7 +1,7 @@
-/** The proxy of the environment, which Node 24 uses with NODE_USE_ENV_PROXY, and its exceptions. */
+/** The proxy of the environment, which Node 24 uses with NODE_USE_ENV_PROXY. */
 import { findLanAddress } from './network.ts'
 
-/** Adds this machine to the exceptions in NO_PROXY: no proxy can reach it, and the commands call services on it. */
+/** Adds this machine to NO_PROXY, since commands call services on it, and a proxy cannot reach it. */
 export function bypassProxy(environment = process.env, lan = findLanAddress): void {
   if (!Object.keys(environment).some((name) => /^https?_proxy$/i.test(name))) return
   const exceptions = environment.no_proxy ?? environment.NO_PROXY ?? ''

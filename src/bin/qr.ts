@@ -1,20 +1,20 @@
-/** QR codes for a terminal: two modules to a character, so that a link fits on the screen. ISO/IEC 18004. */
+/** QR codes for a terminal, with two modules per character. ISO/IEC 18004. */
 import encodeQR from 'qr'
 
-/** Light modules around the code. The standard has four; two are enough on a screen and save lines. */
+/** The width of the quiet zone. The standard requires 4; 2 are enough on a screen. */
 const BORDER = 2
-/** The characters by the upper and the lower module. */
+/** The characters for the upper and the lower module. */
 const BLOCKS = [
   [' ', '▄'],
   ['▀', '█'],
 ] as const
-/** The colours: those of every terminal first, then the same of the 256 that no theme changes. */
+/** Sets the colours: first the standard ones, then those of the 256-colour palette, which themes do not change. */
 const BLACK_ON_WHITE = '\u001b[30;107m\u001b[38;5;16;48;5;231m'
 const RESET = '\u001b[0m'
 
 /**
- * Formats a code as lines of text: dark on light in every terminal with colours, also under NO_COLOR, because a camera
- * cannot read inverted codes. Without colours the code is drawn in light, which is right on a dark background.
+ * Formats a QR code as lines of text: dark on light in terminals with colours, even with NO_COLOR, since cameras cannot
+ * read inverted codes. Without colours, light modules are drawn, which is right on a dark background.
  */
 export function qrLines(text: string, hasColours = isColourTerminal()): string[] {
   const dark = encodeQR(text, 'raw', { ecc: 'low', border: BORDER })
@@ -31,7 +31,7 @@ export function qrLines(text: string, hasColours = isColourTerminal()): string[]
 }
 
 function isColourTerminal(): boolean {
-  // The member is absent when stdout is not a terminal, although the types have it.
+  // `isTTY` is absent if stdout is not a terminal.
   const { stdout } = process as { stdout: { isTTY?: boolean } }
   return stdout.isTTY === true && process.env.TERM !== 'dumb'
 }

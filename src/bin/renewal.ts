@@ -1,6 +1,6 @@
 /**
- * SIGHUP: the certificates and the trust anchors are read again, while requests go on. The configuration file itself,
- * and keys, change with a restart alone.
+ * SIGHUP: reads certificates and trust anchors again, while requests are served. The configuration file and keys are
+ * not read again.
  */
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
@@ -9,11 +9,11 @@ import { listKeys } from '../keys/key-ring.ts'
 import type { Signals } from './stopping.ts'
 
 export interface Hangup {
-  /** Calls `renewal` at each signal from now on, and at once when a signal came before. */
+  /** Sets the function for each signal. Calls it at once if a signal arrived before. */
   setAction(renewal: () => void): void
 }
 
-/** Handles SIGHUP from the beginning, since the signal alone would end the process. */
+/** Handles SIGHUP from the start of the process, which the signal would otherwise end. */
 export function createHangup(signals: Signals): Hangup {
   let [action, wasMissed]: [(() => void) | undefined, boolean] = [undefined, false]
   signals.on('SIGHUP', () => {
@@ -32,17 +32,15 @@ interface Renewable<Config> {
   renew(config: Config): void
 }
 
-/** The files of the settings, read anew. */
+/** Reads the files of the settings again. */
 export interface Rereading<Config> {
-  /** Reads the settings of the start with their files as they are now. */
+  /** Reads the files of the settings that the service started with. */
   readonly readSettings: () => ReadResult<Config>
-  /** Returns the changes since the start that need a restart, as mistakes. */
+  /** Returns the changes that require a restart, as mistakes. */
   readonly findRestartMistakes: (config: Config) => readonly string[]
 }
 
-/**
- * Renews all of the files, or none: with a mistake in one, the service goes on as it was, and the log says where it is.
- */
+/** Renews all files, or none: if there is a mistake, the service continues unchanged, and the mistake is logged. */
 export function renew<Config>(service: Renewable<Config>, rereading: Rereading<Config>, log: Logger): void {
   const result = rereadSettings(rereading)
   if ('mistakes' in result) {
@@ -60,7 +58,7 @@ export function renew<Config>(service: Renewable<Config>, rereading: Rereading<C
   log.info({ event: 'renewed' }, 'certificates and trust anchors were read again')
 }
 
-/** Reads the files of the settings as they are now; a change that needs a restart is a mistake. */
+/** Reads the files of the settings again. A change that requires a restart is a mistake. */
 export function rereadSettings<Config>({ readSettings, findRestartMistakes }: Rereading<Config>): ReadResult<Config> {
   try {
     const result = readSettings()
@@ -71,7 +69,7 @@ export function rereadSettings<Config>({ readSettings, findRestartMistakes }: Re
   }
 }
 
-/** Lists the settings whose key is another than at the start. */
+/** Returns a mistake for each setting whose key has changed. */
 export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
   const kidsAfter = new Map(kidsOf(after))
   return kidsOf(before)
@@ -79,7 +77,7 @@ export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): s
     .map(([path]) => `${path}.keyFile: the key is another than at the start; a new one is taken with a restart`)
 }
 
-/** Returns the thumbprint of each key, by the path of its setting. */
+/** Returns the thumbprint of each key, with the path of its setting. */
 function kidsOf({ keys }: CommonConfig): [path: string, kid: string][] {
   return listKeys(keys).map(
     ([

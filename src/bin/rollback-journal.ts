@@ -1,25 +1,25 @@
 /**
- * Reads the rollback journal beside a database file, which SQLite writes back into whatever file has the name of the
- * journal. SQLite documentation, Database File Format, The Rollback Journal.
+ * Parses the rollback journal beside a database file. SQLite applies it to any file with the matching name. SQLite
+ * documentation, Database File Format, The Rollback Journal.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 const MAGIC = Buffer.from('d9d505f920a163d7', 'hex')
 const JOURNAL_HEADER_BYTES = 28
-/** The number and the checksum around the page of a record. */
+/** The size of the page number and the checksum of a record. */
 const RECORD_FRAME_BYTES = 8
-/** The count of records that stands for all records up to the end of the journal. */
+/** The record count that means all records until the end of the journal. */
 const TO_THE_END = 0xff_ff_ff_ff
 
-/** A journal that SQLite would write back. */
+/** A hot journal, which SQLite would apply. */
 export interface Journal {
-  /** The number of pages that the database had before. */
+  /** The number of pages of the database before the transaction. */
   readonly pages: number
-  /** The first page of the database as it was before; undefined where the journal does not have it. */
+  /** Page 1 before the transaction; undefined if the journal does not have it. */
   readonly firstPage: Buffer | undefined
 }
 
-/** Reads a journal; undefined where there is none, or none that SQLite would write back. */
+/** Reads a journal; undefined if there is none, or SQLite would not apply it. */
 export function readJournal(file: string): Journal | undefined {
   let descriptor: number
   try {
@@ -49,7 +49,7 @@ function findFirstPage(descriptor: number): Buffer | undefined {
       const record = readFrom(descriptor, at, 4 + pageBytes)
       if (record.readUInt32BE(0) === 1) return record.subarray(4)
     }
-    // Each header begins a sector.
+    // Each header begins at a sector boundary.
     start = Math.ceil(at / sectorBytes) * sectorBytes
   }
 }
@@ -62,7 +62,7 @@ function readHeader(descriptor: number, at: number) {
   return { count, pages, sectorBytes, pageBytes }
 }
 
-/** Reads the bytes of an open file from a position on; fewer where the file ends before. */
+/** Reads bytes of an open file from a position; fewer at its end. */
 export function readFrom(descriptor: number, from: number, bytes: number): Buffer {
   const part = Buffer.alloc(bytes)
   return part.subarray(0, readSync(descriptor, part, 0, bytes, from))

@@ -1,14 +1,11 @@
-/** The refusal of a service to start: its mistakes, for the log and for the person who configured it. */
+/** Reports why a service does not start, in the log and to the operator. */
 import type { Logger } from 'pino'
 import { workingDirectoryHint } from './config-file.ts'
 import type { OpeningMistake } from './service/service-kind.ts'
 import { removeControlCharacters } from './terminal.ts'
 import { describeListener } from './who-listens.ts'
 
-/**
- * The address at which a service was to listen; `within` is the path of the settings of that address, up to their
- * names.
- */
+/** The address at which a service should listen. `within` is the path of its settings, without their names. */
 interface ListenAddress {
   readonly port: number
   readonly host: string
@@ -16,8 +13,8 @@ interface ListenAddress {
 }
 
 /**
- * Describes why the service cannot listen, for the person who configured it. A port in use is a temporary reason, since
- * the process that uses it may be the same service, which stops.
+ * Describes why the service cannot listen. A port in use is a temporary reason, since the process that has it may be
+ * the same service, which is stopping.
  */
 export async function describeListenProblem(
   { code, message }: NodeJS.ErrnoException,
@@ -36,26 +33,26 @@ export async function describeListenProblem(
   return { mistake: `${setting}: ${message}` }
 }
 
-/** Returns the mistakes of a start. Throws a {@link TemporaryFailure} where the reason is temporary. */
+/** Returns the mistakes of a start. Throws a {@link TemporaryFailure} if the reason is temporary. */
 export function mistakesOf({ mistake, isTemporary = false }: OpeningMistake): readonly string[] {
   if (isTemporary) throw new TemporaryFailure(mistake)
   return [mistake]
 }
 
-/** The exit status of a service that may start later with the same settings: EX_TEMPFAIL of BSD's sysexits. */
+/** The exit status if a later start with the same settings may succeed: EX_TEMPFAIL of sysexits. */
 export const TRY_LATER = 75
 
-/** The failure of a start that may succeed later: another process has its port, or its database cannot be used. */
+/** A start that may succeed later: the port is in use, or the database is unavailable. */
 export class TemporaryFailure extends Error {}
 
-/** Tells why the service does not start now, in the log and to people; the exit status is {@link TRY_LATER}. */
+/** Reports why the service does not start now, in the log and to the operator. The exit status is {@link TRY_LATER}. */
 export function reportTemporaryFailure(log: Logger, { message }: TemporaryFailure): void {
   log.fatal({ event: 'start_later', why: message }, 'not started now; start again later')
   process.stderr.write(`not started now; start again later:\n  - ${removeControlCharacters(message)}\n`)
   process.exitCode = TRY_LATER
 }
 
-/** Tells every mistake, in the log and to people; the exit status is 2. */
+/** Reports all mistakes, in the log and to the operator. The exit status is 2. */
 export function reportMistakes(log: Logger, configFile: string, mistakes: readonly string[]): void {
   const count = `${mistakes.length} mistake${mistakes.length === 1 ? '' : 's'}`
   log.fatal({ event: 'refused_to_start', mistakes }, `${configFile}: ${count}, not started`)

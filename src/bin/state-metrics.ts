@@ -1,25 +1,27 @@
-/** Metrics of the state of a service, which are read when somebody asks for metrics, and cost nothing until then. */
+/** Metrics of the state of a service, which are computed when metrics are read. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../async/cache.ts'
 import { endOrLate } from '../async/end-or-late.ts'
 import type { LogCounts } from './log.ts'
 
-/** The time for which a database may say nothing before its service counts as not ready. */
+/** The time limit for the database in the readiness metric. */
 const READY_WITHIN_MS = 2000
-/** The number of sessions that are looked at: one statement with an index, and no more rows at any load. */
+/** The number of sessions that are counted, with one indexed query. */
 const NEWEST_SESSIONS = 100
-/** The time for which the states of sessions are kept for those who read metrics often. */
+/** How long the states of sessions are cached. */
 const SESSIONS_MS = 10_000
 
-/** A certificate that somebody has to renew in time. */
+/** A certificate that must be renewed. */
 export interface MeasuredCertificate {
-  /** The setting that names the certificate. */
+  /** The setting with the certificate. */
   readonly key: string
   readonly certificate: 'own' | 'intermediate' | 'anchor'
   readonly notAfter: Date
 }
 
-/** Registers the gauge of the time until certificates end: for each setting and kind, of the one that ends first. */
+/**
+ * Registers the gauge of the time until certificates expire: for each setting and kind, that of the first to expire.
+ */
 export function registerCertificateMetrics(
   prefix: string,
   registry: Registry,
@@ -34,7 +36,7 @@ export function registerCertificateMetrics(
     registers: [registry],
     collect() {
       this.reset()
-      // The value that is set last stays, which is that of the certificate that ends first.
+      // The last value that is set remains: that of the certificate that expires first.
       const latestFirst = [...list()].sort((one, other) => other.notAfter.getTime() - one.notAfter.getTime())
       for (const { key, certificate, notAfter } of latestFirst) {
         this.set({ key, certificate }, Math.round((notAfter.getTime() - now().getTime()) / 1000))
@@ -43,7 +45,7 @@ export function registerCertificateMetrics(
   })
 }
 
-/** Registers the gauge that says whether the service can do its work, as `/health/ready` does. */
+/** Registers the gauge of readiness, which is that of `/health/ready`. */
 export function registerReadinessMetrics(
   prefix: string,
   registry: Registry,
@@ -62,7 +64,7 @@ export function registerReadinessMetrics(
   })
 }
 
-/** Registers the counter of the lines that the log could not take. */
+/** Registers the counter of log lines that were not written. */
 export function registerLogMetrics(prefix: string, registry: Registry, counts: LogCounts): void {
   new Counter({
     name: `${prefix}log_lines_dropped_total`,
@@ -75,7 +77,7 @@ export function registerLogMetrics(prefix: string, registry: Registry, counts: L
   })
 }
 
-/** Registers the counter of failed rounds of background tasks. `counts` has them by the names of the tasks. */
+/** Registers the counter of failed rounds of background tasks; `counts` has them by task name. */
 export function registerTaskMetrics(prefix: string, registry: Registry, counts: ReadonlyMap<string, number>): void {
   new Counter({
     name: `${prefix}task_failures_total`,
@@ -90,8 +92,8 @@ export function registerTaskMetrics(prefix: string, registry: Registry, counts: 
 }
 
 /**
- * Registers the gauge of the newest sessions by state. All sessions are never counted: their states are in their
- * values, which may be encrypted, so that a count would read every row of them.
+ * Registers the gauge of the newest sessions by state. Counting all sessions would read all rows, since their states
+ * are in the values, which may be encrypted.
  */
 export function registerSessionMetrics(
   prefix: string,
@@ -104,7 +106,7 @@ export function registerSessionMetrics(
     name: `${prefix}sessions`,
     help: `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`,
     labelNames: ['state'],
-    // Every worker counts the rows of one database.
+    // All workers count the rows of the same database.
     aggregator: 'max',
     registers: [registry],
     async collect() {

@@ -1,16 +1,16 @@
-/** The durations of the steps that requests have: reads and commits of the store, signatures, checks. */
+/** The durations of steps of requests: reads and commits of the store, signatures, and checks. */
 import { Histogram, type Registry } from 'prom-client'
 import type { InSpan } from '../async/in-span.ts'
 import type { Store } from '../store/store.ts'
 
 export interface StepTimer {
-  /** Wraps the runner of steps, so that each is timed by its name. */
+  /** Wraps the function that runs steps, to measure each by its name. */
   readonly timeSteps: (inSpan: InSpan | undefined) => InSpan
-  /** Wraps a store so that its reads by id and its commits are timed. */
+  /** Wraps a store, to measure its reads by id and its commits. */
   readonly timeStore: <C>(store: Store<C>) => Store<C>
 }
 
-/** Makes the histogram. To note a step costs less than half a microsecond. */
+/** Creates the histogram. An observation takes less than half a microsecond. */
 export function createStepTimer(prefix: string, registry: Registry): StepTimer {
   const seconds = new Histogram({
     name: `${prefix}step_seconds`,

@@ -1,4 +1,4 @@
-/** The end of every service, from a signal until it has stopped. */
+/** Stops a service, from the signal to the end of the process. */
 import type { Logger } from 'pino'
 import type { Stopping } from '../config/stopping.ts'
 import type { App } from '../http/app-type.ts'
@@ -6,28 +6,28 @@ import type { TakeIn } from '../http/close-listener.ts'
 import { wait } from './effects.ts'
 import { waitUntilWritten } from './log.ts'
 
-/** Where signals come from: the process, or what the primary process tells one of its workers. */
+/** The source of signals: the process, or the primary process for a worker. */
 export interface Signals {
   on(signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: (signal: string) => void): unknown
 }
 
-/** A service that listens. */
+/** A running service. */
 export interface ListeningService {
   readonly app: App
   close(): Promise<void>
 }
 
-/** The time that running requests have after a signal. */
+/** The time limit for running requests after a signal. */
 const GRACE_MS = 10_000
-/** The time for closing what did not finish. */
+/** The time limit for closing what has not finished. */
 const LAST_WAIT_MS = 2_000
-/** The time within which a process has ended after its time of grace, whatever it waits for. */
+/** The maximum time until a process ends, after its grace period. */
 export const MAX_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
-/** The time for requests that are on their way on open connections. */
+/** How long to wait for requests that are arriving on open connections. */
 const OPEN_CONNECTION_SECONDS = 0.2
 const POLL_SECONDS = 0.01
 
-/** Ends the process by `end` when a signal comes; a second signal ends it at once. */
+/** Calls `end` at the first signal; a second signal ends the process at once. */
 export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger, signals: Signals): void {
   let stopping = false
   const stop = (signal: string): void => {
@@ -49,7 +49,7 @@ export function stopOnSignal(end: (signal: string) => Promise<void>, log: Logger
   signals.on('SIGINT', stop)
 }
 
-/** The end of a service: the signal that asks for it, and how the process takes in connections that have arrived. */
+/** How a service is stopped: the signal, and the function that accepts arrived connections. */
 interface Ending {
   readonly signal: string
   readonly log: Logger
@@ -57,14 +57,14 @@ interface Ending {
 }
 
 /**
- * Finishes what runs, and closes the service. SIGTERM has a grace period, in which requests are answered and
- * `GET /health/ready` says that they should go elsewhere; SIGINT comes from a person who waits.
+ * Finishes running requests, and closes the service. After SIGTERM there is a grace period, in which requests are
+ * answered and `GET /health/ready` is 503. After SIGINT there is none.
  */
 export function endService(service: ListeningService, { graceSeconds }: Stopping, ending: Ending): Promise<void> {
   return endConnections(service, ending.signal === 'SIGTERM' ? graceSeconds : 0, ending)
 }
 
-/** Ends the connections of a service, after waiting for the requests that are on their way on them. */
+/** Closes the connections of a service, after waiting for requests that are arriving on them. */
 async function endConnections(service: ListeningService, graceSeconds: number, { log, takeIn }: Ending): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
@@ -83,14 +83,14 @@ async function endConnections(service: ListeningService, graceSeconds: number, {
   await closing
 }
 
-/** Exits when the log is written, or soon even if its reader stands still. */
+/** Exits when the log is written, or after a time limit if its reader is slow. */
 export function exitAfterLog(status: number): void {
   const exit = (): never => process.exit(status)
   setTimeout(exit, LAST_WAIT_MS)
   void waitUntilWritten().then(exit)
 }
 
-/** Ends, after the time of grace, connections that never end their request or never read their answer. */
+/** Closes connections after the grace period, if their requests do not end or their responses are not read. */
 function endAfterGrace({ app }: ListeningService, log: Logger): void {
   setTimeout(() => {
     log.warn({ event: 'stopping_hard' }, 'ending the connections that do not finish')

@@ -1,17 +1,16 @@
-/** Runs the tasks of a service, each round after the last, until told to stop. */
+/** Runs the background tasks of a service. The rounds of a task never overlap. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
 
-/** The rounds that have failed in this process, by the name of their task, for metrics. */
+/** The number of failed rounds in this process, by task name, for metrics. */
 export const failedRounds = new Map<string, number>()
 
-/** The time for which a running round may keep the service from stopping. The next start finds what was left. */
+/** The time limit for a running round when the service stops. The next start continues its work. */
 const STOP_WAIT_MS = 3000
 
 /**
- * Runs the tasks, and returns the function that stops them: it resolves when the last rounds have ended, or take too
- * long.
+ * Runs the tasks. Returns the function that stops them, and resolves when the last rounds have ended or take too long.
  */
 export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
   const stop = new AbortController()
@@ -31,8 +30,8 @@ export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<voi
 }
 
 /**
- * Runs a round, and returns how many rounds of the task have failed without a good one between them. The log has the
- * first of these, the second, the fourth and so on, since a task may fail three times a second for a day.
+ * Runs a round. Returns how many rounds of the task have failed in a row. The first, second, fourth and so on are
+ * logged, since a task may fail several times a second.
  */
 async function runRound(
   { name, run }: Task,
@@ -53,7 +52,7 @@ async function runRound(
   }
 }
 
-/** Resolves with true after the time, and with false as soon as the signal is given. */
+/** Resolves with true after the time, or with false when the signal is aborted. */
 async function waitOrAbort(milliseconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await wait(milliseconds, undefined, { signal, ref: false })

@@ -1,4 +1,4 @@
-/** The traces and log lines of a service for a collector. Their code is loaded only where the setting is there. */
+/** The traces and log lines for a collector. The code is only loaded if telemetry is configured. */
 import type { Logger } from 'pino'
 import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
@@ -12,12 +12,12 @@ import { outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
 import type { KindName, Outputs } from './service/service-kind.ts'
 
-/** The difference from the clock of the machine at which the fine clock is set to it again. */
+/** The difference from the system clock at which the high-resolution clock is adjusted. */
 const CLOCKS_DIFFER_MS = 50
 
 /**
- * Returns the log of a service and its telemetry, if the setting is there. Problems with the collector go to `ownLog`,
- * whose lines are not sent to it.
+ * Returns the log of a service and its telemetry, if that is configured. Problems with the collector are logged in
+ * `ownLog`, whose lines are not sent to it.
  */
 export async function openOutputs(
   service: KindName,
@@ -48,7 +48,7 @@ export async function openOutputs(
   return { log: createLog(service, { worker, extension: telemetry.log }), telemetry }
 }
 
-/** Returns the effects of a service that make spans, in place of the effects without telemetry. */
+/** Returns the effects of a service with spans. */
 export function createTracedEffects<C>(
   { traceStore, outbound: tracedOutbound, requests, inSpan }: Telemetry,
   store: Store<C>,
@@ -57,7 +57,7 @@ export function createTracedEffects<C>(
   return { store: traceStore(store, kind), outbound: tracedOutbound, tracer: requests, inSpan }
 }
 
-/** Makes a clock with fractions of milliseconds, which follows the clock of the machine. */
+/** Creates a clock with fractions of milliseconds that follows the system clock. */
 function createFineClock(): () => number {
   let offset = performance.timeOrigin
   return () => {

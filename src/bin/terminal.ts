@@ -1,7 +1,4 @@
-/**
- * Texts for people at a terminal: wrapped lines, colours when they are wanted, and no control characters from other
- * parties.
- */
+/** Formats text for a terminal: wrapping, colours, and removal of control characters in text of others. */
 import { styleText } from 'node:util'
 
 export const WIDTH = 80
@@ -9,14 +6,14 @@ const WIDEST_COLUMN = 32
 
 type Style = Parameters<typeof styleText>[0]
 
-/** A stream, which has the method only when it is a terminal, although the types of Node have it always. */
+/** A stream. Only terminals have `hasColors`, although Node's types always have it. */
 interface Output {
   hasColors?(): boolean
 }
 
 /**
- * Tests whether a stream gets colours: a terminal that has them, unless NO_COLOR is set, and any stream where
- * FORCE_COLOR is set to something else than 0, whatever NO_COLOR is, as Node does it.
+ * Tests whether to use colours: on a terminal with colours unless NO_COLOR is set, and always if FORCE_COLOR is set to
+ * a value other than 0, like Node.
  */
 export function hasColours(stream: Output = process.stdout, { NO_COLOR, FORCE_COLOR } = process.env): boolean {
   if (FORCE_COLOR) return FORCE_COLOR !== '0' && FORCE_COLOR !== 'false'
@@ -28,7 +25,10 @@ export function paint(style: Style, text: string, stream: Output = process.stdou
   return hasColours(stream) ? styleText(style, text, { validateStream: false }) : text
 }
 
-/** Wraps the text to lines of at most `width`, between words; a longer word stands alone. Each word is plain. */
+/**
+ * Wraps the text to lines of at most `width`, between words. A longer word has a line of its own. The text must be
+ * without colours.
+ */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/).map(removeControlCharacters)) {
@@ -39,7 +39,7 @@ export function wrap(text: string, width: number): string[] {
   return lines
 }
 
-/** Formats the text after `head` with a hanging indent. `head` is `headWidth` characters wide without colours. */
+/** Formats the text after `head` with a hanging indent. `head` has `headWidth` visible characters. */
 export function hangingIndent(head: string, headWidth: number, text: string): string {
   return head + wrap(text, WIDTH - headWidth).join(`\n${' '.repeat(headWidth)}`)
 }
@@ -51,17 +51,17 @@ export function wrapIndented(text: string, indent = ''): string {
     .join('\n')
 }
 
-/** Removes from `text` what moves the cursor, changes colours or turns the direction of writing. */
+/** Removes characters that move the cursor, change colours, or change the writing direction. */
 export function removeControlCharacters(text: string): string {
   return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
-/** Makes each line of `text` {@link removeControlCharacters}. */
+/** Calls {@link removeControlCharacters} for each line. */
 export function removeControlCharactersByLine(text: string): string {
   return text.split('\n').map(removeControlCharacters).join('\n')
 }
 
-/** Formats two columns; the first is as wide as its widest text, within limits. */
+/** Formats two columns. The width of the first is that of its longest text, within limits. */
 export function formatColumns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
   const width = Math.min(WIDEST_COLUMN, Math.max(0, ...rows.map(([left]) => left.length)))
   return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${right}`.trimEnd())

@@ -1,4 +1,4 @@
-/** The command `vouchsafe`. The code of each service or tool is loaded only when it is used. */
+/** The command `vouchsafe`. The code of each command is only loaded when it is used. */
 import { commandName, PACKAGE_VERSION, readWords, UsageError, wordHint } from './command-line.ts'
 import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
 import { reportFailure } from './failure.ts'
@@ -6,7 +6,7 @@ import { helpOf, overallHelp } from './help.ts'
 import { bypassProxy } from './proxy.ts'
 import type { KindName } from './service/service-kind.ts'
 
-/** The function of each command, which takes the words after it. */
+/** The function of each command, which gets the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
   issuer: (args) => runServiceCommand('issuer', args),
   verifier: (args) => runServiceCommand('verifier', args),
@@ -31,7 +31,7 @@ async function runEngineCommand(word: 'chain' | 'component' | 'secret', args: st
   return (await import('./engine/commands.ts')).engineCommands[word](args)
 }
 
-/** Runs the service with the configuration that its command line names. */
+/** Runs the service with the configuration that the command line names. */
 async function runServiceCommand(name: KindName, args: string[]): Promise<void> {
   const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
   const { runService } = await import('./service/run-service.ts')
@@ -67,7 +67,7 @@ async function runCommand(word: CommandName, args: string[]): Promise<void> {
   else await commands[word](args)
 }
 
-/** Prints the help of a command, or of one of its subcommands; without a word that of all. */
+/** Prints the help of a command or subcommand, or of all commands. */
 function printHelp([word, subcommand]: readonly string[]): void {
   if (word === undefined) print(overallHelp())
   else if (isCommandName(word)) print(helpOf(word, subcommand))
@@ -87,10 +87,10 @@ function asksForHelp(words: readonly string[]): boolean {
   return words.includes('--help') || words.includes('-h')
 }
 
-/** Commands that write their log to stdout, and serve whether or not anybody reads it. */
+/** The commands that log to stdout and keep running even if nobody reads it. */
 const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
 
-// The reader of a pipe may end early, as `head` does.
+// The reader of a pipe may end early, like `head`.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   if (code === 'EPIPE' && !SERVICES.includes(process.argv[2])) process.exit(0)
 })

@@ -1,6 +1,6 @@
 /**
- * Watches the file of an embedded database: SQLite goes on with a file that was deleted, and its writes are lost. When
- * the path is no longer the opened file, the store refuses everything.
+ * Watches the file of an embedded database. SQLite continues to use a deleted file, and its writes are lost. The store
+ * refuses all calls once the path does not lead to the opened file any more.
  */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,15 +10,13 @@ import { type FileState, type OpenedFile, openDatabaseFile } from './database-fi
 import { findLogProblem, readLogState } from './database-log.ts'
 
 const CHECK_EVERY_MS = 500
-/** The free space below which a service is not ready, before its writes fail. */
+/** The free space below which a service is not ready. */
 const LEAST_FREE_BYTES = 1024 * 1024
-/** The time for which a failed write keeps a service from being ready. */
+/** How long a service is not ready after a failed write. */
 const REMEMBERED_MS = 5000
-/** SQLite result codes: the disk is full, or broken; the database can only be read. */
+/** The SQLite result codes for a disk that is full or broken, or a read-only database. */
 const MEDIUM_ERRORS: readonly number[] = [13, 10, 8]
-/**
- * SQLite result codes: the database is damaged; the file is not a database; a file or its log is shorter than it was.
- */
+/** The SQLite result codes for a damaged database, a file that is not a database, and a truncated file. */
 const DAMAGE_ERRORS: readonly number[] = [11, 26, 522]
 
 const FILE_REMOVED = 'the database file was taken away; put it back, or a backup of it, and start again'
@@ -26,32 +24,32 @@ const FILE_REPLACED = 'another file was put in the place of the database, or int
 const FILE_DAMAGED = 'the database is damaged; put back a backup, and start again'
 const FILE_TRUNCATED = 'the database file was cut off; put back a backup, and start again'
 
-/** The last write that the disk refused, with its time by the clock of this process. */
+/** The last write that the disk refused, and when. */
 interface WriteRefusal {
   readonly at: number
   readonly error: unknown
 }
 
-/** Watches the file: whether it exists, and whether it can be written. */
+/** Watches whether the file exists and can be written. */
 interface Watch {
-  /** Returns the result of `work`; rejects when the file is lost, and from then on. */
+  /** Returns the result of `work`. Rejects after the file was lost. */
   runGuarded<T>(work: () => Promise<T>): Promise<T>
-  /** Rejects while the file cannot be written. */
+  /** Rejects if the file cannot be written. */
   checkMedium(): Promise<void>
-  /** Ends the watch with a last check; returns the problem when the file is lost. */
+  /** Stops watching after a last check. Returns the loss of the file, if any. */
   endWatch(): Loss | undefined
 }
 
-/** The problem of a file that is lost. */
+/** How the file was lost. */
 interface Loss {
   readonly problem: string
-  /** Whether SQLite would write into the file what does not fit together, when it closes the database. */
+  /** Whether the content is damaged, so that closing the database could damage it further. */
   readonly isDamaged: boolean
 }
 
 /**
- * Wraps the store, which rejects every call after `file` or its log was deleted, replaced, truncated or damaged; the
- * loss is logged once.
+ * Wraps the store. All calls are rejected after `file` or its WAL was deleted, replaced, truncated or damaged. The loss
+ * is logged once.
  */
 export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
   const openedFile = openDatabaseFile(file)
@@ -68,7 +66,7 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
     checkMedium: () => watch.checkMedium(),
     close: async () => {
       const loss = watch.endWatch()
-      // A damaged database stays as it is: the process ends without moving the log into the file.
+      // A damaged database is not closed, so that the WAL is not moved into the file.
       if (loss?.isDamaged !== true) {
         await store.close()
         openedFile.close()
@@ -120,7 +118,7 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
   }
 }
 
-/** Makes the function that returns why the paths are no longer the opened file and its log; undefined otherwise. */
+/** Creates the function that returns how the file or its WAL was lost; undefined if they were not. */
 function createFileCheck(file: string, openedFile: OpenedFile): () => Loss | undefined {
   const fileAtOpening = statSync(file)
   let stateBefore = openedFile.readState()
@@ -138,14 +136,14 @@ function createFileCheck(file: string, openedFile: OpenedFile): () => Loss | und
   }
 }
 
-/** Makes the function that returns what is wrong with the log of a file; undefined while nothing is. */
+/** Creates the function that returns how the WAL of a file was lost; undefined if it was not. */
 function createLogCheck(file: string): () => Loss | undefined {
   let before = readLogState(file)
   return () => {
     let log = readLogState(file)
     let loss = findLogProblem(log, before)
     if (loss !== undefined) {
-      // A log may have begun anew while it was read.
+      // The WAL may have been restarted while it was read.
       log = readLogState(file)
       loss = findLogProblem(log, before)
     }
@@ -160,7 +158,7 @@ function stateProblem(state: FileState | undefined, before: FileState | undefine
   return state.isWhole ? undefined : FILE_TRUNCATED
 }
 
-/** Throws when the disk has refused a write a moment ago, or the file cannot be written now. */
+/** Throws if the disk refused a write recently, or the file cannot be written now. */
 function refuseUnwritable(file: string, refusal: WriteRefusal | undefined): void {
   if (refusal !== undefined && performance.now() - refusal.at < REMEMBERED_MS) {
     throw new Error(`${file}: the disk has refused a write`, { cause: refusal.error })
@@ -177,7 +175,10 @@ function refuseUnwritable(file: string, refusal: WriteRefusal | undefined): void
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${file}: the disk is full`)
 }
 
-/** Tests whether an error has one of `codes` of SQLite; extended codes have the others in their lowest byte. */
+/**
+ * Tests whether an error has one of the SQLite result `codes`. Extended codes have the primary one in their lowest
+ * byte.
+ */
 function hasResultCode(error: unknown, codes: readonly number[]): boolean {
   const code = (error as { readonly errcode?: number }).errcode
   return code !== undefined && (codes.includes(code) || codes.includes(code & 0xff))

@@ -1,4 +1,4 @@
-/** A worker's side of the messages between the primary process and the processes that share the port. */
+/** The worker's side of the messages between the primary process and its workers. */
 import { EventEmitter, once } from 'node:events'
 import type { TakeIn } from '../http/close-listener.ts'
 import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
@@ -6,13 +6,13 @@ import type { Signals } from './stopping.ts'
 
 /** The first message to a worker. */
 export interface WorkerOrders {
-  /** The settings of the start: the file may have changed since. */
+  /** The settings at the start, since the file may have changed. */
   readonly settings: unknown
-  /** The number of the worker from 1 on, which the one that takes its place has too. */
+  /** The number of the worker, from 1; its replacement has the same. */
   readonly number: number
 }
 
-/** The members of the log line that says that the service listens. */
+/** The members of the log line for the start. */
 export interface ListeningFacts {
   readonly port: number | undefined
   readonly [more: string]: unknown
@@ -21,9 +21,9 @@ export interface ListeningFacts {
 export type MessageToWorker =
   | { readonly orders: WorkerOrders }
   | { readonly signal: string }
-  /** A question for the metrics, with a number for its answer. */
+  /** A request for metrics, with a number for its response. */
   | { readonly measure: number }
-  /** The answer to `passOn`: every connection that had arrived is passed on. */
+  /** The response to `passOn`: all arrived connections were passed on. */
   | { readonly passedOn: true }
 
 export type MessageOfWorker =
@@ -35,18 +35,18 @@ export type MessageOfWorker =
 export interface PrimaryConnection {
   readonly orders: WorkerOrders
   readonly signals: Signals
-  /** Has the primary process pass on the connections that have arrived there. */
+  /** Makes the primary process pass on the connections that have arrived there. */
   readonly takeIn: TakeIn
-  /** Reports that the worker listens, and answers questions for its metrics from now on. */
+  /** Reports that the worker listens, and answers requests for metrics from now on. */
   reportListening(facts: ListeningFacts, metrics: ProcessMetrics | undefined): void
 }
 
 /**
- * Connects a worker with the primary process, and resolves with its orders. A worker whose primary process has ended
- * ends too, as `node:cluster` has it.
+ * Connects a worker with the primary process, and resolves with its orders. `node:cluster` ends a worker whose primary
+ * process has ended.
  */
 export function connectToPrimary(): Promise<PrimaryConnection> {
-  // A terminal or an init system sends a signal to all processes, and the primary process says what follows.
+  // Terminals and init systems send a signal to all processes; the workers only follow the primary process.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const signals = new EventEmitter()
   const passedOn = new EventEmitter()
@@ -74,11 +74,11 @@ export function connectToPrimary(): Promise<PrimaryConnection> {
 function sendMetrics(measured: number, source: ProcessMetrics | undefined): void {
   const answer = async (): Promise<void> =>
     sendToPrimary({ measured, metrics: (await source?.getMetricsAsJSON()) ?? [] })
-  // Without an answer, the primary process stops waiting after a while.
+  // If there is no response, the primary process stops waiting.
   answer().catch(() => undefined)
 }
 
 function sendToPrimary(message: MessageOfWorker): void {
-  // The message to a primary process that has ended is lost; this process ends with it.
+  // A message to an ended primary process is lost; this process ends too.
   process.send?.(message, undefined, undefined, () => undefined)
 }

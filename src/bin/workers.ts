@@ -1,6 +1,6 @@
 /**
- * The primary process of a service with several workers: it starts the processes that share the port, puts another in
- * the place of one that ended, and ends with them. docs/decisions/0021-workers.md.
+ * The primary process of a service with several workers: starts the workers, which share the port, replaces those that
+ * end, and stops them. docs/decisions/0021-workers.md.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
@@ -14,41 +14,41 @@ import { TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
 
-/** The pauses before another worker takes the place of one that ended. */
+/** The pauses before a worker is replaced. */
 const PAUSES = { firstMs: 100, longestMs: 10_000 }
-/** The time in which ends of one worker count together. */
+/** The time within which the ends of a worker are counted. */
 const COUNTED_MS = 60_000
-/** The number of unexpected ends of one worker in that time after which the service ends. */
+/** The number of unexpected ends of a worker within that time after which the service stops. */
 const MAX_ENDS = 5
-/** The time within which a worker gives its metrics. */
+/** The time limit for a worker to send its metrics. */
 const MEASURE_MS = 5000
-/** The time in which connections that have arrived are passed on to workers. */
+/** The time in which arrived connections are passed on to workers. */
 const PASS_ON_MS = 10
-/** The exit status of a worker that has told why it cannot start. */
+/** The exit status of a worker that has reported why it cannot start. */
 const REFUSED_STATUS = 2
 
 /** The options of a service with several workers. */
 interface WorkerOptions {
   readonly config: Pick<ListeningConfig, 'stopping' | 'workers'>
-  /** The settings of the start, of which each worker reads its configuration. */
+  /** The settings at the start, from which each worker reads its configuration. */
   readonly settings: unknown
-  /** Returns the changes of files that need a restart; while there are any, no worker is replaced. */
+  /** Returns the changes of files that require a restart. No worker is replaced while there are any. */
   readonly findMistakes: () => readonly string[]
   readonly log: Logger
 }
 
 /** The workers of a service. */
 export interface Workers {
-  /** Starts all, one after another. */
+  /** Starts all workers, one after another. */
   start(): Promise<WorkersStart>
   readonly metrics: MetricsSource
-  /** Passes a signal on to all. */
+  /** Sends a signal to all workers. */
   signal(signal: string): void
-  /** Ends all; rejects when one of them did not end in order. */
+  /** Stops all workers. Rejects if one of them fails. */
   end(signal: string): Promise<void>
 }
 
-/** All workers listen; or the exit status of the first that did not start; or the service stops meanwhile. */
+/** The result of the start: all workers listen, or one could not start, or the service is stopping. */
 type WorkersStart =
   | {
       readonly facts: ListeningFacts
@@ -66,20 +66,20 @@ interface End {
 interface StartedWorker {
   readonly number: number
   readonly worker: Worker
-  /** Absent when the worker ended before it listened. */
+  /** Absent if the worker ended before it listened. */
   facts?: ListeningFacts
   readonly ended: Promise<End>
 }
 
 interface Pool extends WorkerOptions {
-  /** The workers that run, also those that do not listen yet. */
+  /** The running workers, including those that do not listen yet. */
   readonly running: Set<StartedWorker>
-  /** Starts one at a time: each that opens an embedded database writes a text beside it. */
+  /** Starts workers one at a time, since each writes the generation file of an embedded database. */
   readonly runInTurn: ReturnType<typeof serialQueue>
   isStopping: boolean
 }
 
-/** Says why a service cannot have the workers that its settings want; undefined when it can. */
+/** Returns why a service cannot have the configured number of workers; undefined if it can. */
 export function findWorkersMistake({
   workers = 1,
   database,
@@ -94,7 +94,7 @@ export function findWorkersMistake({
     : undefined
 }
 
-/** Makes the workers of a service, which are not started yet. */
+/** Creates the workers of a service. `start` starts them. */
 export function createWorkers(options: WorkerOptions): Workers {
   const pool: Pool = { ...options, running: new Set(), runInTurn: serialQueue(), isStopping: false }
   return {
@@ -121,7 +121,7 @@ async function startWorkers(pool: Pool): Promise<WorkersStart> {
   }
 }
 
-/** Starts a worker, and resolves when it listens, or has ended before that. */
+/** Starts a worker. Resolves when it listens, or has ended before. */
 async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   const worker = cluster.fork()
   closeLastConnection(worker)
@@ -151,15 +151,15 @@ async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
   return startedWorker
 }
 
-/** Tells a worker when the connections that had arrived are passed on: `node:cluster` does that by itself. */
+/** Tells a worker that the arrived connections were passed on, which `node:cluster` does itself. */
 async function passOnConnections(worker: Worker): Promise<void> {
   await wait(PASS_ON_MS)
   sendToWorker(worker, { passedOn: true })
 }
 
 /**
- * Closes the connection that a worker was given last, when it has ended: `node:cluster` keeps one that the worker did
- * not confirm, and its client would wait for an answer until it gives up by itself.
+ * Closes the last connection that an ended worker was sent. `node:cluster` keeps a connection that the worker did not
+ * confirm, and its client would wait.
  */
 function closeLastConnection({ process: child }: Worker): void {
   let lastHandle: { close(): void } | undefined
@@ -171,7 +171,7 @@ function closeLastConnection({ process: child }: Worker): void {
   child.once('exit', () => lastHandle?.close())
 }
 
-/** Puts another worker in the place of each that ended; resolves with its number after too many ends. */
+/** Replaces a worker each time it ends. Resolves with its number after too many ends. */
 async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
   const { number } = first
   let ends: { readonly at: number; readonly isRefused: boolean }[] = []
@@ -190,7 +190,7 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
   }
 }
 
-/** Starts a worker after a pause; undefined when the service stops meanwhile. */
+/** Starts a worker after a pause; undefined if the service stops meanwhile. */
 async function replaceWorker(pool: Pool, number: number, ends: number): Promise<StartedWorker | undefined> {
   for (let pauses = ends; ; pauses++) {
     await wait(backOffMs(PAUSES, pauses))
@@ -219,10 +219,7 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
   throw new Error(failedWorkers.map((end) => `worker ${end.number} ended with ${end.signal ?? end.status}`).join(', '))
 }
 
-/**
- * Makes the metrics of all workers together, each added up as its definition says. Their code is loaded for the first
- * reader.
- */
+/** Creates the metrics of all workers, each aggregated as it defines. The code is loaded with the first request. */
 function addUpMetrics(pool: Pool): MetricsSource {
   let lastQuestion = 0
   return {
@@ -236,7 +233,7 @@ function addUpMetrics(pool: Pool): MetricsSource {
   }
 }
 
-/** Asks a worker for its metrics; none when it ends meanwhile. Rejects when it does not answer in time. */
+/** Requests the metrics of a worker; empty if it ends meanwhile. Rejects after a time limit. */
 async function measureWorker(
   { worker, number, ended }: StartedWorker,
   measure: number,
@@ -267,11 +264,11 @@ function sendToAll({ running }: Pool, message: MessageToWorker): void {
 }
 
 function sendToWorker(worker: Worker, message: MessageToWorker): void {
-  // The message to a worker that has ended is lost; the event `exit` reports that end.
+  // A message to an ended worker is lost; the event `exit` reports its end.
   worker.send(message, undefined, undefined, () => undefined)
 }
 
-/** Returns a promise that never resolves, for a worker that no other follows. */
+/** Returns a promise that never resolves, for a worker that is not replaced. */
 function waitForever(): Promise<never> {
   return new Promise(() => undefined)
 }

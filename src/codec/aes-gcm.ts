@@ -13,13 +13,13 @@ export interface AesGcmKey {
   readonly context: string
 }
 
-/** Encrypts `text`. Each `nonce` may be used only once with a key. */
+/** Encrypts `text`. A `nonce` must be used only once with a key. */
 export function encryptText({ secret, context }: AesGcmKey, nonce: Uint8Array, text: string): Buffer {
   const cipher = createCipheriv(CIPHER, secret, nonce).setAAD(Buffer.from(context))
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Decrypts what {@link encryptText} returned. Throws when the key or the context is another, or a byte was changed. */
+/** Decrypts the result of {@link encryptText}. Throws if the key, the context or a byte differs. */
 export function decryptText({ secret, context }: AesGcmKey, encryptedBytes: Uint8Array): string {
   const decipher = createDecipheriv(CIPHER, secret, encryptedBytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

@@ -1,16 +1,17 @@
 /**
- * Strict base64url without padding: each sequence of bytes has exactly one text. RFC 4648 sections 5 and 3.5; RFC 7515
- * section 2. Certificates use base64 with padding, so a strict reader of that is here as well.
+ * Strict base64url without padding: each byte sequence has exactly one encoding. RFC 4648 sections 5 and 3.5; RFC 7515
+ * section 2. Also decodes strict padded base64, for certificates.
  */
 import { malformed } from './malformed.ts'
 
 const ALPHABET = /^[A-Za-z0-9_-]*$/
 
+/** Encodes bytes, or a text as UTF-8, in base64url. */
 export function toBase64url(bytes: Uint8Array | string): string {
   return Buffer.from(bytes as Uint8Array).toString('base64url')
 }
 
-/** Decodes base64url. Throws a MalformedError on foreign characters, padding, or left-over bits that are not zero. */
+/** Decodes base64url. Throws a MalformedError for other characters, padding, or unused bits that are not zero. */
 export function fromBase64url(text: string): Buffer {
   if (!ALPHABET.test(text) || text.length % 4 === 1) malformed('it is not base64url')
   const bytes = Buffer.from(text, 'base64url')

@@ -1,7 +1,6 @@
 /**
- * Reads CBOR from outside within bounds, by the deterministic rules of ISO/IEC 18013-5: integers and lengths are as
- * short as possible, and nothing has an indefinite length. Maps become a `Map`, and tags are kept. RFC 8949; the tokens
- * are cborg's.
+ * A CBOR decoder with limits, for the deterministic encoding of ISO/IEC 18013-5: shortest integers and lengths, and no
+ * indefinite lengths. Maps become a `Map`, and tags are kept. RFC 8949; cborg is the tokenizer.
  */
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
 import { MAX_NESTING } from './exact-json.ts'
@@ -9,20 +8,20 @@ import { malformed, within } from './malformed.ts'
 import { utf8Text } from './utf8.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
-/** The types of map keys that the reader accepts. */
+/** The accepted types of map keys. */
 export type CborKey = string | number | bigint
 export type CborMap = ReadonlyMap<CborKey, Cbor>
 export type { Tagged }
 
-/** The tag numbers that this code uses. RFC 8949 section 3.4, RFC 8943. */
+/** The used tag numbers. RFC 8949 section 3.4, RFC 8943. */
 export const CBOR_TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
 
-/** The major type of byte strings, in the bits of a first byte. */
+/** The major type of byte strings, in the first byte. */
 const BYTE_STRING = 0x40
 const TAG_24 = Uint8Array.of(0xd8, CBOR_TAG.encoded)
 
 const MAX_BYTES = 1024 * 1024
-/** The most values of every kind in one CBOR value; map keys count too. */
+/** The maximum number of values in one CBOR value, including map keys. */
 const MAX_VALUES = 20_000
 
 const OPTIONS = {
@@ -34,10 +33,10 @@ const OPTIONS = {
   retainStringBytes: true,
   strict: true,
 }
-/** Integers and lengths may take more bytes than they need. */
+/** Accepts integers and lengths that are not in the shortest form. */
 const LONG_NUMBERS = { ...OPTIONS, strict: false }
 
-/** The number of values that may still be read; several calls may share one budget. */
+/** The number of values that may still be decoded; several calls may share one budget. */
 export interface Budget {
   valuesLeft: number
 }
@@ -47,19 +46,19 @@ interface Reader {
   readonly budget: Budget
 }
 
+/** Creates a budget for decoding. */
 export function createBudget(): Budget {
   return { valuesLeft: MAX_VALUES }
 }
 
 /**
- * Decodes the single value in `bytes`. Throws a MalformedError on anything else: bytes that follow, a duplicate key, a
- * key that is neither text nor integer, text that is not UTF-8, undefined and simple values, a depth beyond 32. With
- * `longNumbers`, integers and lengths may take more bytes than they need; with a `budget`, the values read are
- * subtracted from it.
+ * Decodes the single value in `bytes`. Throws a MalformedError for trailing bytes, a duplicate key, a key that is not
+ * text or integer, invalid UTF-8, undefined and simple values, and a depth over 32. With `longNumbers`, integers and
+ * lengths need not be in the shortest form. The decoded values are subtracted from `budget`.
  */
 export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = createBudget() } = {}): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
-  // The tokenizer gets a plain Uint8Array, whose slices are copies: slices of a Buffer would be views.
+  // The tokenizer copies slices of a Uint8Array; slices of a Buffer would share its memory.
   const plainBytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   const tokens = new Tokenizer(plainBytes, longNumbers ? LONG_NUMBERS : OPTIONS)
   const reader = { tokens, budget }
@@ -67,11 +66,12 @@ export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = cr
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
 
-/** Encodes a value; map keys are sorted, shorter keys first. */
+/** Encodes a value. Map keys are sorted, shorter ones first. */
 export function encodeCbor(value: Cbor): Uint8Array {
   return encode(value)
 }
 
+/** Wraps a value in a tag. */
 export function makeTagged(tag: number, value: Cbor): Tagged {
   return new Tagged(tag, value)
 }
@@ -81,16 +81,16 @@ export function embedCbor(value: Cbor): Tagged {
   return makeTagged(CBOR_TAG.encoded, encodeCbor(value))
 }
 
-/** Encodes `24(bytes)`: what `encodeCbor` returns for it, in a fifth of the time. RFC 8949 section 3.1. */
+/** Encodes `24(bytes)`, like `encodeCbor` but five times as fast. RFC 8949 section 3.1. */
 export function encodeEmbedded(bytes: Uint8Array): Uint8Array {
-  // A byte string begins as the integer of its length does, with another major type.
+  // The head of a byte string is that of its length as an integer, with another major type.
   const head = encodeCbor(bytes.length)
   const encoded = Buffer.concat([TAG_24, head, bytes])
   encoded[TAG_24.length] = BYTE_STRING | (head[0] ?? 0)
   return encoded
 }
 
-/** Returns the content of a value with this tag, and undefined for any other value. */
+/** Returns the content of a value with this tag; undefined for all other values. */
 export function contentOfTag(value: Cbor | undefined, tag: number): Cbor | undefined {
   return value instanceof Tagged && value.tag === tag ? (value.value as Cbor) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Reads and writes COSE_Sign1 and COSE_Key. This file trusts no header and checks no signature. RFC 9052 sections 3,
- * 4.2 and 7; RFC 9360 for certificates.
+ * Parses and writes COSE_Sign1 and COSE_Key, without verifying signatures. RFC 9052 sections 3, 4.2 and 7; RFC 9360 for
+ * certificates.
  */
 import { ECDH } from 'node:crypto'
 import { toBase64url } from './base64url.ts'
@@ -22,11 +22,11 @@ import type { JsonObject } from './json.ts'
 import { malformed, within } from './malformed.ts'
 
 export interface Sign1 {
-  /** The encoded protected header, over which the signature is made. */
+  /** The encoded protected header, which is signed. */
   readonly protectedBytes: Uint8Array
   /** The algorithm in the protected header; undefined when absent or not an integer. */
   readonly alg: number | undefined
-  /** The type of the object in the protected header. RFC 9596 section 2. */
+  /** The `typ` of the protected header. RFC 9596 section 2. */
   readonly typ: string | number | undefined
   /** The certificates of the unprotected header (DER), the signer's own first. */
   readonly x5chain: readonly Uint8Array[]
@@ -48,7 +48,7 @@ const CURVES = [
   { id: 6, crv: 'Ed25519', openssl: undefined, size: 32 },
 ] as const
 
-/** Parses a COSE_Sign1, tagged or not. Throws a MalformedError that names `what` and the mistake in it. */
+/** Parses a COSE_Sign1, tagged or not. Throws a MalformedError whose message begins with `what`. */
 export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   const [protectedHeader, unprotectedHeader, payload, signature, ...more] = asArray(
     contentOfTag(value, CBOR_TAG.sign1) ?? value,
@@ -58,7 +58,7 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   const protectedBytes = asBytes(protectedHeader, `the protected header of ${what}`)
   const header = readHeader(protectedBytes, what)
   const unprotectedMembers = asMap(unprotectedHeader, `the unprotected header of ${what}`)
-  // RFC 9052 section 3.1: `crit` lists headers that a reader must understand.
+  // RFC 9052 section 3.1: `crit` lists headers that the recipient must understand; none is supported.
   if (header.has(HEADER.crit) || unprotectedMembers.has(HEADER.crit)) {
     malformed(`${what} names critical headers, and none is supported`)
   }
@@ -74,26 +74,24 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   }
 }
 
-/** Returns the Sig_structure, the bytes that a COSE_Sign1 signs. RFC 9052 section 4.4. */
+/** Returns the Sig_structure, which a COSE_Sign1 signs. RFC 9052 section 4.4. */
 export function signedBytes(protectedBytes: Uint8Array, payload: Uint8Array): Uint8Array {
   return encodeCbor(['Signature1', protectedBytes, new Uint8Array(0), payload])
 }
 
 export interface Sign1Content {
   readonly alg: number
-  /** The type of the object, for the protected header. RFC 9596. */
+  /** The `typ` for the protected header. RFC 9596. */
   readonly typ?: string
   /** The key identifier, for the unprotected header. */
   readonly kid?: string
   readonly x5chain?: readonly Uint8Array[]
   readonly payload: Uint8Array
-  /** True when the receiver has the payload from elsewhere. */
+  /** Whether the payload is left out, since the recipient has it. */
   readonly detached: boolean
 }
 
-/**
- * Creates an untagged COSE_Sign1; `sign` takes the bytes to sign and returns the raw signature (r and s, for ECDSA).
- */
+/** Makes an untagged COSE_Sign1. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
 export async function writeSign1(
   { alg, typ, kid, x5chain = [], payload, detached }: Sign1Content,
   sign: (data: Uint8Array) => Promise<Uint8Array>,
@@ -105,7 +103,7 @@ export async function writeSign1(
     ]),
   )
   const [leaf] = x5chain
-  // RFC 9360 section 2: one certificate stands alone.
+  // RFC 9360 section 2: a single certificate is not in an array.
   const chain = x5chain.length === 1 ? leaf : x5chain
   const unprotectedHeader = makeHeader([
     [HEADER.kid, kid === undefined ? undefined : Buffer.from(kid)],
@@ -116,8 +114,8 @@ export async function writeSign1(
 }
 
 /**
- * Converts a public COSE_Key on a supported curve to a JWK. Throws a MalformedError on any other key, and on a private
- * key.
+ * Converts a public COSE_Key on a supported curve to a JWK. Throws a MalformedError for any other key, and for a
+ * private one.
  */
 export function readCoseKey(value: Cbor | undefined): JsonObject {
   const key = asMap(value, 'the key')
@@ -148,12 +146,12 @@ export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; re
   ])
 }
 
-/** Creates a header from the members that have a value. */
+/** Makes a header from the members with a value. */
 function makeHeader(members: readonly (readonly [CborKey, Cbor | undefined])[]): CborMap {
   return new Map(members.flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const])))
 }
 
-/** Reads a protected header, which may be no bytes at all when it has no members. RFC 9052 section 3. */
+/** Parses a protected header. Without members, it may be empty bytes. RFC 9052 section 3. */
 function readHeader(bytes: Uint8Array, what: string): CborMap {
   if (bytes.length === 0) return new Map()
   return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))

@@ -1,20 +1,20 @@
 /**
- * DER, the encoding of certificates: a strict reader, for which each value has one encoding, and a writer as far as
- * certificates need it. This file gives the values no meaning. X.690 sections 8, 10 and 11.
+ * DER, the encoding of certificates: a strict parser, and an encoder for what certificates need. X.690 sections 8, 10
+ * and 11.
  */
 import { isUtf8 } from 'node:buffer'
 import { malformed } from './malformed.ts'
 
-/** A DER element. `children` are the elements inside a constructed element; a primitive element has none. */
+/** A DER element. A constructed element has `children`; a primitive one has none. */
 export interface DerValue {
   readonly tag: number
-  /** The whole element, its tag and length included. */
+  /** The whole element, including its tag and length. */
   readonly der: Buffer
   readonly content: Buffer
   readonly children: readonly DerValue[]
 }
 
-/** The identifier octets of the types certificates are made of. */
+/** The identifier octets of the types in certificates. */
 export const DER_TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -35,24 +35,18 @@ export const DER_TAG = {
 
 const MAX_BYTES = 64 * 1024
 const MAX_DEPTH = 16
-// The limit is generous (a UUID takes 20 bytes), and bounds the cost of large arcs.
+// The maximum size of an OID in bytes (one with a UUID has 20), since decoding large arcs is expensive.
 const MAX_OID_BYTES = 128
 const CONSTRUCTED_BIT = 0x20
-/**
- * The types that DER always constructs: EXTERNAL, EMBEDDED PDV, SEQUENCE and SET. Every other universal type is
- * primitive.
- */
+/** The universal types that are constructed: EXTERNAL, EMBEDDED PDV, SEQUENCE and SET. All others are primitive. */
 const CONSTRUCTED_TYPES: readonly number[] = [0x08, 0x0b, 0x10, 0x11]
 
-/** Returns the identifier octet of `[number]`, which certificates use for optional members. */
+/** Returns the identifier octet of the context-specific tag `[number]`. */
 export function contextTag(number: number, form: 'primitive' | 'constructed'): number {
   return 0x80 | number | (form === 'constructed' ? CONSTRUCTED_BIT : 0)
 }
 
-/**
- * Parses the single element in `bytes` with everything inside it. Throws a MalformedError for anything that is not
- * strict DER.
- */
+/** Parses the single element in `bytes`, recursively. Throws a MalformedError for anything that is not strict DER. */
 export function readDer(bytes: Uint8Array): DerValue {
   if (bytes.length > MAX_BYTES) malformed(`the DER is larger than ${MAX_BYTES} bytes`)
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -61,34 +55,35 @@ export function readDer(bytes: Uint8Array): DerValue {
   return value
 }
 
-/** Returns the members of a SEQUENCE, which `take` consumes from the front. */
+/** Returns the members of a SEQUENCE. The functions `take…` remove them from the front. */
 export function readSequence(value: DerValue): DerValue[] {
   return [...expectTag(value, DER_TAG.sequence).children]
 }
 
-/** Takes the next member, which must have `tag`. */
+/** Removes and returns the next member, which must have `tag`. */
 export function takeMember(members: DerValue[], tag: number): DerValue {
   return takeOptionalMember(members, tag) ?? malformed(`a DER element with the tag ${tagText(tag)} is missing`)
 }
 
-/** Takes the next member when it has `tag`. */
+/** Removes and returns the next member if it has `tag`. */
 export function takeOptionalMember(members: DerValue[], tag: number): DerValue | undefined {
   return members[0]?.tag === tag ? members.shift() : undefined
 }
 
-/** Throws a MalformedError when members are left. */
+/** Throws a MalformedError if there are members left. */
 export function refuseMoreMembers(members: readonly DerValue[]): void {
   const [next] = members
   if (next !== undefined) malformed(`a DER element with the tag ${tagText(next.tag)} is out of place`)
 }
 
+/** Reads a BOOLEAN. */
 export function readBoolean(value: DerValue): boolean {
   const [octet] = expectTag(value, DER_TAG.boolean).content
   if (value.content.length !== 1 || (octet !== 0x00 && octet !== 0xff)) malformed('a DER BOOLEAN is neither 00 nor FF')
   return octet === 0xff
 }
 
-/** Reads the two's complement octets of an INTEGER, which are as few as possible. */
+/** Returns the two's complement bytes of an INTEGER, which must be in the shortest form. */
 export function readInteger(value: DerValue): Buffer {
   const { content } = expectTag(value, DER_TAG.integer)
   const [first, second] = content
@@ -106,7 +101,7 @@ export function readSmallInteger(value: DerValue): number {
   return number < 0 ? malformed('a DER INTEGER is negative') : number
 }
 
-/** Reads a BIT STRING; the unused bits of the last octet must be zero. */
+/** Reads a BIT STRING. The unused bits of its last byte must be zero. */
 export function readBitString(value: DerValue): { readonly bytes: Buffer; readonly unusedBits: number } {
   const { content } = expectTag(value, DER_TAG.bitString)
   const unusedBits = content[0] ?? malformed('a DER BIT STRING is empty')
@@ -120,7 +115,7 @@ export function readOctetString(value: DerValue): Buffer {
   return expectTag(value, DER_TAG.octetString).content
 }
 
-/** Reads an OBJECT IDENTIFIER in its dotted form, such as `2.5.4.3`. */
+/** Reads an OBJECT IDENTIFIER in dotted form, such as `2.5.4.3`. */
 export function readOid(value: DerValue): string {
   const { content } = expectTag(value, DER_TAG.oid)
   if (content.length > MAX_OID_BYTES) malformed('a DER OBJECT IDENTIFIER is too long')
@@ -140,7 +135,7 @@ export function readOid(value: DerValue): string {
   return [root, first - root * 40n, ...rest].join('.')
 }
 
-/** Reads a UTCTime or GeneralizedTime in UTC and whole seconds. RFC 5280 section 4.1.2.5. */
+/** Reads a UTCTime or GeneralizedTime in UTC with whole seconds. RFC 5280 section 4.1.2.5. */
 export function readTime(value: DerValue): Date {
   const text = value.content.toString('latin1')
   const full = value.tag === DER_TAG.utcTime ? `${text < '50' ? '20' : '19'}${text}` : text
@@ -149,12 +144,12 @@ export function readTime(value: DerValue): Date {
   if (year === undefined) malformed('a DER time is not in UTC with seconds')
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`
   const date = new Date(iso)
-  // Date accepts February 30 and the hour 24 as another day.
+  // Date accepts invalid times, such as February 30, as other times.
   if (Number.isNaN(date.getTime()) || date.toISOString() !== iso) malformed('a DER time does not exist')
   return date
 }
 
-/** Reads a string of the types that occur in distinguished names. */
+/** Reads a string of the types in distinguished names. */
 export function readString(value: DerValue): string {
   const { tag, content } = value
   if (tag === DER_TAG.utf8String && isUtf8(content)) return content.toString('utf8')
@@ -169,7 +164,7 @@ function isAscii(bytes: Uint8Array): boolean {
   return bytes.every((octet) => octet < 0x80)
 }
 
-/** Creates an element with the identifier octet `tag` around the concatenated `parts`. */
+/** Makes an element with the identifier octet `tag` and the concatenated `parts`. */
 export function writeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   if (content.length < 0x80) return Buffer.concat([Uint8Array.of(tag, content.length), content])
@@ -181,7 +176,7 @@ export function writeSequence(...members: readonly Uint8Array[]): Buffer {
   return writeDer(DER_TAG.sequence, ...members)
 }
 
-/** Creates a SET OF, whose members are sorted. X.690 section 11.6. */
+/** Makes a SET OF, whose members are sorted. X.690 section 11.6. */
 export function writeSet(...members: readonly Uint8Array[]): Buffer {
   return writeDer(DER_TAG.set, ...[...members].sort((a, b) => Buffer.compare(a, b)))
 }
@@ -190,7 +185,7 @@ export function writeBoolean(value: boolean): Buffer {
   return writeDer(DER_TAG.boolean, Uint8Array.of(value ? 0xff : 0x00))
 }
 
-/** Creates a non-negative INTEGER from a number, or from octets with the highest first. */
+/** Makes a non-negative INTEGER from a number, or from big-endian bytes. */
 export function writeInteger(value: number | Uint8Array): Buffer {
   const octets = typeof value === 'number' ? encodeUnsigned(value) : value
   const start = octets.findIndex((octet) => octet !== 0)
@@ -211,7 +206,7 @@ export function writeOid(dottedOid: string): Buffer {
   return writeDer(DER_TAG.oid, ...[root * 40n + second, ...rest].map(writeArc))
 }
 
-/** Creates a UTCTime until 2049 and a GeneralizedTime from 2050 on, in whole seconds. RFC 5280 section 4.1.2.5. */
+/** Makes a UTCTime until 2049 and a GeneralizedTime from 2050, with whole seconds. RFC 5280 section 4.1.2.5. */
 export function writeTime(date: Date): Buffer {
   const text = `${date.toISOString().replace(/[-:T]|\.\d+Z$/g, '')}Z`
   const short = date.getUTCFullYear() >= 1950 && date.getUTCFullYear() < 2050
@@ -253,7 +248,7 @@ function refuseTag(tag: number): void {
     malformed(`the DER has the tag ${tagText(tag)}, which only BER allows`)
 }
 
-/** Reads a length, which must be definite and in as few octets as possible. X.690 sections 8.1.3 and 10.1. */
+/** Reads a length, which must be definite and in the shortest form. X.690 sections 8.1.3 and 10.1. */
 function readLength(bytes: Buffer): { readonly start: number; readonly length: number } {
   const first = bytes[1] ?? malformed('the DER is cut short')
   if (first < 0x80) return { start: 2, length: first }

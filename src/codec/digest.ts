@@ -1,19 +1,20 @@
-/** Digests of secrets, which are stored in place of the secrets, and of files; comparison in constant time. */
+/** Digests of texts and files, and comparison in constant time. */
 import { hash, timingSafeEqual } from 'node:crypto'
 
 /**
- * The hash algorithms that a text of others may name, with their names in Node; the preferred one comes first. IANA,
- * Named Information Hash Algorithm Registry.
+ * The supported hash algorithms, with their names in Node. The preferred one comes first. IANA, Named Information Hash
+ * Algorithm Registry.
  */
 const HASHES = { 'sha-256': 'sha256', 'sha-384': 'sha384', 'sha-512': 'sha512' } as const
 export type HashName = keyof typeof HASHES
 export const hashNames = Object.keys(HASHES) as readonly HashName[]
 
+/** Tests whether a value is the name of a supported hash algorithm. */
 export function isHashName(name: unknown): name is HashName {
   return typeof name === 'string' && Object.hasOwn(HASHES, name)
 }
 
-/** Returns the digest of the text in base64url. */
+/** Returns the digest of a text in base64url. */
 export function digestOf(text: string, hashName: HashName = 'sha-256'): string {
   return hash(HASHES[hashName], text, 'base64url')
 }
@@ -23,7 +24,7 @@ export function sha256Hex(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex')
 }
 
-/** Compares two texts in a time that depends only on their lengths. */
+/** Compares two texts in constant time, which depends only on their lengths. */
 export function isSameSecret(a: string, b: string): boolean {
   const [one, other] = [Buffer.from(a), Buffer.from(b)]
   return one.length === other.length && timingSafeEqual(one, other)

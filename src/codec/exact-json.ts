@@ -1,13 +1,13 @@
 /**
- * Finds what JSON.parse changes without notice: duplicate members, and numbers that lose digits. I-JSON excludes both
- * (RFC 7493 sections 2.2 and 2.3). The check is one pass over the text, linear in its length.
+ * Finds what JSON.parse silently changes: duplicate members, and numbers that lose digits. I-JSON forbids both (RFC
+ * 7493 sections 2.2 and 2.3). Takes linear time.
  */
 import { malformed } from './malformed.ts'
 
-/** The greatest depth to which objects and arrays may be nested. */
+/** The maximum nesting depth of objects and arrays. */
 export const MAX_NESTING = 32
 
-/** A text that JSON.parse accepts, and the position of the reader in it. */
+/** A valid JSON text, and the current position in it. */
 interface Scan {
   readonly text: string
   at: number
@@ -17,14 +17,14 @@ interface Scan {
 
 const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x2d, 0x30, 0x39]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, BLANK] = [0x5b, 0x5d, 0x7b, 0x7d, 0x20]
-/** The number of decimal digits that a number always keeps (IEEE 754, binary64). */
+/** The number of decimal digits that a binary64 number always preserves (IEEE 754). */
 const SAFE_DIGITS = 15
-/** The most characters of a path in a message, since the sender chooses the names in it. */
+/** The maximum length of a path in a message. */
 const MAX_PATH = 200
 
 /**
- * Throws a MalformedError that begins with the path of a duplicate member or of a number that loses digits, or that
- * says that containers are nested deeper than {@link MAX_NESTING}. `text` must be JSON.
+ * Throws a MalformedError, whose message begins with the path, for a duplicate member or a number that loses digits.
+ * Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
  */
 export function refuseInexact(text: string): void {
   readValue({ text, at: 0, path: [] })
@@ -69,21 +69,21 @@ function readArray(scan: Scan): void {
   }
 }
 
-/** Enters a container and returns its first character. */
+/** Enters an object or array and returns its first character. */
 function enterContainer(scan: Scan): number {
   if (scan.path.length === MAX_NESTING) malformed(`it is nested deeper than ${MAX_NESTING}`)
   scan.at += 1
   return skipBlanks(scan)
 }
 
-/** Returns true when a comma follows, and false at the end of the container. */
+/** Returns whether a comma follows; otherwise the object or array ends. */
 function skipSeparator(scan: Scan): boolean {
   const next = skipBlanks(scan)
   scan.at += 1
   return next === COMMA
 }
 
-/** Reads the text between two quotes, with its escapes. */
+/** Reads a string, with its escapes. */
 function readQuoted(scan: Scan): string {
   const { text, at } = scan
   let end = text.indexOf('"', at + 1)
@@ -92,7 +92,7 @@ function readQuoted(scan: Scan): string {
   return text.slice(at + 1, end)
 }
 
-/** Tests whether an odd number of backslashes precedes the quote. */
+/** Tests whether the quote is escaped: an odd number of backslashes precedes it. */
 function isEscaped(text: string, at: number): boolean {
   let index = at - 1
   while (text.charCodeAt(index) === BACKSLASH) index -= 1
@@ -103,7 +103,7 @@ function unescapeName(quotedText: string): string {
   return quotedText.includes('\\') ? (JSON.parse(`"${quotedText}"`) as string) : quotedText
 }
 
-/** Reads a number, or true, false, null. */
+/** Reads a number, or true, false or null. */
 function readWord(scan: Scan, isNumber: boolean): void {
   const { text, at } = scan
   let end = at + 1
@@ -115,7 +115,7 @@ function readWord(scan: Scan, isNumber: boolean): void {
   if (isNumber && !isExact(text.slice(at, end))) refuseAt(scan, 'this number loses digits; send it as text')
 }
 
-/** Tests whether the number is written again as an equal number, as `1.0`, `1e2` and `-0` are. */
+/** Tests whether the number keeps its value when it is parsed, like `1.0`, `1e2` and `-0`. */
 function isExact(numberText: string): boolean {
   const value = Number(numberText)
   if (!Number.isFinite(value)) return false
@@ -123,7 +123,7 @@ function isExact(numberText: string): boolean {
   return normalizeDecimal(numberText) === normalizeDecimal(String(value))
 }
 
-/** Normalizes a number: its digits without leading and trailing zeros, and an exponent. */
+/** Normalizes a number to its digits without leading and trailing zeros, and an exponent. */
 function normalizeDecimal(numberText: string): string {
   const [, whole = '', fraction = '', exponent = '0'] =
     /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numberText) ?? []

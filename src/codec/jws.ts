@@ -1,6 +1,6 @@
 /**
- * Reads and writes compact JWS. This file trusts no header and checks no signature: `keys/signature.ts` does, with a
- * key that the caller has chosen. RFC 7515 sections 3.1 and 7.1.
+ * Parses and writes compact JWS, without verifying signatures; `keys/signature.ts` does, with a key that the caller
+ * selects. RFC 7515 sections 3.1 and 7.1.
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { type JsonObject, parseJsonObject, refuseMany } from './json.ts'
@@ -9,22 +9,22 @@ import { malformed, within } from './malformed.ts'
 export interface Jws {
   readonly header: JsonObject
   readonly payload: JsonObject
-  /** The signing input: `<header>.<payload>` exactly as in the text. */
+  /** The signing input: `<header>.<payload>` as in the text. */
   readonly signingInput: Buffer
   readonly signature: Buffer
 }
 
-/** The most members and elements: a reader looks at each, often several times, before a signature is verified. */
+/** The maximum number of members and elements, since they are processed before a signature is verified. */
 const MAX_VALUES = { header: 1000, payload: 20_000 } as const
 
-/** Parses a compact JWS. Throws a MalformedError that names the part that is wrong. */
+/** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
 export function readJws(compact: string): Jws {
   const [header, payload, signature, ...more] = compact.split('.')
   if (header === undefined || payload === undefined || signature === undefined || more.length > 0) {
     return malformed('a JWS has three parts separated by dots')
   }
   const protectedHeader = readPart('header', header)
-  // RFC 7515 section 4.1.11: `crit` lists extensions that a reader must understand.
+  // RFC 7515 section 4.1.11: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
   return {
     header: protectedHeader,
@@ -34,7 +34,7 @@ export function readJws(compact: string): Jws {
   }
 }
 
-/** Signs `payload` with `header`; `sign` takes the bytes to sign and returns the raw signature (r and s, for ECDSA). */
+/** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
 export async function writeJws(
   header: JsonObject,
   payload: JsonObject,

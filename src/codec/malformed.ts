@@ -1,20 +1,20 @@
 /**
- * The error that every codec throws for malformed input. Callers turn it into a refusal or a failed check; its `cause`,
- * the error of a library, is for the log.
+ * The error for malformed input, which all codecs throw. Callers convert it to a refusal or a failed check. `cause` is
+ * the error of a library, for the log.
  */
 export class MalformedError extends Error {
   override readonly name = 'MalformedError'
 }
 
 /**
- * Throws a {@link MalformedError}; `why` is a sentence part such as `the payload is not JSON`, and `cause` the error of
- * a library.
+ * Throws a {@link MalformedError}. `why` is part of a sentence, such as `the payload is not JSON`; `cause` is the error
+ * of a library.
  */
 export function malformed(why: string, cause?: unknown): never {
   throw new MalformedError(why, cause === undefined ? undefined : { cause })
 }
 
-/** Returns the result of `read`, or undefined when `read` throws a MalformedError. */
+/** Returns the result of `read`; undefined if it throws a MalformedError. */
 export function orUndefined<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -24,7 +24,7 @@ export function orUndefined<T>(read: () => T): T | undefined {
   }
 }
 
-/** Returns the result of `read`, or that of `handle` when `read` throws a MalformedError. */
+/** Returns the result of `read`, or that of `handle` if `read` throws a MalformedError. */
 export function orElse<T>(read: () => T, handle: (error: MalformedError) => T): T {
   try {
     return read()
@@ -34,14 +34,14 @@ export function orElse<T>(read: () => T, handle: (error: MalformedError) => T): 
   }
 }
 
-/** The reason why there is no result, as a sentence part, where a caller has to weigh the reason. */
+/** Why there is no result, as part of a sentence. */
 export interface Problem {
   readonly problem: string
-  /** The error of a library, for the log; absent where no library found the problem. */
+  /** The error of a library, for the log; absent if there is none. */
   readonly cause?: unknown
 }
 
-/** Returns the result of `read`, or the problem when `read` throws a MalformedError. */
+/** Returns the result of `read`, or a problem if it throws a MalformedError. */
 export function orProblem<T>(read: () => T): T | Problem {
   try {
     return read()
@@ -53,7 +53,7 @@ export function orProblem<T>(read: () => T): T | Problem {
 }
 
 /**
- * Returns the result of `read`, and puts `what` before the message of a MalformedError: `the payload: the text is not
+ * Returns the result of `read`. Prefixes the message of a MalformedError with `what`: `the payload: the text is not
  * JSON`.
  */
 export function within<T>(what: string, read: () => T): T {

@@ -1,12 +1,12 @@
-/** Finds the valid name that a misspelt one was probably meant to be. */
+/** Finds the valid name that a misspelt one probably means. */
 
 const MAX_LENGTH = 64
-/** The largest number of letters by which a misspelling differs. */
+/** The maximum edit distance of a misspelling. */
 const MAX_DISTANCE = 2
 
 /**
- * Returns the valid name closest to `name`: equal but for case, hyphens and underscores, or one letter away, or two
- * letters for names longer than six. Undefined when `name` is valid itself, or none is close.
+ * Returns the valid name closest to `name`: equal except for case, hyphens and underscores, or with an edit distance of
+ * 1, or of 2 for names longer than six. Returns undefined if `name` is valid itself, or none is close.
  */
 export function nearestName(name: string, validNames: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH || validNames.includes(name)) return undefined
@@ -22,10 +22,7 @@ function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[-_]/g, '')
 }
 
-/**
- * Counts the letters to add, leave out, replace or swap with their neighbour; infinite above two. (Optimal string
- * alignment distance.)
- */
+/** Returns the optimal string alignment distance (insert, delete, replace, swap neighbours); infinite above two. */
 function distanceOf(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > MAX_DISTANCE) return Infinity
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)]

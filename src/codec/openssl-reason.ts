@@ -1,10 +1,10 @@
-/** The reason that OpenSSL gives for an error of Node: one of a fixed list of sentences, which quotes nothing. */
+/** The reason of OpenSSL in an error of Node: one of a fixed list of sentences, without input. */
 
-/** An entry of the error stack that Node takes from OpenSSL: its number, the part of OpenSSL, and the reason. */
+/** An entry of OpenSSL's error stack: error number, library, and reason. */
 const ENTRY = /^error:[0-9A-F]{8}:[a-z0-9 ]{1,60}::([a-z0-9 ]{1,80})$/
 const REASON = /^[a-z0-9 ]{1,80}$/
 
-/** Returns the reason of OpenSSL: a member of the error on Node 20, the end of its error stack on Node 24. */
+/** Returns the reason of OpenSSL: on Node 20 a member of the error, on Node 24 the end of its error stack. */
 export function openSslReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const {

@@ -1,6 +1,6 @@
 /**
- * SD-JWT: conceals claims behind digests, and reveals them again by the strict rules of RFC 9901. This file knows bytes
- * and trees only: the formats in `credential/` decide which claims may be concealed, and who signs.
+ * SD-JWT: replaces claims by digests, and restores them by the strict rules of RFC 9901. The formats in `credential/`
+ * decide which claims are disclosable, and verify signatures.
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from './digest.ts'
@@ -9,34 +9,32 @@ import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
-/** The position of a claim in the revealed tree: member names and array indices. */
+/** The position of a claim in the processed payload: member names and array indices. */
 export type ClaimPosition = readonly (string | number)[]
 
 export interface SdJwt {
   readonly jws: Jws
-  /** The disclosures exactly as in the text. */
+  /** The disclosures as in the text. */
   readonly disclosures: readonly string[]
   readonly keyBinding: Jws | undefined
-  /** The input of the key binding's `sd_hash`: everything up to and including the last tilde. */
+  /** The input of `sd_hash`: everything up to and including the last tilde. */
   readonly sdHashInput: string
 }
 
 export interface RevealedClaims {
   readonly claims: JsonObject
-  /** Each disclosure with the position of its claim, parents before children. */
+  /** Each disclosure with the position of its claim; parents come before children. */
   readonly appliedDisclosures: readonly { readonly position: ClaimPosition; readonly text: string }[]
 }
 
-/** The members that hold digests, which processing removes. RFC 9901, Verification of the SD-JWT. */
+/** The members that have digests, which processing removes. RFC 9901, Verification of the SD-JWT. */
 export const DIGEST_MEMBERS: readonly string[] = ['_sd', '_sd_alg', '...']
-/** The most disclosures of one SD-JWT: each is hashed before any signature is verified. */
+/** The maximum number of disclosures, since each is hashed before the signature is verified. */
 export const MAX_DISCLOSURES = 2000
-/**
- * The most members and elements of a payload with its disclosures: as many as can be disclosed, and some around them.
- */
+/** The maximum number of members and elements of a payload with its disclosures. */
 const MAX_VALUES = 3000
 
-/** Parses an SD-JWT or SD-JWT+KB. Throws a MalformedError that names the part that is wrong. */
+/** Parses an SD-JWT or SD-JWT+KB. Throws a MalformedError that names the invalid part. */
 export function readSdJwt(text: string): SdJwt {
   const end = text.lastIndexOf('~')
   if (end === -1) malformed('it has no tilde, which ends an SD-JWT or stands before its key binding')
@@ -48,22 +46,22 @@ export function readSdJwt(text: string): SdJwt {
 }
 
 /**
- * Computes the `sd_hash` of a key binding by the hash of the SD-JWT; one of an unknown hash is refused elsewhere. RFC
- * 9901, Key Binding JWT.
+ * Computes the `sd_hash` for a key binding with the hash algorithm of the SD-JWT. An unknown algorithm is refused
+ * elsewhere. RFC 9901, Key Binding JWT.
  */
 export function computeSdHash({ jws, sdHashInput }: Pick<SdJwt, 'jws' | 'sdHashInput'>): string {
   const { _sd_alg: hashName } = jws.payload
   return digestOf(sdHashInput, isHashName(hashName) ? hashName : 'sha-256')
 }
 
-/** Completes a credential to an SD-JWT: some issuers send plain JWTs, which conceal nothing and lack the tilde. */
+/** Appends the tilde that a plain JWT, which some issuers send as SD-JWT, lacks. */
 export function completeSdJwt(credential: string): string {
   return credential.includes('~') ? credential : `${credential}~`
 }
 
 /**
- * Replaces each claim for which `isConcealed` returns true by the digest of a disclosure, innermost first. `random`
- * returns that many random bytes. Returns the payload, and the disclosures that reveal it.
+ * Replaces each claim for which `isConcealed` returns true by the digest of a disclosure, innermost first. Returns the
+ * payload and the disclosures. `random` returns the given number of random bytes.
  */
 export function concealClaims(
   claims: JsonObject,
@@ -93,9 +91,9 @@ export function concealClaims(
       if (isConcealed([...position, name])) digests.push(disclose([name, inner]))
       else visible.set(name, inner)
     }
-    // The digests are sorted, so that their order says nothing about the order of the claims.
+    // Sorts the digests, so that they do not reveal the order of the claims.
     if (digests.length > 0) visible.set('_sd', digests.sort())
-    // Object.fromEntries defines own members, also one that is called __proto__.
+    // Object.fromEntries defines own members, even for `__proto__`.
     return Object.fromEntries(visible)
   }
   const payload = concealObject(claims, [])
@@ -103,10 +101,10 @@ export function concealClaims(
 }
 
 /**
- * Returns the claims that the disclosures reveal. Throws a MalformedError for everything that RFC 9901 section 7.1
- * rejects: an unknown hash, a claim named `_sd` or `...`, a claim that exists already, a disclosure of the wrong arity
- * for its position, a digest that occurs twice, a disclosure that no digest refers to; and for claims nested deeper
- * than 32.
+ * Returns the payload with the disclosed claims. Throws a MalformedError for everything that RFC 9901 section 7.1
+ * rejects: an unknown hash algorithm, a claim named `_sd` or `...`, a claim that exists already, a disclosure with the
+ * wrong number of elements, a repeated digest, and a disclosure without digest. Throws one also if claims are nested
+ * deeper than 32.
  */
 export function revealClaims(payload: JsonObject, texts: readonly string[]): RevealedClaims {
   const { _sd_alg: hashName, ...root } = payload
@@ -121,14 +119,16 @@ export function revealClaims(payload: JsonObject, texts: readonly string[]): Rev
   return { claims, appliedDisclosures: state.appliedDisclosures }
 }
 
-/** Reads the `_sd_alg` of an SD-JWT. Throws a MalformedError for an unknown one. RFC 9901, Hash Function Claim. */
+/**
+ * Returns the `_sd_alg` of an SD-JWT. Throws a MalformedError for an unknown algorithm. RFC 9901, Hash Function Claim.
+ */
 function readHashName(name: Json = 'sha-256'): HashName {
   return isHashName(name) ? name : malformed(`_sd_alg is not one of ${hashNames.join(', ')}`)
 }
 
 interface RevealState {
   readonly disclosures: ReadonlyMap<string, Disclosure>
-  /** Every digest so far, with or without a disclosure. */
+  /** All digests so far, with or without a disclosure. */
   readonly seenDigests: Set<string>
   readonly appliedDisclosures: { readonly position: ClaimPosition; readonly text: string }[]
   values: number
@@ -137,7 +137,7 @@ interface RevealState {
 function revealValue(value: Json, position: ClaimPosition, state: RevealState): Json {
   state.values += 1
   if (state.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
-  // The depth of each disclosure is bounded, but one disclosure can lead to the next.
+  // Disclosures may contain digests of others, so their combined depth is limited too.
   if (position.length > MAX_NESTING) malformed(`the disclosures lead deeper than ${MAX_NESTING}`)
   if (Array.isArray(value)) return revealArray(value, position, state)
   return isObject(value) ? revealObject(value, position, state) : value
@@ -161,10 +161,7 @@ function revealObject(object: JsonObject, position: ClaimPosition, state: Reveal
   return Object.fromEntries(visible)
 }
 
-/**
- * Returns the array with its disclosed elements. Elements that stay concealed are left out, and those after them move
- * up. RFC 9901, Processing.
- */
+/** Returns the array with its disclosed elements. Undisclosed elements are removed. RFC 9901, Processing. */
 function revealArray(array: readonly Json[], position: ClaimPosition, state: RevealState): Json[] {
   const visible: Json[] = []
   for (const element of array) {
@@ -182,7 +179,10 @@ function revealArray(array: readonly Json[], position: ClaimPosition, state: Rev
   return visible
 }
 
-/** Returns the disclosure of a digest, and notes the digest as seen. Refuses a digest that was seen before. */
+/**
+ * Returns the disclosure of a digest, if there is one, and records the digest. Throws a MalformedError for a repeated
+ * digest.
+ */
 function findDisclosure(digest: Json | undefined, { disclosures, seenDigests }: RevealState): Disclosure | undefined {
   if (typeof digest !== 'string') return malformed('a digest is not a string')
   if (seenDigests.has(digest)) malformed('a digest occurs twice')

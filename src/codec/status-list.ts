@@ -1,22 +1,22 @@
 /**
- * The bits of a status list. Token Status List, Compressed Byte Array: entries have 1, 2, 4 or 8 bits, and the first is
- * in the least significant bits of the first byte.
+ * The bytes of a status list. Entries have 1, 2, 4 or 8 bits, and the first one is in the lowest bits of the first
+ * byte. Token Status List, Compressed Byte Array.
  */
 
 export type StatusWidth = 1 | 2 | 4 | 8
 
-/** Returns the number of entries that the bytes hold. */
+/** Returns the number of entries. */
 export function capacityOf(bytes: Uint8Array, width: StatusWidth): number {
   return (bytes.length * 8) / width
 }
 
-/** Returns the entry at `index`, which must be below {@link capacityOf}. */
+/** Returns the value at `index`, which must be less than {@link capacityOf}. */
 export function statusAt(bytes: Uint8Array, width: StatusWidth, index: number): number {
   const [byte, shift] = bitPosition(width, index)
   return ((bytes[byte] as number) >> shift) & maskOf(width)
 }
 
-/** Writes the entry at `index`, in place. */
+/** Sets the value at `index`, in place. */
 export function setStatus(bytes: Uint8Array, width: StatusWidth, index: number, status: number): void {
   const [byte, shift] = bitPosition(width, index)
   const mask = maskOf(width)

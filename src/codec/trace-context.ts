@@ -1,18 +1,18 @@
-/** The headers by which a trace goes from one service to the next. W3C Trace Context. */
+/** The trace headers of W3C Trace Context. */
 
-/** A place in a trace, below which more can be. */
+/** The parent of further spans in a trace. */
 export interface TraceContext {
-  /** 32 hexadecimal digits in lower case, not all zero. */
+  /** 32 lower-case hexadecimal digits, not all zero. */
   readonly traceId: string
-  /** 16 hexadecimal digits in lower case, not all zero. */
+  /** 16 lower-case hexadecimal digits, not all zero. */
   readonly spanId: string
-  /** Whether the spans of the trace are kept. */
+  /** Whether the spans of the trace are recorded. */
   readonly isSampled: boolean
-  /** The `tracestate` of the caller, which goes on unchanged; absent when there was none that is valid. */
+  /** The caller's `tracestate`, which is passed on unchanged; absent if there is none or it is invalid. */
   readonly state?: string
 }
 
-/** A place in a trace as headers say it. */
+/** The trace headers. */
 export interface TraceHeaders {
   readonly traceparent: string
   readonly tracestate?: string
@@ -26,20 +26,20 @@ const MAX_STATE_MEMBERS = 32
 const STATE_MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
 /**
- * Reads the headers of a trace. Returns undefined unless `traceparent` is valid; a `tracestate` that is not valid, or
- * longer than 512 characters, is left out. W3C Trace Context, sections 3.2 and 3.3.
+ * Parses the trace headers. Returns undefined unless `traceparent` is valid. Drops an invalid `tracestate`, or one
+ * longer than 512 characters. W3C Trace Context, sections 3.2 and 3.3.
  */
 export function readTraceHeaders(traceparent: unknown, tracestate?: unknown): TraceContext | undefined {
   if (typeof traceparent !== 'string') return undefined
   const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(traceparent) ?? []
   if (traceId === undefined || spanId === undefined) return undefined
-  // Version 00 ends with the flags; a later one may have more, which says nothing to a reader of this one.
+  // Version 00 ends with the flags; later versions may have more fields, which are ignored.
   if (version === '00' && more !== undefined) return undefined
   const isSampled = (Number.parseInt(flags, 16) & SAMPLED_FLAG) === SAMPLED_FLAG
   return { traceId, spanId, isSampled, ...(isTraceState(tracestate) ? { state: tracestate } : {}) }
 }
 
-/** Writes the headers of a place in a trace. */
+/** Makes the trace headers. */
 export function traceHeadersOf({ traceId, spanId, isSampled, state }: TraceContext): TraceHeaders {
   const traceparent = `00-${traceId}-${spanId}-0${isSampled ? SAMPLED_FLAG : 0}`
   return state === undefined ? { traceparent } : { traceparent, tracestate: state }

@@ -1,11 +1,11 @@
-/** Parses URLs, and bounds those from outside: the parser takes half a minute for some hosts of 100,000 letters. */
+/** Parses URLs with a limited length: the URL parser takes half a minute for some hosts of 100,000 characters. */
 
-/** The most characters of a URL or identifier from outside. */
+/** The maximum length of a URL or identifier from outside. */
 export const MAX_URL = 2048
 
 /**
- * Parses an absolute URL; returns undefined when `text` is not a URL, longer than 2,048 characters, or not ASCII (RFC
- * 3986 section 2).
+ * Parses an absolute URL. Returns undefined if `text` is not a URL, is longer than 2,048 characters, or is not ASCII
+ * (RFC 3986 section 2).
  */
 export function parseUrl(text: string): URL | undefined {
   if (text.length > MAX_URL || !/^[!-~]+$/.test(text) || !URL.canParse(text)) return undefined
@@ -13,8 +13,9 @@ export function parseUrl(text: string): URL | undefined {
 }
 
 /**
- * Parses an absolute URL of whoever configures or programs this service, which may name an international host; returns
- * undefined when `text` is not a URL. `URL.canParse` of Node 20, once it is compiled, takes no letters of Latin-1.
+ * Parses an absolute URL from a configuration or an application, which may have an international host. Returns
+ * undefined if `text` is not a URL. Avoids `URL.canParse`, which on Node 20 wrongly refuses Latin-1 characters after
+ * optimization.
  */
 export function parseInternationalUrl(text: string): URL | undefined {
   try {

@@ -1,6 +1,7 @@
-/** The addresses in settings: the form of `baseUrl`, and of those of other servers. */
+/** Validates URLs in settings: `baseUrl`, and those of other servers. */
 import { isSecureTransport } from '../protocol/private-host.ts'
 
+/** Returns the mistakes in `baseUrl`. */
 export function findAddressMistakes(baseUrl: string): string[] {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (url === null) return ['baseUrl: it is not a URL; write it like https://issuer.example']
@@ -14,12 +15,16 @@ export function findAddressMistakes(baseUrl: string): string[] {
   return mistakes
 }
 
+/** Returns a warning if `baseUrl` is http on a public host. */
 export function findAddressWarnings(baseUrl: string): string[] {
   if (isSecureTransport(new URL(baseUrl))) return []
   return ['baseUrl: http without TLS on a public host; wallets refuse it, and credentials can be read on the way']
 }
 
-/** Returns what is wrong with the address of a server that signs people in. `example` is a correct one. */
+/**
+ * Returns what is wrong with the URL of a server for sign-in; undefined if nothing is. `example` is a valid one for the
+ * message.
+ */
 export function signInAddressProblem(text: string, example: string): string | undefined {
   if (!URL.canParse(text)) return `it is not a URL; write it like ${example}`
   const url = new URL(text)
@@ -29,8 +34,8 @@ export function signInAddressProblem(text: string, example: string): string | un
 }
 
 /**
- * Returns what is wrong with the address of a server that an operator names for their own use: a receiver of callbacks,
- * a collector. `example` is a correct one; `secretSetting` is where secrets go.
+ * Returns what is wrong with the URL of the operator's own server, such as a receiver of callbacks; undefined if
+ * nothing is. `example` is a valid one, and `secretSetting` the setting for credentials, for the message.
  */
 export function ownAddressProblem(text: string, example: string, secretSetting: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -38,7 +43,7 @@ export function ownAddressProblem(text: string, example: string, secretSetting: 
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https:// or http://'
   if (url.username !== '' || url.password !== '') return `it must not contain a user or password; use ${secretSetting}`
   if (url.hash !== '') return 'it must not have a fragment, which nobody would be sent'
-  // A host name without a dot is one of the operator's own network, such as the name of a container.
+  // A host name without a dot is in a local network, such as the name of a container.
   if (isSecureTransport(url) || !/[.:]/.test(url.hostname)) return undefined
   return 'http is for hosts of the own network only; use https'
 }

@@ -1,10 +1,10 @@
-/** Directories of trust anchors: PEM files, all of whose certificates are trusted. */
+/** Reads directories of trust anchors: PEM files with trusted certificates. */
 import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
 
-/** The settings that name a directory of trust anchors, and how a service behaves without each, for messages. */
+/** The settings for directories of trust anchors, each with what happens without it, for messages. */
 const WITHOUT = {
   issuerTrustAnchors: 'credentials of any issuer are taken',
   keyAttestationTrustAnchors: 'no credential configuration can require key attestations',
@@ -15,16 +15,15 @@ export type AnchorSetting = keyof typeof WITHOUT
 
 export const ANCHOR_SETTINGS = Object.keys(WITHOUT) as readonly AnchorSetting[]
 
-/** The trust anchors of a directory, and what an operator should know about them. */
+/** The trust anchors of a directory, and warnings about them. */
 interface AnchorDirectory {
   readonly certificates: readonly TrustAnchor[]
   readonly warnings: readonly string[]
 }
 
 /**
- * Reads every certificate in every file of the directory; none when `directory` is undefined. A directory without a
- * currently valid certificate is a mistake: an empty one would count as no setting, for which {@link WITHOUT} has the
- * behaviour, and with expired certificates alone nobody would be trusted.
+ * Reads all certificates of a directory; none if `directory` is undefined. A directory without a currently valid
+ * certificate is a mistake.
  */
 export function readAnchorDirectory(
   setting: AnchorSetting,
@@ -61,7 +60,7 @@ function directoryProblem(
     : `none of the certificates in ${directory} can be used: ${problem}; put those of today there`
 }
 
-/** Warns about expired trust anchors. */
+/** Returns a warning for each expired trust anchor. */
 function findWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
   return anchors
     .filter(({ notAfter }) => notAfter < now)

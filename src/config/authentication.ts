@@ -1,4 +1,4 @@
-/** The settings of the authorization code flow: how it is found out who a person is, and what wallets may ask. */
+/** The settings of the authorization code flow: how the person is identified, and what wallets may request. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { redirectUriProblem } from '../protocol/redirect-uri.ts'
@@ -59,13 +59,13 @@ export const codeFlowSettings = {
 type CodeFlowSettings = Static<Type.TObject<typeof codeFlowSettings>>
 
 export interface CodeFlowConfig {
-  /** The page where the person is asked: of the application, or of this service. */
+  /** The URL of the page that asks the person: the application's, or that of this service. */
   readonly interactionUrl: string
-  /** The provider that signs people in; undefined where the application asks them. */
+  /** The OpenID Connect provider for sign-in; undefined if the application asks the person. */
   readonly openidConnect: OpenidConnectConfig | undefined
-  /** The verifier that asks people for another credential. */
+  /** The verifier that requests another credential from the person; undefined if there is none. */
   readonly presentation: PresentationConfig | undefined
-  /** An offer is enough: whoever has it need not be asked. */
+  /** Whether an offer alone is sufficient, without asking the person who has it. */
   readonly trustsOffers: boolean
   readonly pushedRequired: boolean
   readonly redirectUris: readonly string[]
@@ -74,7 +74,7 @@ export interface CodeFlowConfig {
 /** The page of this service that asks whether the person wants to sign in. */
 export const SIGN_IN_PATH = '/auth/sign-in'
 
-/** Adds the defaults to settings without mistakes; undefined where there is no authorization code flow. */
+/** Adds the defaults to valid settings; undefined if the authorization code flow is not configured. */
 export function resolveCodeFlow(settings: CodeFlowSettings & { readonly baseUrl: string }): CodeFlowConfig | undefined {
   const { authentication, pushedAuthorizationRequests, redirectUris = [] } = settings
   return (
@@ -89,6 +89,7 @@ export function resolveCodeFlow(settings: CodeFlowSettings & { readonly baseUrl:
   )
 }
 
+/** Returns the mistakes in the settings of the authorization code flow. */
 export function findCodeFlowMistakes(
   settings: CodeFlowSettings & { readonly authorizationServer?: unknown },
 ): string[] {

@@ -1,11 +1,11 @@
-/** The setting `authorizationServer`: an OAuth 2.0 server that issues the access tokens in place of this service. */
+/** The setting `authorizationServer`: an external authorization server, which issues the access tokens. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { signInAddressProblem } from './address.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 const DEFAULT_STATE_CLAIM = 'issuer_state'
-/** Claims that every token may have, which therefore cannot identify a session. */
+/** Claims that every token may have, which cannot identify a session. */
 const NO_SESSION = ['iss', 'aud', 'exp', 'nbf', 'iat', 'scope', 'client_id', 'cnf', 'typ', 'active', 'token_type']
 
 export const AuthorizationServerSetting = Type.Object(
@@ -64,12 +64,13 @@ export interface AuthorizationServerConfig extends AuthorizationServerSetting {
   readonly issuerStateClaim: string
 }
 
-/** Adds the defaults to settings without mistakes. */
+/** Adds the defaults to a valid setting. */
 export function resolveAuthorizationServer(settings: AuthorizationServerSetting): AuthorizationServerConfig {
   const { sessionClaim = DEFAULT_CLAIM, issuerStateClaim = DEFAULT_STATE_CLAIM } = settings
   return { ...settings, sessionClaim, issuerStateClaim }
 }
 
+/** Returns the mistakes in the setting. */
 export function findAuthorizationServerMistakes(settings: AuthorizationServerSetting | undefined): string[] {
   if (settings === undefined) return []
   const { issuer, jwksUri, introspection } = settings
@@ -79,7 +80,7 @@ export function findAuthorizationServerMistakes(settings: AuthorizationServerSet
     const problem = url === undefined ? undefined : signInAddressProblem(url, 'https://login.example')
     return problem === undefined ? [] : [`authorizationServer.${name}: ${problem}`]
   })
-  // RFC 8414 section 2.
+  // RFC 8414 section 2: the issuer has no query and no fragment.
   if (/[?#]/.test(issuer)) mistakes.push('authorizationServer.issuer: it must have no query and no fragment')
   for (const [name, claim] of Object.entries({ sessionClaim, issuerStateClaim })) {
     if (NO_SESSION.includes(claim)) {

@@ -1,4 +1,4 @@
-/** `certificateFiles`: the certificates of a key, each signed by the next, in one file or several. */
+/** Reads `certificateFiles`: the certificates of a key, each signed by the next, in one or several files. */
 import { MalformedError } from '../codec/malformed.ts'
 import { openSslReason } from '../codec/openssl-reason.ts'
 import {
@@ -13,27 +13,27 @@ import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import { type Files, UNREADABLE, unreadableReason } from './files.ts'
 import { pathForMessages } from './path-for-messages.ts'
 
-/** The use of a key and its certificates. */
+/** The purpose of a key, and the setting that it comes from. */
 export interface KeyUse {
   /** The path of the setting, for messages. */
   readonly settingPath: string
   readonly purpose: CertificatePurpose
   readonly now: Date
-  /** Whether the key was replaced by another: its certificate may have ended. */
+  /** Whether it is an earlier key, whose certificate may have expired. */
   readonly isPrevious?: boolean
 }
 
 export interface ReadCertificates {
-  /** The certificates of all files that could be read, the key's own first. */
+  /** The certificates of all readable files, the key's own first. */
   readonly chain: readonly Certificate[]
-  /** The texts of all files. */
+  /** The text of all files. */
   readonly pem: string
   readonly mistakes: readonly string[]
-  /** Why the certificate of the key is not good for its use, told only where the key itself could be read. */
+  /** Why the certificate is not suitable for its use. Only reported if the key itself could be read. */
   readonly leafMistakes: readonly string[]
 }
 
-/** Reads the files, and lists what is wrong with them, and with the certificates in their order. */
+/** Reads the files. Returns the certificates, and the mistakes in the files and the chain. */
 export function readCertificateFiles(use: KeyUse, paths: readonly string[], files: Files): ReadCertificates {
   const fileResults = paths.map((path, index) =>
     readOrMistake(`${use.settingPath}.certificateFiles[${index}]`, path, () => {
@@ -45,13 +45,13 @@ export function readCertificateFiles(use: KeyUse, paths: readonly string[], file
   const chain = fileResults.flatMap((file) => ('mistake' in file ? [] : file.value.certificates))
   const [leaf] = chain
   const requiredAt = validityTime(use, chain)
-  // A first file that could not be read has the certificate of the key.
+  // The key's certificate is in the first file.
   const isLeafRead = leaf !== undefined && fileResults[0] !== undefined && 'value' in fileResults[0]
   const problem = isLeafRead ? leafProblem(leaf, requiredAt, 0, use.purpose) : undefined
   const placedCertificates = fileResults.flatMap((file, index) =>
     'mistake' in file ? [] : file.value.certificates.map((certificate) => ({ certificate, index })),
   )
-  // The chain is not checked while a file of it could not be read.
+  // The chain is not checked if a file could not be read.
   const chainProblems =
     use.purpose === 'tls' || fileMistakes.length > 0 ? [] : findChainMistakes(placedCertificates, requiredAt)
   return {
@@ -62,7 +62,7 @@ export function readCertificateFiles(use: KeyUse, paths: readonly string[], file
   }
 }
 
-/** Returns what `read` reads of a file, or the mistake with the path of its setting. */
+/** Returns the result of `read`, or the mistake with the path of its setting. */
 export function readOrMistake<T>(settingPath: string, file: string, read: () => T): { value: T } | { mistake: string } {
   try {
     return { value: read() }
@@ -71,10 +71,7 @@ export function readOrMistake<T>(settingPath: string, file: string, read: () => 
   }
 }
 
-/**
- * Returns the time at which the certificates must be valid: now, or the end of their validity for a key that was
- * replaced.
- */
+/** Returns the time at which the certificates must be valid: now, or for an earlier key its expiry at the latest. */
 function validityTime({ now, isPrevious = false }: KeyUse, chain: readonly Certificate[]): Date {
   const ends = isPrevious ? sentCertificates(chain).map(({ notAfter }) => notAfter.getTime()) : []
   return new Date(Math.min(now.getTime(), ...ends))
@@ -82,11 +79,11 @@ function validityTime({ now, isPrevious = false }: KeyUse, chain: readonly Certi
 
 interface PlacedCertificate {
   readonly certificate: Certificate
-  /** The place of its file in the setting. */
+  /** The index of its file in the setting. */
   readonly index: number
 }
 
-/** Checks that each certificate is signed by the next, since a receiver looks no further than what is sent. */
+/** Returns a mistake for each certificate that is not signed by the next one. */
 function findChainMistakes(placedCertificates: readonly PlacedCertificate[], now: Date): string[] {
   const sentChain = sentCertificates(placedCertificates.map(({ certificate }) => certificate))
   return placedCertificates.slice(1).flatMap(({ certificate, index }, position) => {
@@ -108,7 +105,7 @@ function issuerProblem(certificate: Certificate, signedCertificate: Certificate)
     : `the certificate '${subjectText}' is not a CA and may sign no other`
 }
 
-/** Says why a file cannot be used, for the person who wrote its name. */
+/** Returns why a file cannot be used. */
 function reasonText(error: unknown): string {
   if (error instanceof MalformedError) {
     const reason = openSslReason(error.cause)

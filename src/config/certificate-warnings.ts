@@ -1,4 +1,4 @@
-/** Warnings about certificates that are valid, but expire soon or are not accepted by every wallet. */
+/** Warnings about certificates that expire soon, or that some wallets do not accept. */
 import { type Certificate, isSelfSigned, sentCertificates } from '../keys/certificate.ts'
 
 const DAY_MS = 86_400_000
@@ -9,10 +9,7 @@ const SELF_SIGNED_ADVICE = {
   tls: 'is self-signed; phones and most wallets refuse it',
 }
 
-/**
- * Returns warnings for the log and the doctor, each beginning with `settingPath`. A certificate that is not sent may
- * expire unnoticed.
- */
+/** Returns warnings that begin with `settingPath`. Certificates that are not sent cause none. */
 export function findCertificateWarnings(settingPath: string, chain: readonly Certificate[], now: Date): string[] {
   const [leaf] = chain
   if (leaf === undefined) return []
@@ -27,18 +24,19 @@ export function findCertificateWarnings(settingPath: string, chain: readonly Cer
   ]
 }
 
-/** Warns of the certificate of a key that was replaced, once it is over: then the key is good for nothing. */
+/** Returns a warning if the certificate of an earlier key has expired, since the key is then useless. */
 export function endedWarnings(settingPath: string, [leaf]: readonly Certificate[], now: Date): string[] {
   if (leaf === undefined || leaf.notAfter >= now) return []
   const text = `the certificate ${leaf.subjectText} ended on ${leaf.notAfter.toISOString().slice(0, 10)}`
   return [`${settingPath}: ${text}: the newest key signs in its place; take this one out`]
 }
 
+/** Tests whether the certificate expires soon. */
 export function endsSoon({ notAfter }: Certificate, now: Date): boolean {
   return notAfter.getTime() - now.getTime() < SOON_DAYS * DAY_MS
 }
 
-/** Describes how long the certificate is valid, and whether to renew it. */
+/** Describes until when the certificate is valid, and whether to renew it. */
 export function describeValidity(certificate: Certificate, now: Date): string {
   const { subjectText, notAfter } = certificate
   const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)

@@ -1,4 +1,4 @@
-/** Settings that say how a dataset is made of the claims of a person who signs in. */
+/** The settings that map the claims of a person to a dataset. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { isObject, type Json, type JsonObject } from '../codec/json.ts'
@@ -28,7 +28,7 @@ export const DatasetsSetting = Type.Record(Type.String(), DatasetSource, {
 })
 type DatasetsSetting = Static<typeof DatasetsSetting>
 
-/** The path of a claim in the place of each value. */
+/** The template of a dataset, with the path of a claim in place of each value. */
 export type ClaimTemplate = { readonly [member: string]: ClaimTemplate | readonly string[] }
 
 export interface DatasetMapping {
@@ -38,11 +38,11 @@ export interface DatasetMapping {
 
 interface Bounds {
   readonly depth: number
-  /** The fewest steps of a path. */
+  /** The minimum number of steps of a path. */
   readonly least: number
 }
 
-/** Reads settings without mistakes, by the scope or the id of a credential configuration. */
+/** Returns the mappings of valid settings, by the scope or the id of a credential configuration. */
 export function resolveDatasets(datasets: DatasetsSetting): ReadonlyMap<string, DatasetMapping> {
   const mappings = Object.entries(datasets).map(([name, { claims, constants = {} }]) => {
     const mapping = { claims: templateOf(claims as JsonObject), constants: constants as JsonObject }
@@ -51,7 +51,7 @@ export function resolveDatasets(datasets: DatasetsSetting): ReadonlyMap<string, 
   return new Map(mappings)
 }
 
-/** Finds the mistakes in datasets whose claims have paths of at least so many steps. */
+/** Returns the mistakes in mappings. Each claim path must have at least `least` steps. */
 export function findDatasetMistakes(datasets: DatasetsSetting, least: number): string[] {
   if (Object.keys(datasets).length === 0) {
     return ['datasets: name at least one credential configuration by its scope']

@@ -1,4 +1,4 @@
-/** The settings by which wallets authenticate themselves: whose attestations count, and whether each needs one. */
+/** The settings of wallet authentication: the trusted wallet providers, and whether attestations are required. */
 import * as Type from 'typebox'
 import type { Certificate } from '../keys/certificate.ts'
 import { readAnchorDirectory } from './anchor-directory.ts'
@@ -6,7 +6,7 @@ import type { Files } from './files.ts'
 
 const PROVIDERS = 'walletProviderTrustAnchors'
 
-/** The name of a provider that attests any wallet; its CA has this name and more. */
+/** The name of a test provider, which attests any wallet. The name of its CA begins with it. */
 export const TEST_PROVIDER_NAME = 'Test Wallet Provider'
 
 export const clientAuthenticationSettings = {
@@ -35,8 +35,8 @@ interface Settings {
 }
 
 /**
- * Reads the settings, or finds every mistake: without anchors nobody could authenticate, and tokens of another server
- * are not given here.
+ * Reads the settings, or returns all mistakes. Without anchors no wallet could authenticate, and with an external
+ * authorization server the settings have no effect.
  */
 export function readClientAuthentication(
   { walletProviderTrustAnchors: directory, walletAttestation, authorizationServer }: Settings,

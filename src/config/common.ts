@@ -1,6 +1,6 @@
 /**
- * `server.json`: the settings that the services share, and how a configuration is read. All mistakes are found before
- * anything starts, and are reported together, each with its path.
+ * The common settings of the services in `server.json`, and how a configuration is read. All mistakes are found before
+ * the service starts, and reported together with their paths.
  */
 import type { ErrorObject } from 'ajv'
 import type { Static, TObject } from 'typebox'
@@ -32,7 +32,7 @@ import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettin
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig, TelemetrySetting } from './telemetry.ts'
 
-/** Settings of every service. `baseUrl` has no path, query or trailing slash. */
+/** The settings of all services. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
   port: Type.Optional(
     Type.Integer({
@@ -76,9 +76,9 @@ type Common = Static<TObject<typeof commonSettings>>
 
 export interface ServiceDefaults {
   readonly port: number
-  /** The file of the embedded database, relative to the working directory. */
+  /** The default file of the embedded database, relative to the working directory. */
   readonly databaseFile: string
-  /** The purpose that the certificate must allow. */
+  /** The purpose that the signing certificate must allow. */
   readonly signs: 'credential' | 'request'
   readonly retention: Retention
 }
@@ -88,7 +88,7 @@ export interface CommonConfig {
   readonly host: string | undefined
   readonly baseUrl: string
   readonly database: DatabaseConfig
-  /** The keys that encrypt personal data in the database, 32 bytes each; without keys it is not encrypted. */
+  /** The keys that encrypt personal data in the database, 32 bytes each; without any, it is not encrypted. */
   readonly encryptionKeys: readonly Uint8Array[]
   readonly keys: ServiceKeys
   readonly tls: ServerTls | undefined
@@ -96,33 +96,31 @@ export interface CommonConfig {
   readonly clockSkewSeconds: number
   readonly rateLimits: RateLimitSettings
   readonly retention: Retention
-  /** The receiver of callbacks; when absent, the application polls the status. */
+  /** The receiver of callbacks; undefined if the application polls the status. */
   readonly sessionCallback: SessionCallback | undefined
   readonly stopping: Stopping
-  /** The number of processes that share the port. */
+  /** The number of worker processes. */
   readonly workers: number
-  /** The port of metrics; there are no metrics when absent. */
+  /** The port for metrics; undefined without metrics. */
   readonly management: Management | undefined
-  /** Where traces and log lines are sent; there are no traces when absent. */
+  /** The collector of traces and log lines; undefined without telemetry. */
   readonly telemetry: TelemetryConfig | undefined
 }
 
-/** A configuration, or all mistakes in it. Warnings go to the log and stop nothing. */
+/** A configuration, or all mistakes in it. Warnings are logged and do not prevent the start. */
 export type ReadResult<Config> =
   | { readonly config: Config; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/**
- * The mistakes in the form of a configuration, and the settings without such mistakes, whose files are checked next.
- */
+/** The mistakes found by the schema, and the settings without them, whose files are read next. */
 export interface CheckedSettings<Settings> {
   readonly mistakes: readonly string[]
   readonly settings: Partial<Settings>
 }
 
 /**
- * Checks the members of `value` against `schema`, which refuses unknown members. Each mistake has its path. The schema
- * is compiled only to tell mistakes, because that takes a fifth of a start.
+ * Validates `value` with `schema`, which refuses unknown members. Each mistake has its path. The schema is only
+ * compiled if there is a mistake, since that is slow.
  */
 export function checkSettings<Schema extends TObject>(schema: Schema, value: unknown): CheckedSettings<Static<Schema>> {
   if (!isObject(value)) return { mistakes: ['the configuration must be a JSON object'], settings: {} }
@@ -138,7 +136,7 @@ export function checkSettings<Schema extends TObject>(schema: Schema, value: unk
   }
 }
 
-/** Replaces an API key, which is a member name, in the path of a mistake by the number of its label. */
+/** Replaces an API key in the path of a mistake by the number of its label. */
 function withoutKey(error: ErrorObject, value: JsonObject): ErrorObject {
   const [, key] = /^\/integrations\/authentication\/(.*)$/.exec(error.instancePath) ?? []
   if (key === undefined) return error
@@ -147,7 +145,7 @@ function withoutKey(error: ErrorObject, value: JsonObject): ErrorObject {
   return { ...error, instancePath: `/integrations/authentication/(label ${index + 1})` }
 }
 
-/** Reads the settings that the services share. */
+/** Reads the common settings. Returns all mistakes, if there are any. */
 export function readCommon(
   { mistakes: shapeMistakes, settings }: CheckedSettings<Common>,
   files: Files,
@@ -177,15 +175,12 @@ export function readCommon(
   return addDefaults(settings as Common, defaults, { signing, tls, database, encryptionKeys: encryption.keys }, now)
 }
 
-/**
- * Returns the settings of keys that both services share, without those that only an issuer has; undefined without
- * `signing`.
- */
+/** Returns the common settings of keys; undefined without `signing`. */
 function keySettingsOf({ signing, keys }: Partial<Pick<KeySettings, 'signing' | 'keys'>>): KeySettings | undefined {
   return signing && { signing, ...(keys && { keys }) }
 }
 
-/** The files that settings name, after they were read. */
+/** The content of the files that settings name. */
 interface Parts {
   readonly signing: Exclude<ReadServiceKeys, { readonly mistakes: unknown }>
   readonly tls: ReadKey | undefined

@@ -1,4 +1,4 @@
-/** The setting `database`. Its `url` decides the kind of database; without it, the embedded database is used. */
+/** The setting `database`. Its `url` selects the kind of database; by default the embedded one is used. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { Files } from './files.ts'
@@ -59,7 +59,7 @@ export const Database = Type.Object(
 )
 type Database = Static<typeof Database>
 
-/** The settings that are for every kind of database, and so do not choose one. */
+/** The settings that apply to all kinds of databases. */
 const NEUTRAL_SETTINGS = ['encryptionKeyFile', 'generation']
 
 function hasOnlyNeutralSettings(database: Database): boolean {
@@ -77,13 +77,12 @@ export type DatabaseConfig =
   | ({ readonly kind: 'postgresql'; readonly hasSynchronousStandbys?: true } & PostgresConfig & RaisedGeneration)
 
 interface RaisedGeneration {
-  /** The number that the operator raises after a backup was restored. */
+  /** The number that the operator increments after restoring a backup. */
   readonly generation?: number
 }
 
 /**
- * Reads the configured database, or takes the embedded one in `defaultFile` when none is configured; or returns the
- * mistakes in the settings.
+ * Reads the setting, or returns the mistakes in it. Without `database`, uses the embedded database in `defaultFile`.
  */
 export function readDatabase(
   database: Database | undefined,
@@ -92,7 +91,7 @@ export function readDatabase(
 ):
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  // A key file or a generation alone leaves the database at its default place.
+  // With only these settings, the embedded database is used.
   if (database === undefined || hasOnlyNeutralSettings(database))
     return { database: { kind: 'sqlite', file: defaultFile, ...generationOf(database) }, warnings: [] }
   const { url } = database
@@ -135,7 +134,7 @@ function findDriverMistakes({ driver }: Database, word: string, name: string): s
   return [`database.driver: ${driver} contradicts database.url, which is ${name}; leave driver out`]
 }
 
-/** Describes where the database is, without secrets. */
+/** Returns the place of the database, without secrets. */
 export function describeDatabase(database: DatabaseConfig): string {
   if (database.kind === 'sqlite') return database.file
   const { host, port, database: name, schema } = database

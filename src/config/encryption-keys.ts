@@ -1,4 +1,7 @@
-/** `database.encryptionKeyFile`: keys of 32 random bytes, one a line. The first encrypts, all decrypt. */
+/**
+ * The file `database.encryptionKeyFile`: keys of 32 random bytes, one per line. The first one encrypts, and all
+ * decrypt.
+ */
 import type { Files } from './files.ts'
 import { readKeyLines } from './key-lines.ts'
 
@@ -6,7 +9,7 @@ const SETTING = 'database.encryptionKeyFile'
 
 export type ReadEncryptionKeys = { readonly keys: readonly Uint8Array[] } | { readonly mistakes: readonly string[] }
 
-/** Reads the keys of the file; none when `path` is undefined. The mistakes name lines, never their content. */
+/** Reads the keys of the file; none if `path` is undefined. Mistakes have line numbers, but no content. */
 export function readEncryptionKeys(path: string | undefined, files: Files): ReadEncryptionKeys {
   if (path === undefined) return { keys: [] }
   const lines = readKeyLines({ setting: SETTING, path }, files)

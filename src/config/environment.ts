@@ -1,8 +1,8 @@
-/** Settings of a service by environment variables, which go before those of its configuration file. */
+/** Reads settings from environment variables, which take precedence over the configuration file. */
 import { isObject, parseJson } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 
-/** The parts of a schema of settings that name variables. */
+/** The parts of a settings schema that determine variable names. */
 export interface SettingsShape {
   readonly properties?: Readonly<Record<string, SettingsShape>>
   readonly anyOf?: readonly SettingsShape[]
@@ -12,7 +12,7 @@ export interface SettingsShape {
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A setting that a variable can give: its path, and whether it is a text. */
+/** A setting that a variable can set: its path, and whether it is a text. */
 interface Setting {
   readonly path: readonly string[]
   readonly isText: boolean
@@ -20,21 +20,21 @@ interface Setting {
 
 const PREFIX = 'VOUCHSAFE_'
 const FILE_SUFFIX = '_FILE'
-/** The variables of other commands and of tests, which name settings of no service. */
+/** Variables of other commands and of tests, which are ignored. */
 const FOREIGN_VARIABLES = /^VOUCHSAFE_(TEST_.*|(ISSUER|VERIFIER)_API_KEY|ENGINE_API_KEYS|WALLET_HOME|CONSOLE_.*)$/
 const LARGEST_FILE = 1024 * 1024
 
-/** Tests whether the environment has a setting of a service, so that a configuration file may be missing. */
+/** Tests whether the environment has settings, so that no configuration file is needed. */
 export function hasSettings(environment: Environment): boolean {
   return findVariables(environment).length > 0
 }
 
 /**
- * Returns `value`, the settings of a file, with those of the environment in their places. A variable is `VOUCHSAFE_`
- * and the path of its setting in capitals: words are joined by `_`, members by `__`, as in
- * `VOUCHSAFE_RATE_LIMITS__WALLET_REQUESTS_PER_MINUTE`. The value of a setting that is a text is taken as it is, and any
- * other is JSON. With `_FILE` behind its name, a variable names a file with the value. An empty variable is ignored.
- * No mistake quotes the value of a variable.
+ * Returns `value`, the settings of a file, with those of the environment. A variable is `VOUCHSAFE_` and the path of
+ * its setting in capitals: words are joined by `_`, members by `__`, as in
+ * `VOUCHSAFE_RATE_LIMITS__WALLET_REQUESTS_PER_MINUTE`. The value of a text setting is used as is; all others are JSON.
+ * With the suffix `_FILE`, a variable names a file with the value. Empty variables are ignored. Mistakes do not contain
+ * values.
  */
 export function readEnvironment(
   schema: SettingsShape,
@@ -55,7 +55,7 @@ export function readEnvironment(
   return mistakes.length > 0 ? { mistakes } : { value: settings ?? value }
 }
 
-/** Finds the variables that name settings, the shorter first: an object goes before its members. */
+/** Returns the variables that name settings, shorter ones first, so that an object is set before its members. */
 function findVariables(environment: Environment): (readonly [string, string])[] {
   return Object.entries(environment)
     .flatMap(([name, text]) =>
@@ -64,7 +64,7 @@ function findVariables(environment: Environment): (readonly [string, string])[] 
     .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1))
 }
 
-/** Returns the settings by their variables; an object has a variable, and so have its members. */
+/** Returns the settings by variable name. Both an object and its members have variables. */
 export function settingsByVariable(schema: SettingsShape): ReadonlyMap<string, Setting> {
   const variables = new Map<string, Setting>()
   const add = ({ properties = {} }: SettingsShape, prefix: string, path: readonly string[]): void => {
@@ -124,12 +124,12 @@ function readVariable(
   try {
     return { value: parseJson(text) }
   } catch {
-    // The reason that the parser gives has a part of the value.
+    // The parser's message contains part of the value, so it is not used.
     return { mistake: `the value must be JSON, as ${setting.path.join('.')} has it in a configuration file` }
   }
 }
 
-/** Returns the object with another member at the path, and with the objects on the way that were missing. */
+/** Returns the object with the member at the path replaced. Missing objects on the path are added. */
 function replaceMember(object: object, [name = '', ...rest]: readonly string[], value: unknown): object {
   if (rest.length === 0) return { ...object, [name]: value }
   const member: unknown = Object.getOwnPropertyDescriptor(object, name)?.value

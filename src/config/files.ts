@@ -1,5 +1,5 @@
 /**
- * File access for reading a configuration; paths are relative to the working directory. Both functions throw when the
+ * File access for reading a configuration. Paths are relative to the working directory. Both functions throw if the
  * file or directory does not exist.
  */
 export interface Files {
@@ -7,10 +7,10 @@ export interface Files {
   list(directory: string): readonly string[]
 }
 
-/** The reason for which a file cannot be read, when no other is known. */
+/** The default reason why a file cannot be read. */
 export const UNREADABLE = 'the file cannot be read'
 
-/** Says why a file could not be read, for the person who wrote its name. */
+/** Returns why a file could not be read, for messages. */
 export function unreadableReason(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOENT') return 'there is no such file'

@@ -6,14 +6,14 @@ import { type Files, unreadableReason } from './files.ts'
 import { pathForMessages } from './path-for-messages.ts'
 
 export interface KeyFile {
-  /** The setting that names the file, for messages. */
+  /** The setting with the path of the file, for messages. */
   readonly setting: string
   readonly path: string
-  /** Words that are allowed in place of a key. */
+  /** The words that a line may have instead of a key. */
   readonly words?: readonly string[]
 }
 
-/** A key, or a word in its place. */
+/** A key, or a word in place of one. */
 export type KeyLine = Uint8Array | string
 
 export type ReadKeyLines =
@@ -21,21 +21,22 @@ export type ReadKeyLines =
   | { readonly mistakes: readonly string[] }
 
 const KEY_BYTES = 32
-/** The least number of different bytes: in 32 random bytes, hardly ever fewer than 24 are different. */
+/** The minimum number of different bytes. 32 random bytes very rarely have fewer than 24. */
 const MIN_DIFFERENT_BYTES = 16
 const KEY_ADVICE = 'make one with: openssl rand -base64 32'
 const NOT_A_KEY = `it must be ${KEY_BYTES} bytes in base64 or base64url; ${KEY_ADVICE}`
-/** The most lines that a message numbers for one mistake. */
+/** The maximum number of line numbers in a message. */
 const NAMED_LINES = 3
 
-/** Reads the keys of a file, or returns its mistakes, which name lines and never their content. */
+/** Reads the keys of a file, or returns the mistakes, which have line numbers but no content. */
 export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Files): ReadKeyLines {
   let text: string
   try {
     text = files.read(path)
   } catch (error) {
     const why = unreadableReason(error)
-    // A new key in the place of one that is there and cannot be read would leave what it encrypted unreadable.
+    // If the file exists but cannot be read, the message does not suggest a new key, which could not decrypt existing
+    // data.
     const advice = (error as NodeJS.ErrnoException).code === 'ENOENT' ? `; ${KEY_ADVICE}` : ''
     return { mistakes: [`${setting}: ${why}: ${pathForMessages(path)}${advice}`] }
   }
@@ -62,7 +63,7 @@ export function readKeyLines({ setting, path, words = [] }: KeyFile, files: File
   return mistakes.length > 0 ? { mistakes } : { lines: [first, ...others] }
 }
 
-/** Names lines by their numbers, the first few of many. */
+/** Lists line numbers, at most {@link NAMED_LINES}. */
 function linesText(numbers: readonly number[]): string {
   const omittedCount = numbers.length - NAMED_LINES
   const texts = omittedCount > 1 ? [...numbers.slice(0, NAMED_LINES), `${omittedCount} more`] : numbers.map(String)
@@ -74,7 +75,7 @@ function lineProblem(text: string, lines: readonly (Buffer | string)[], index: n
   const value = lines[index]
   const linesBefore = lines.slice(0, index)
   if (typeof value === 'string') return linesBefore.includes(value) ? `${value} stands there twice` : undefined
-  // Only complete base64 or base64url is accepted: a decoder would skip other characters.
+  // Only complete base64 or base64url is accepted, since the decoder ignores other characters.
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || value?.length !== KEY_BYTES) {
     return NOT_A_KEY
   }

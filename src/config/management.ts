@@ -1,7 +1,7 @@
-/** The setting `management`: a port for operators alone. */
+/** The setting `management`: a port for operators. */
 import * as Type from 'typebox'
 
-/** Where a service serves its metrics. */
+/** The address of the metrics server. */
 export interface Management {
   readonly port: number
   readonly host: string
@@ -15,6 +15,7 @@ export const ManagementSetting = Type.Object(
   { additionalProperties: false },
 )
 
+/** Adds the default host. */
 export function resolveManagement(setting: { readonly port: number; readonly host?: string }): Management {
   return { port: setting.port, host: setting.host ?? '127.0.0.1' }
 }

@@ -1,4 +1,7 @@
-/** The setting `authentication.openidConnect`: a provider that signs people in, and the datasets made of its claims. */
+/**
+ * The setting `authentication.openidConnect`: an OpenID Connect provider for sign-in, and the mapping of its claims to
+ * datasets.
+ */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { signInAddressProblem } from './address.ts'
@@ -31,16 +34,17 @@ export interface OpenidConnectConfig {
   readonly clientId: string
   readonly clientSecret?: string
   readonly scope: string
-  /** The datasets by the scope or the id of a credential configuration. */
+  /** The mappings, by the scope or the id of a credential configuration. */
   readonly datasets: ReadonlyMap<string, DatasetMapping>
 }
 
-/** Adds the defaults to settings without mistakes. */
+/** Adds the defaults to valid settings. */
 export function resolveOpenidConnect(settings: OpenidConnectSetting): OpenidConnectConfig {
   const { datasets, scope = DEFAULT_SCOPE, ...rest } = settings
   return { ...rest, scope, datasets: resolveDatasets(datasets) }
 }
 
+/** Returns the mistakes in the setting. */
 export function findOpenidConnectMistakes(settings: OpenidConnectSetting): string[] {
   const { issuer, scope = DEFAULT_SCOPE, datasets } = settings
   const problem = issuerProblem(issuer)
@@ -53,6 +57,6 @@ export function findOpenidConnectMistakes(settings: OpenidConnectSetting): strin
 
 function issuerProblem(text: string): string | undefined {
   const problem = signInAddressProblem(text, 'https://login.example.edu')
-  // OpenID Connect Discovery 1.0 section 4.
+  // OpenID Connect Discovery 1.0 section 4: the issuer has no query and no fragment.
   return problem ?? (/[?#]/.test(text) ? 'it must have no query and no fragment' : undefined)
 }

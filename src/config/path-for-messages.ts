@@ -1,6 +1,6 @@
-/** Paths in messages: a key that was pasted in place of its file must not reach a log. */
+/** File paths in messages. A key that was pasted in place of a path must not be logged. */
 
-/** Returns the path as messages show it, or a remark where it looks like a key and not like a path. */
+/** Returns the path for a message, or a remark if it looks like a key. */
 export function pathForMessages(path: string): string {
   const isPem = /[\r\n]|-----BEGIN/.test(path)
   const isHex = /^[\da-f]{32,}$/i.test(path)

@@ -20,8 +20,7 @@ export const Pkcs11Setting = Type.Object(
 export type Pkcs11Setting = Static<typeof Pkcs11Setting>
 
 /**
- * Reads the PIN, or everything that is wrong with the setting `settingPath`. Whether the token has the key is asked
- * later.
+ * Reads the PIN, or returns the mistakes in the setting at `settingPath`. Does not check whether the token has the key.
  */
 export function readPkcs11Setting(
   settingPath: string,

@@ -1,4 +1,4 @@
-/** The setting `database.url` for PostgreSQL, in the form of JDBC or of PostgreSQL itself, and its TLS parameters. */
+/** The setting `database.url` for PostgreSQL, as a JDBC or PostgreSQL URL, with its TLS parameters. */
 import { isLoopback, stripBrackets } from '../protocol/private-host.ts'
 import { type Files, unreadableReason } from './files.ts'
 
@@ -32,7 +32,7 @@ interface Login {
 }
 
 /**
- * Parses a URL without `jdbc:`, or returns all mistakes in it. No mistake repeats the URL, which may contain the
+ * Parses a URL without `jdbc:`, or returns all mistakes in it. Mistakes do not contain the URL, which may have a
  * password.
  */
 export function readPostgresUrl(
@@ -64,7 +64,7 @@ interface ParsedUrl extends Login {
 
 function parse(text: string): ParsedUrl | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // The URL has one host and a database: the parser accepts a list of hosts as one host name, which no host can have.
+  // Exactly one host and a database are required. The URL parser accepts a list of hosts as one host name.
   if (url?.hash !== '' || !/^\/[^/]+$/.test(url.pathname) || !/^(\[[0-9a-f:.]+\]|[\w.-]+)$/i.test(url.hostname)) {
     return undefined
   }
@@ -88,7 +88,7 @@ function findParameterMistakes(parameters: ReadonlyMap<string, string>): string[
     .map((name) => `database.url: parameter ${name}: unknown; there are ${PARAMETERS.join(', ')}`)
 }
 
-/** Combines the user and the password of the settings and of the URL, each of which may have one value only. */
+/** Combines user and password from the settings and the URL. Different values of one are a mistake. */
 function combineLogins(settings: Login, { user, password, parameters }: ParsedUrl) {
   const mistakes: string[] = []
   const pickOne = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
@@ -131,7 +131,7 @@ function readTls(
   }
 }
 
-/** Warns about connections that others could read: personal data is sent to the database. */
+/** Returns warnings about unencrypted connections. */
 export function findPostgresWarnings({ host, tls }: PostgresAddress): string[] {
   if (isLoopback(host)) return []
   if (tls.mode === 'disable') {

@@ -1,4 +1,4 @@
-/** The setting `authentication.presentation`: a verifier that asks the person for another credential. */
+/** The setting `authentication.presentation`: a verifier that requests another credential from the person. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { isSecureTransport } from '../protocol/private-host.ts'
@@ -26,11 +26,12 @@ export interface PresentationConfig {
   readonly datasets: ReadonlyMap<string, DatasetMapping>
 }
 
-/** Reads settings without mistakes. */
+/** Converts valid settings. */
 export function resolvePresentation(settings: PresentationSetting): PresentationConfig {
   return { ...settings, datasets: resolveDatasets(settings.datasets) }
 }
 
+/** Returns the mistakes in the setting. */
 export function findPresentationMistakes({ verifier, datasets }: PresentationSetting): string[] {
   const url = URL.canParse(verifier) ? new URL(verifier) : undefined
   const isBase = url !== undefined && url.origin === verifier && isSecureTransport(url)

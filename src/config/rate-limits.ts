@@ -1,7 +1,4 @@
-/**
- * The setting `rateLimits`: opt-in limits by the address of the caller, and the proxies whose X-Forwarded-For is
- * trusted.
- */
+/** The setting `rateLimits`: optional limits by client address, and the proxies whose X-Forwarded-For is trusted. */
 import { isIPv4, isIPv6 } from 'node:net'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -24,7 +21,7 @@ export const RateLimitSettings = Type.Object(
 )
 export type RateLimitSettings = Static<typeof RateLimitSettings>
 
-/** Returns the mistakes in the trusted proxies of the setting at `path`. */
+/** Returns the mistakes in the list of trusted proxies at `path`. */
 export function findProxyMistakes(path: string, proxies: readonly string[] = []): string[] {
   return proxies.flatMap((proxy, index) =>
     isNetwork(proxy) ? [] : [`${path}[${index}]: it must be an IP address, or a network such as 10.0.0.0/8`],

@@ -1,6 +1,6 @@
 /**
- * The setting `registrationCertificateFile`: the registration certificate of the operator, which says for what it is
- * registered, as a JWT that is passed on as it is. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 475.
+ * The setting `registrationCertificateFile`: the operator's registration certificate, a JWT that is passed on
+ * unchanged. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 475.
  */
 import { own } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
@@ -8,14 +8,14 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'registrationCertificateFile'
-/** The most characters of a registration certificate, which every wallet fetches with the metadata. */
+/** The maximum length of a registration certificate, which is in the metadata. */
 const MAX_LENGTH = 64 * 1024
 
 export type ReadRegistrationCertificate =
   | { readonly registrationCertificate: string | undefined; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/** Reads the certificate, whose signature is for wallets to check, and warns when it is over. */
+/** Reads the certificate, without verifying its signature, and warns if it has expired. */
 export function readRegistrationCertificate(
   path: string | undefined,
   files: Files,

@@ -1,11 +1,9 @@
-/** The setting `retention`: how long personal data and sessions are kept. Each service has its own defaults. */
+/** The setting `retention`: how long personal data and sessions are stored. Each service has its own defaults. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
 const TEN_YEARS_SECONDS = 315_360_000
-/**
- * The longest life of a session before its end: the maxima of `expires_in` and `refresh_seconds`, and a day of reserve.
- */
+/** The maximum duration of a session: the maxima of `expires_in` and `refresh_seconds`, and one day more. */
 const MAX_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
 
 export const RetentionSettings = Type.Object(
@@ -32,25 +30,24 @@ type RetentionSettings = Static<typeof RetentionSettings>
 
 export type Retention = Required<RetentionSettings>
 
-/** Adds the defaults. Personal data is erased at the latest with its session. */
+/** Adds the defaults. Personal data is erased no later than its session is deleted. */
 export function resolveRetention(settings: RetentionSettings | undefined, defaults: Retention): Retention {
   const { personalDataSeconds = defaults.personalDataSeconds, sessionSeconds = defaults.sessionSeconds } =
     settings ?? {}
   return { personalDataSeconds: Math.min(personalDataSeconds, sessionSeconds), sessionSeconds }
 }
 
-/** The next step for a session: to erase its personal data, or to delete it. */
+/** The current step for a session, and when to look at it next. */
 export interface RetentionPlan {
   readonly erases: boolean
-  /** True when the session is to be deleted; its personal data was erased before. */
+  /** Whether to delete the session, whose personal data was erased before. */
   readonly purges: boolean
-  /** The time of the next step. */
+  /** When to look at the session next. */
   readonly next: Date
 }
 
 /**
- * Plans the retention of a session that ends or ended at `end` and was erased at `erasedAt`, in milliseconds since the
- * epoch.
+ * Plans the retention of a session that ends at `end` and was erased at `erasedAt`, in milliseconds since the epoch.
  */
 export function planRetention(
   { personalDataSeconds, sessionSeconds }: Retention,
@@ -67,14 +64,14 @@ export function planRetention(
   }
 }
 
-/** Returns the longest time in milliseconds for which a session may be stored. */
+/** Returns how long a session may be stored at most, in milliseconds. */
 export function longestRetentionMs({ sessionSeconds }: Retention): number {
   return (sessionSeconds + MAX_LIFE_SECONDS) * 1000
 }
 
 /**
- * Finds the contradiction between the two settings, of which `sessionSeconds` has its default where it is absent. The
- * default of `personalDataSeconds` is none: it is shortened to the life of the session.
+ * Returns a mistake if personal data would be stored longer than its session. An absent `personalDataSeconds` is valid,
+ * since its default is reduced.
  */
 export function findRetentionMistakes(
   { personalDataSeconds = 0, sessionSeconds }: RetentionSettings,

@@ -1,7 +1,7 @@
 /**
- * The setting `secretsFile`: the source of codes, nonces and tokens, apart from the signing key. Each line is one
- * generation: the first is used for new values, and all are accepted. The line `signing-key` stands for the secret that
- * is derived from the signing key without a file.
+ * The setting `secretsFile`: the secrets for codes, nonces and tokens, independent of the signing key. Each line is a
+ * generation: the first makes new values, and all are accepted. The line `signing-key` means the secret that is derived
+ * from the signing key.
  */
 import { type SecretSource, SIGNING_KEY } from '../keys/secrets.ts'
 import type { Files } from './files.ts'
@@ -14,7 +14,7 @@ export type ReadSecrets =
   | { readonly secrets: readonly [SecretSource, ...SecretSource[]] }
   | { readonly mistakes: readonly string[] }
 
-/** The settings that say what secrets are derived from. */
+/** The settings that determine the sources of secrets. */
 export interface SecretsSettings {
   readonly secretsFile?: string
   readonly signing?: SigningSettings
@@ -22,7 +22,7 @@ export interface SecretsSettings {
 
 const MISSING_FILE_MISTAKE = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
 
-/** Reads the generations of the file, or the signing key's where no file is named, or the mistakes in the file. */
+/** Reads the generations of the file, or returns the mistakes in it. Without a file, the source is the signing key. */
 export function readSecretsFile({ secretsFile: path, signing }: SecretsSettings, files: Files): ReadSecrets {
   if (path === undefined)
     return signing?.pkcs11 === undefined ? { secrets: [SIGNING_KEY] } : { mistakes: [MISSING_FILE_MISTAKE] }

@@ -1,9 +1,7 @@
-/**
- * TLS options of the servers: TLS 1.3, and TLS 1.2 with suites that have forward secrecy and authenticated encryption.
- */
+/** The TLS options of servers: TLS 1.3, and TLS 1.2 with forward secrecy and authenticated encryption. */
 import type { ReadKey } from './signing.ts'
 
-/** Options of a TLS server of Node. */
+/** Options for a TLS server of Node. */
 export interface ServerTls {
   readonly key: string
   readonly cert: string
@@ -12,7 +10,7 @@ export interface ServerTls {
   readonly honorCipherOrder: boolean
 }
 
-/** The suites of TLS 1.3 come first, followed by those of TLS 1.2 that RFC 9325 section 4.2 recommends. */
+/** The cipher suites of TLS 1.3, followed by those of TLS 1.2 that RFC 9325 section 4.2 recommends. */
 const SUITES = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -23,6 +21,7 @@ const SUITES = [
   'ECDHE-RSA-AES256-GCM-SHA384',
 ]
 
+/** Makes the TLS options for a key and its certificates. */
 export function createServerTls({ keyPem, certificatePem }: Pick<ReadKey, 'keyPem' | 'certificatePem'>): ServerTls {
   return {
     key: keyPem,

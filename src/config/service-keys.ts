@@ -1,4 +1,4 @@
-/** `signing` and `keys`: the keys of a service by purpose, read from their files. */
+/** Reads the keys of a service from the settings `signing` and `keys`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
@@ -7,7 +7,7 @@ import { endedWarnings, findCertificateWarnings } from './certificate-warnings.t
 import type { Files } from './files.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
-/** The setting `keys` of every service; that of an issuer has more keys. */
+/** The setting `keys` of all services. An issuer has more keys. */
 export const CommonKeys = Type.Object({ audit: Type.Optional(SigningSetting) }, { additionalProperties: false })
 
 /** The setting `keys` of an issuer. */
@@ -21,32 +21,32 @@ export const IssuerKeys = Type.Object(
   { additionalProperties: false },
 )
 
-/** The settings that name keys. */
+/** The settings of keys. */
 export interface KeySettings {
   readonly signing: SigningSettings
   readonly keys?: Static<typeof IssuerKeys>
 }
 
-/** A key as the settings name it. */
+/** A configured key and its use. */
 export interface NamedKey {
-  /** The path of the setting that names the key. */
+  /** The path of the setting. */
   readonly settingPath: string
   readonly purpose: CertificatePurpose
   readonly isPrevious: boolean
   readonly setting: SigningSetting
 }
 
-/** The keys of a configuration without its secrets, and warnings that begin with the paths of their settings. */
+/** The keys of a configuration except its secrets, and warnings that begin with the paths of settings. */
 export type ReadServiceKeys =
   | { readonly keys: Omit<ServiceKeys, 'secrets'>; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
-/** Lists every key that the settings name; `signs` is what the certificate of `signing` must be good for. */
+/** Returns all configured keys. `signs` is the purpose that the certificate of `signing` must allow. */
 export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credential' | 'request'): readonly NamedKey[] {
   const { statusLists, accessTokens, metadata, audit } = keys
   return [
     { settingPath: 'signing', purpose: signs, isPrevious: false, setting: signing },
-    // The keys that an issuer had before go on signing status lists.
+    // The earlier keys of an issuer still sign status lists.
     ...previousKeys('signing', signs === 'credential' ? 'status' : signs, signing),
     ...ownKeys('keys.statusLists', 'status', statusLists),
     ...ownKeys('keys.accessTokens', 'metadata', accessTokens),
@@ -55,7 +55,7 @@ export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credentia
   ]
 }
 
-/** Reads all keys that the settings name, or everything that is wrong with any of them. */
+/** Reads all configured keys, or returns all mistakes. */
 export function readServiceKeys(
   settings: KeySettings,
   { signs, now }: { readonly signs: 'credential' | 'request'; readonly now: Date },
@@ -86,7 +86,7 @@ export function readServiceKeys(
     },
     warnings: usableKeys.flatMap(({ settingPath, isPrevious, purpose, key }) => {
       if (isPrevious) return endedWarnings(settingPath, key.chain, now)
-      // The certificate of a checkpoint only carries its key, so its warnings do not matter.
+      // The certificate of the audit key is only a container for the key, so warnings about it are left out.
       return purpose === 'audit' ? [] : findCertificateWarnings(settingPath, key.chain, now)
     }),
   }

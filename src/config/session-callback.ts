@@ -1,5 +1,5 @@
 /**
- * The setting `sessionCallback`: the receiver of events of sessions, and how it authenticates them. Standard Webhooks.
+ * The setting `sessionCallback`: the receiver of session events, and the credentials of callbacks. Standard Webhooks.
  */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
@@ -31,6 +31,7 @@ export interface SessionCallback {
 const PREFIX = 'whsec_'
 const LEAST_SECRET_BYTES = 24
 
+/** Returns the mistakes in the setting. */
 export function findSessionCallbackMistakes({ url, apiKey, secret }: SessionCallbackSetting): string[] {
   const addressProblem = ownAddressProblem(url, 'https://app.example/events', 'apiKey')
   const secretProblem = secret === undefined ? undefined : problemOfSecret(secret)
@@ -43,12 +44,13 @@ export function findSessionCallbackMistakes({ url, apiKey, secret }: SessionCall
   ]
 }
 
+/** Returns a warning if callbacks are not authenticated. */
 export function findSessionCallbackWarnings({ apiKey, secret }: SessionCallback): string[] {
   if (apiKey !== undefined || secret !== undefined) return []
   return ['sessionCallback: neither apiKey nor secret is given; whoever knows the address can send events of their own']
 }
 
-/** Converts a setting without mistakes. */
+/** Converts a valid setting. */
 export function resolveSessionCallback({ url, apiKey, secret }: SessionCallbackSetting): SessionCallback {
   return {
     url,

@@ -1,6 +1,6 @@
 /**
- * Reads private keys and their certificates from files, and checks that they belong together; or names the token that
- * has the key.
+ * Reads private keys and their certificates from files, and checks that they match; or reads the settings of a key in a
+ * PKCS #11 token.
  */
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
@@ -18,7 +18,7 @@ const certificateFiles = Type.Array(Type.String(), {
   description: 'PEM files; the certificate of the key first, then those of its issuers; a self-signed CA is never sent',
 })
 
-/** A key in a file. */
+/** The setting of a key in a file. */
 export const KeyAndCertificates = Type.Object(
   { keyFile: Type.String({ description: 'PEM file with the private key' }), certificateFiles },
   { additionalProperties: false },
@@ -30,18 +30,18 @@ const signingMembers = {
   pkcs11: Type.Optional(Pkcs11Setting),
   certificateFiles,
 }
-/** JSON Schema 2020-12, `if`: a key that is in no token is in a file. */
+/** JSON Schema 2020-12, `if`: a key is in a token or in a file. */
 const signingOptions = {
   additionalProperties: false,
   if: { required: ['pkcs11'] },
   else: { required: ['keyFile'] },
 }
 
-/** A key that signs, in a file or in a token. */
+/** The setting of a signing key, in a file or in a token. */
 export const SigningSetting = Type.Object(signingMembers, signingOptions)
 export type SigningSetting = Static<typeof SigningSetting>
 
-/** A key that signs, and those before it. */
+/** The setting of a signing key and its earlier keys. */
 export const SigningSettings = Type.Object(
   {
     ...signingMembers,
@@ -57,7 +57,7 @@ export const SigningSettings = Type.Object(
 )
 export type SigningSettings = Static<typeof SigningSettings>
 
-/** A key in a file, and its certificates, the key's own first. */
+/** A key from a file, and its certificates, its own first. */
 export interface ReadKey {
   readonly key: KeyObject
   readonly chain: readonly [Certificate, ...Certificate[]]
@@ -65,7 +65,7 @@ export interface ReadKey {
   readonly certificatePem: string
 }
 
-/** Reads the key and its chain, or everything that is wrong with them for their use. */
+/** Reads a key and its certificates from files, or returns all mistakes. */
 export function readKeyAndCertificates(
   use: KeyUse,
   { keyFile, certificateFiles }: KeyAndCertificates,
@@ -89,7 +89,7 @@ export function readKeyAndCertificates(
   return { key: key.value, chain: [leaf, ...issuers], keyPem: keyPem.value, certificatePem: pem }
 }
 
-/** Reads a key that signs, wherever it is, and its chain, or everything that is wrong with them. */
+/** Reads a signing key, in a file or in a token, and its certificates, or returns all mistakes. */
 export function readSigningKey(
   use: KeyUse,
   { keyFile, pkcs11, certificateFiles: paths }: SigningSetting,
@@ -102,7 +102,7 @@ export function readSigningKey(
     const result = readKeyAndCertificates(use, { keyFile, certificateFiles: paths }, files)
     return 'mistakes' in result ? result : { key: result.key, chain: result.chain }
   }
-  // The schema has refused a setting with neither.
+  // The schema refuses a setting without both.
   if (pkcs11 === undefined) return { mistakes: [`${use.settingPath}.keyFile: required`] }
   const token = readPkcs11Setting(`${use.settingPath}.pkcs11`, pkcs11, files)
   const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
@@ -122,7 +122,8 @@ export function readSigningKey(
 }
 
 function isKeyOf(key: KeyObject, { publicKey }: Certificate): boolean {
-  // KeyObject.equals, on keys of two types, leaves an error behind, which the next key that is read is blamed for.
+  // Does not use KeyObject.equals: for keys of different types it leaves an error in OpenSSL's queue, which a later
+  // operation reports.
   const spki = (each: KeyObject): Buffer => each.export({ type: 'spki', format: 'der' })
   return spki(createPublicKey(key)).equals(spki(publicKey))
 }

@@ -2,7 +2,7 @@
 import * as Type from 'typebox'
 
 export interface Stopping {
-  /** Seconds for which the service still answers, while its readiness says 503. */
+  /** The seconds for which the service still answers requests, while its readiness is 503. */
   readonly graceSeconds: number
 }
 
@@ -20,6 +20,7 @@ export const StoppingSetting = Type.Object(
   { additionalProperties: false },
 )
 
+/** Adds the defaults. */
 export function resolveStopping(setting: Partial<Stopping> = {}): Stopping {
   return { graceSeconds: setting.graceSeconds ?? 0 }
 }

@@ -1,4 +1,4 @@
-/** The setting `telemetry`: where traces and log lines are sent by OTLP. Without it there are no traces. */
+/** The setting `telemetry`: the collector that gets traces and log lines by OTLP. Without it, there are no traces. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { ownAddressProblem } from './address.ts'
@@ -33,7 +33,7 @@ export const TelemetrySetting = Type.Object(
 type TelemetrySetting = Static<typeof TelemetrySetting>
 
 export interface TelemetryConfig {
-  /** The address without a slash at its end. */
+  /** The URL of the collector, without a trailing slash. */
   readonly endpoint: string
   readonly headers: Readonly<Record<string, string>>
   readonly serviceName: string | undefined
@@ -41,7 +41,7 @@ export interface TelemetryConfig {
   readonly logs: boolean
 }
 
-/** A field name. RFC 9110 section 5.6.2. */
+/** The form of a header name. RFC 9110 section 5.6.2. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const HEADER_VALUE = /^[!-~]([ -~]*[!-~])?$/
 /** The headers that the service sets itself. */
@@ -53,7 +53,7 @@ const OWN_HEADERS: readonly string[] = [
   'transfer-encoding',
 ]
 
-/** Says what is wrong with the setting, without the values of its headers. */
+/** Returns the mistakes in the setting, without the values of headers. */
 export function findTelemetryMistakes({ endpoint, headers = {} }: TelemetrySetting): string[] {
   const problem = ownAddressProblem(endpoint, 'http://collector:4318', 'headers') ?? endpointProblem(new URL(endpoint))
   const names = Object.keys(headers)
@@ -68,7 +68,7 @@ export function findTelemetryMistakes({ endpoint, headers = {} }: TelemetrySetti
   ]
 }
 
-/** Converts a setting without mistakes. */
+/** Converts a valid setting. */
 export function resolveTelemetry(setting: TelemetrySetting): TelemetryConfig {
   const { endpoint, headers = {}, serviceName, sampleRatio = 1, logs = true } = setting
   return { endpoint: endpoint.replace(/\/+$/, ''), headers, serviceName, sampleRatio, logs }

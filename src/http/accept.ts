@@ -1,15 +1,15 @@
-/** Content negotiation: the preferred one of our media types, and gzip. RFC 9110 section 12.5. */
+/** Content negotiation for media types and gzip. RFC 9110 section 12.5. */
 
 interface Range {
   readonly type: string
   readonly quality: number
-  /** The position in the header. */
+  /** The position in the header, for the order of equal ranges. */
   readonly position: number
 }
 
 /**
- * Chooses one of `types`. A higher quality wins; among equals a type that the client names wins over one that a
- * wildcard covers, then the one that is named first. The first of `types` is the default.
+ * Selects one of `types`: first by quality, then types that the client names over types that only a wildcard matches,
+ * then by order in the header. The first of `types` is the default.
  */
 export function preferredType<T extends string>(accept: string | undefined, types: readonly [T, ...T[]]): T {
   const ranges = (accept ?? '').split(',').map(readRange)
@@ -35,7 +35,7 @@ function readRange(text: string, position: number): Range {
   return { type, quality: /^(0(\.\d*)?|1(\.0*)?)$/.test(quality) ? Number(quality) : 0, position }
 }
 
-/** Returns the most specific range that covers `type`. */
+/** Returns the most specific range that matches `type`. */
 function rangeOf(type: string, ranges: readonly Range[]): Range | undefined {
   const covering = [type, `${type.split('/')[0]}/*`, '*/*']
   return covering.map((name) => ranges.find((range) => range.type === name)).find((range) => range !== undefined)

@@ -1,21 +1,21 @@
-/** API keys: `integrations.authentication` maps each key, which is secret, to a label, which is not. */
+/** API keys. `integrations.authentication` maps each key, which is secret, to its label, which is not. */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** Returns the label of the key in an `Authorization: Bearer` header. Refuses anything else with `unauthorized`. */
+/** Returns the label of the API key in an `Authorization: Bearer` header. Refuses with `unauthorized` anything else. */
 export type Authenticate = (authorization: string | undefined) => string
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** Returns a digest that identifies the API key of an authenticated request; labels are not unique. */
+/** Returns a digest that identifies the API key of an authenticated request. Labels are not unique. */
 export function apiKeyDigest(authorization: string | undefined): string {
   return digestOf(BEARER.exec(authorization ?? '')?.[1] ?? '')
 }
 
 /**
- * Creates the look-up of API keys. Keys are compared by a digest with a secret of this process, so that the time of a
- * look-up reveals nothing about a guess.
+ * Creates the function that authenticates API keys. It looks keys up by a MAC with a random secret of this process, so
+ * that the duration reveals nothing about a guess.
  */
 export function createAuthenticator(
   labelByKey: Readonly<Record<string, string>>,

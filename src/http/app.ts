@@ -32,7 +32,7 @@ export interface AppOptions {
   readonly title: string
   readonly description: string
   readonly authenticate: Authenticate
-  /** Rejects when the service cannot work, that is when its database cannot be written. */
+  /** Rejects if the database cannot be written. */
   readonly checkReady: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
@@ -43,18 +43,18 @@ export interface AppOptions {
   readonly tracer?: RequestTracer | undefined
 }
 
-/** A function that returns the label of the API key of an administrative request, and refuses a request without one. */
+/** Returns the label of the API key of an administrative request. Refuses a request without one. */
 type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => string
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
 
-/** The settings of a service that its server needs. */
+/** The settings of a service that its server uses. */
 interface ServerSettings extends Pick<AppOptions, 'rateLimits' | 'tls'> {
   readonly apiKeys: Readonly<Record<string, string>>
 }
 
-/** Returns the options of the server of an issuer or a verifier. */
+/** Makes the options of {@link createApp} for an issuer or a verifier. */
 export function makeAppOptions<C extends GenerationCollections>(
   document: Pick<AppOptions, 'title' | 'description'>,
   { apiKeys, rateLimits, tls }: ServerSettings,
@@ -69,7 +69,7 @@ export function makeAppOptions<C extends GenerationCollections>(
   }
 }
 
-/** Makes a server that does not listen yet. `addRoutes` declares what it serves. */
+/** Creates a server with the routes that `addRoutes` adds. The caller makes it listen. */
 export async function createApp(options: AppOptions, addRoutes: (app: App) => void): Promise<App> {
   const { rateLimits, now } = options
   const { failedApiKeysPerMinute: limit } = rateLimits
@@ -93,7 +93,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   if (options.tracer) traceRequests(app, options.tracer)
   addHooks(app, options, { routes, authenticate })
   await app.register(swagger, { openapi: openApiOf(options) })
-  // Encapsulated, so that the routes come after the plug-in that collects them.
+  // The routes are in an encapsulated context, so that they are added after the OpenAPI plug-in, which collects them.
   await app.register((scope: App, _: unknown, done: () => void) => {
     addRoutes(scope)
     addCommonRoutes(scope, {
@@ -109,8 +109,8 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
 }
 
 /**
- * Adds routes that take form bodies up to a limit and no others; a repeated parameter becomes an array and fails its
- * schema.
+ * Adds routes that accept only form bodies of limited size. A repeated parameter becomes an array, which its schema
+ * refuses.
  */
 export function addFormRoutes(app: App, bodyLimit: number, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
@@ -124,7 +124,7 @@ export function addFormRoutes(app: App, bodyLimit: number, addRoutes: (scope: Ap
   })
 }
 
-/** Adds routes that take a JWT beside JSON; it arrives as the text it is. */
+/** Adds routes that accept JSON or a JWT, which they get as text. */
 export function addJwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.addContentTypeParser('application/jwt', { parseAs: 'buffer' }, parseTextBody)
@@ -133,7 +133,7 @@ export function addJwtRoutes(app: App, addRoutes: (scope: App) => void): void {
   })
 }
 
-/** Adds routes that take no body: whatever comes is read within the limit and ignored, whatever its type. */
+/** Adds routes without a body. A body of any type is read within the limit and ignored. */
 export function addBodylessRoutes(app: App, addRoutes: (scope: App) => void): void {
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
@@ -156,7 +156,7 @@ function addHooks(
     addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
     refuseUnclearHost(request)
-    // Here and not in a handler for it, which would come after the body was read and refused.
+    // Unknown paths are answered in this hook, since a not-found handler would run after the body is parsed.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)
       return
@@ -186,8 +186,8 @@ function addHooks(
 }
 
 /**
- * Adds the hook that goes on with the traces of callers with an API key. The headers of all others, wallets and
- * browsers, are not read: these would else choose what is kept, and under which ids.
+ * Adds the hook that continues the traces of callers with an API key. Trace headers of wallets and browsers are
+ * ignored, since they would decide which traces are stored.
  */
 function continueTraces(app: App, tracer: RequestTracer): void {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -196,7 +196,7 @@ function continueTraces(app: App, tracer: RequestTracer): void {
   })
 }
 
-/** Answers with the error, and returns it as the caller was told of it. */
+/** Sends the error, and returns it as it was sent. */
 function answerError(thrownError: unknown, log: Logger, request: FastifyRequest, reply: FastifyReply): ProtocolError {
   const error = toProtocolError(thrownError, request)
   const line = { event: 'refused', ...requestLogMembers(request), error: error.code, why: error.message }
@@ -210,15 +210,15 @@ function answerError(thrownError: unknown, log: Logger, request: FastifyRequest,
 }
 
 /**
- * Returns the members of a log line about a request. A session is named by the digest of its id, as in the audit log,
- * because the id opens an offer.
+ * Returns the common members of log lines about a request. The session is logged as a digest of its id, as in the audit
+ * log, because the id gives access to the offer.
  */
 function requestLogMembers({ id, apiKeyLabel, sessionId, routeOptions }: FastifyRequest) {
   const session = sessionId ? digestOf(sessionId) : undefined
   return { request: id, session, caller: apiKeyLabel || undefined, route: routeOptions.url }
 }
 
-/** Tests whether the route counts for rate limits: the health and description of a service do not. */
+/** Tests whether the route is rate-limited: all but those for the health and the description of the service. */
 function isForWallets({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }
@@ -266,7 +266,7 @@ function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptio
   }
 }
 
-/** Compiles a schema when it is first needed: starting up validates nothing. */
+/** Makes a validator that compiles its schema when it is first used, so that the start is fast. */
 function lazyValidator(schema: object) {
   let validate: ValidateFunction | undefined
   return (data: unknown): { value: unknown } | { error: Error } => {

@@ -1,42 +1,46 @@
 /**
- * Bounds the memory of request bodies over all connections, with at most half of it for each sender. When the memory is
- * full, stalled bodies make room first, and then the oldest bodies of the sender that has the most.
+ * Limits the memory for the bodies of all requests, and for those of each sender. When the limit is reached, stalled
+ * bodies are dropped first, then the oldest bodies of the sender with the most bytes.
  */
 import { ProtocolError } from '../protocol/error.ts'
 import { apiKeyDigest } from './api-key.ts'
 import type { App } from './app-type.ts'
 import { networkOf } from './rate-limit.ts'
 
-/** The most bytes in memory at once. */
+/** The maximum number of bytes in memory. */
 export interface MemoryBounds {
   readonly total: number
   readonly perOwner: number
 }
 
-/** The bytes in memory by owner. */
+/** Counts the bytes in memory by owner: an API key or a network. */
 export interface BodyMemory {
-  /** Tests whether `bytes` more fit; drops stalled bodies when they do not, and those of a sender that has more. */
+  /**
+   * Tests whether `bytes` more fit. If they do not, drops stalled bodies, and bodies of owners with more bytes, to make
+   * them fit.
+   */
   readonly hasRoom: (owner: string, bytes: number) => boolean
   readonly add: (owner: string, bytes: number) => void
   readonly countBytes: () => number
-  /** The bodies that are still being received. */
+  /** The bodies that are being received. */
   readonly incomingBodies: Set<IncomingBody>
 }
 
 export interface IncomingBody {
-  /** The owner for whom the body is counted. */
+  /** The owner that the body counts for. */
   readonly owner: string
-  /** The time of the last part of the body, in milliseconds. */
+  /** When the last part of the body arrived, in milliseconds since the epoch. */
   lastPartAt: number
   readonly drop: () => void
 }
 
 const MIB = 1024 * 1024
-/** The bytes for the bodies of a service. Each API key and each network may have half of them. */
+/** The limits of a service, for all bodies and for each owner. */
 const BOUNDS = { total: 64 * MIB, perOwner: 32 * MIB }
-/** The time without a new part after which a body may have to make room. */
+/** The time without a new part after which a body is stalled. */
 const STALLED_MS = 2000
 
+/** Creates the counter of bytes with its limits. */
 export function createBodyMemory({ total: maxTotal, perOwner }: MemoryBounds, now: () => Date): BodyMemory {
   const byOwner = new Map<string, number>()
   const incomingBodies = new Set<IncomingBody>()
@@ -85,12 +89,12 @@ function findBodyToDrop(
 }
 
 /**
- * Refuses bodies with `temporarily_unavailable` while their memory is full. A body counts until its response is sent,
- * for the API key of its request, or else for the network of its sender.
+ * Adds the hook that refuses bodies with `temporarily_unavailable` when the limit is reached. A body counts until its
+ * response is sent, for the API key of the request or else for the network of the sender.
  */
 export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMemory(BOUNDS, now)): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
-    // The sender disconnected during a look-up: the response is closed already, and would release nothing.
+    // The sender has disconnected meanwhile, so no event would release the bytes.
     if (request.raw.destroyed) {
       reply.hijack()
       return
@@ -111,7 +115,10 @@ interface CountedRequest {
   readonly now: () => Date
 }
 
-/** Counts a body from its first listener on: an earlier listener would start the stream before anything reads it. */
+/**
+ * Counts the parts of a body. Starts with the first listener of the parser, since listening earlier would start the
+ * stream too early.
+ */
 function countBody(memory: BodyMemory, { request, response, owner, now }: CountedRequest): void {
   let size = 0
   const release = (): void => {

@@ -1,4 +1,4 @@
-/** Pages for people whose browser comes to a service: plain text and links, which run nothing and load nothing. */
+/** HTML pages for people whose browsers come to a service: text and links, without scripts and external resources. */
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolError } from '../protocol/error.ts'
@@ -14,7 +14,7 @@ const HEADERS = {
 }
 const TYPE = 'text/html; charset=utf-8'
 
-/** A page: paragraphs of HTML whose texts have been escaped, and links below them. */
+/** A page: paragraphs of escaped HTML, and links below them. */
 export interface BrowserPage {
   readonly title: string
   readonly paragraphs: readonly string[]
@@ -26,7 +26,7 @@ export interface PageLink {
   readonly address: string
 }
 
-/** Writes a text so that HTML shows it as it is. */
+/** Escapes a text for HTML. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -36,7 +36,10 @@ export function escapeHtml(text: string): string {
     .replaceAll("'", '&#39;')
 }
 
-/** Has a page sent with the status of the reply. No other page can frame it, so that nobody clicks there unawares. */
+/**
+ * Makes the response a page, with the status of the reply, and returns its HTML. The page cannot be framed, against
+ * clickjacking.
+ */
 export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links = [] }: BrowserPage): string {
   reply.type(TYPE).headers(HEADERS)
   const [heading, rows] = [escapeHtml(title), paragraphs.map((text) => `<p>${text}</p>`)]
@@ -47,12 +50,12 @@ export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links =
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
 }
 
-/** Tests whether a person looks at the answer: at a route for browsers, with a browser that shows pages. */
+/** Tests whether a person sees the response: the route is for browsers, and the browser accepts HTML. */
 export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean {
   return routeOptions.config.isForBrowsers === true && headers.accept?.includes('text/html') === true
 }
 
-/** Returns a refusal as a page. */
+/** Makes a page for a refusal. */
 export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): BrowserPage {
   const text = `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
   return {

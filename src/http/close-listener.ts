@@ -1,16 +1,16 @@
-/** How a server stops listening, so that no connection is lost that the system has made for it already. */
+/** Stops listening without losing connections that the kernel has accepted and the process has not. */
 import { Server as NetServer } from 'node:net'
 import { setImmediate as nextPass } from 'node:timers/promises'
 
-/** The time after which a server stops listening even though connections still arrive. */
+/** The time limit for waiting until no more connections arrive. */
 const MAX_SEARCH_MS = 500
-/** A pass of the event loop that has nothing to do takes less. */
+/** An event loop iteration without work takes less time. */
 const IDLE_PASS_MS = 0.2
 
-/** Takes in the connections that have arrived, and tells whether more may have arrived meanwhile. */
+/** Accepts the connections that have arrived. Returns whether more may have arrived meanwhile. */
 export type TakeIn = () => Promise<{ readonly mayHaveMore: boolean }>
 
-/** Takes in what has arrived by a pass of the event loop. */
+/** Accepts arrived connections in one event loop iteration. */
 export const takeInByPass: TakeIn = async () => {
   const start = performance.now()
   await nextPass()
@@ -18,8 +18,8 @@ export const takeInByPass: TakeIn = async () => {
 }
 
 /**
- * Stops listening while no connection waits to be taken in, since the system resets those that wait; open connections
- * stay. Repeats `takeIn` until it has taken in nothing, or until connections have not stopped arriving for 500 ms.
+ * Stops listening when no connection waits to be accepted, since the kernel resets waiting ones. Repeats `takeIn` until
+ * no connection was accepted, or for at most 500 ms. Open connections stay open.
  */
 export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<void> {
   let arrived = 0
@@ -34,6 +34,6 @@ export async function closeListener(server: NetServer, takeIn: TakeIn): Promise<
     isQuiet = arrived === arrivedBefore && !mayHaveMore
   }
   server.off('connection', count)
-  // The method of `node:http` would close idle connections too, on which a request may be on its way.
+  // `close` of `node:http` would also close idle connections, on which a request may be arriving.
   NetServer.prototype.close.call(server)
 }

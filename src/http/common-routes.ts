@@ -1,23 +1,24 @@
-/** The routes of every server: its liveness, its readiness, and its OpenAPI document. */
+/** The routes of all servers: liveness, readiness, and the OpenAPI document. */
 import * as Type from 'typebox'
 import type { App } from './app-type.ts'
 import { createPublicDocument, type PublicDocument, sendDocument } from './document.ts'
 import { AnyObject, jsonResponse, refusalCodes } from './openapi-responses.ts'
 
-/** The tag of the routes that tell the state of a service. */
+/** The tag of the routes for the state of a service. */
 export const OPERATION = 'operation'
 
 interface CommonRoutes {
-  /** Rejects while the service cannot do its work, with the error by which the server refuses a request. */
+  /** Rejects while the service is not ready, with the error to send. */
   readonly checkReady: () => Promise<unknown>
-  /** Makes the error by which the server refuses a request while it stops. */
+  /** Makes the error for readiness while the service is stopping. */
   readonly makeStoppingRefusal: () => Error
-  /** Makes the text of the OpenAPI document, once. */
+  /** Makes the text of the OpenAPI document, which is cached. */
   readonly makeOpenApiText: () => string
 }
 
 export const COMMON_PATHS = ['/health/live', '/health/ready', '/openapi']
 
+/** Adds the routes `/health/live`, `/health/ready` and `/openapi`. */
 export function addCommonRoutes(app: App, { checkReady, makeStoppingRefusal, makeOpenApiText }: CommonRoutes): void {
   const operation = { security: [], tags: [OPERATION] }
   const describing = { ...operation, operationId: 'getOpenApi', summary: 'This document' }

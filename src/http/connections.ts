@@ -1,33 +1,33 @@
 /**
- * The connections of a server. Requests of one connection are answered one after another, so that a client that does
- * not read holds one response in memory. When the service stops, each connection ends after a response, or when it is
- * idle.
+ * The connections of a server. Pipelined requests of a connection are answered one after another, so that a client that
+ * does not read has only one response in memory. When the service stops, each connection is closed after a response, or
+ * when it is idle.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App, ServerConnections } from './app-type.ts'
 import { closeListener, type TakeIn } from './close-listener.ts'
 
-/** The most unanswered requests on one connection; browsers and proxies send one at a time. */
+/** The maximum number of unanswered requests on one connection. Browsers and proxies do not pipeline. */
 const MAX_PIPELINED = 16
-/** The time for which a connection may still begin a request after the server has stopped listening. */
+/** How long an idle connection may still start a request after the server has stopped listening. */
 const LAST_REQUEST_MS = 50
 
-/** An unanswered request, or bytes that are not a request, in the order of a connection. */
+/** An unanswered request of a connection, or bytes that are not a request. */
 interface Turn {
-  /** Absent for bytes that are not a request. */
+  /** The response; absent for bytes that are not a request. */
   readonly response?: ServerResponse
-  /** Starts the work when the earlier requests of the connection are answered. */
+  /** Starts processing, after the earlier requests of the connection are answered. */
   begin?: () => void
 }
 
-/** The requests that are held while a server stops listening. */
+/** The requests that wait while the server stops listening. */
 interface Waiting {
-  /** The functions that start the held requests, in order; absent unless the server is about to stop listening. */
+  /** The functions that start the waiting requests, in order; absent while no request has to wait. */
   begins?: (() => void)[]
 }
 
-/** A request whose bytes may still arrive. */
+/** The last request of a connection, whose body may still be arriving. */
 interface LatestRequest {
   readonly request: IncomingMessage
   readonly turn: Turn & { readonly response: ServerResponse }
@@ -36,25 +36,25 @@ interface LatestRequest {
 interface Connection {
   readonly turns: Turn[]
   latest?: LatestRequest
-  /** Whether the parser of the connection has failed, so that no later bytes are a request. */
+  /** Whether parsing has failed on the connection, so that later bytes are ignored. */
   isBroken?: true
 }
 
 /**
- * Makes a server that does not listen yet answer the requests of a connection in turn, and close a connection that
- * sends requests and never reads. Must be called before other hooks are added; sets `app.connections`.
+ * Makes a server answer the requests of each connection in turn, and close a connection with too many unanswered
+ * requests. Must be called before the server listens and before other hooks are added. Adds `app.connections`.
  */
 export function watchConnections(app: App): void {
   const connections = new Map<Socket, Connection>()
   const endListeners: (() => void)[] = []
   const waiting: Waiting = {}
   let isEnding = false
-  // The event gives the same socket as a request: under TLS, it comes after the handshake.
+  // With TLS, `secureConnection` has the socket that requests have; it comes after the handshake.
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', (socket: Socket) => {
     connections.set(socket, { turns: [] })
     socket.once('close', () => connections.delete(socket))
   })
-  // This listener runs before that of Fastify, which runs the hooks.
+  // This listener runs before Fastify's, which runs the hooks.
   app.server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isEnding) response.shouldKeepAlive = false
     const connection = connections.get(request.socket)
@@ -80,13 +80,13 @@ export function watchConnections(app: App): void {
   } satisfies ServerConnections)
 }
 
-/** Makes each request wait for its turn on its connection, and while the server stops listening. */
+/** Adds the hook in which a request waits for its turn on its connection, and while the server stops listening. */
 function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waiting: Waiting): void {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     const { turns = [] } = connections.get(raw.socket) ?? {}
     const begin = (): void => {
       if (waiting.begins !== undefined) waiting.begins.push(begin)
-      // Requests that were read together with the one for which the connection was ended are not answered.
+      // Pipelined requests behind the one for which the connection was closed are not answered.
       else if (raw.socket.destroyed) reply.hijack()
       else done()
     }
@@ -96,7 +96,7 @@ function addTurns(app: App, connections: ReadonlyMap<Socket, Connection>, waitin
   })
 }
 
-/** Stops listening, and holds requests meanwhile, since their answers would bring more connections. */
+/** Stops listening. Requests wait meanwhile, since answering them would cause new connections. */
 async function holdAndCloseListener({ server }: App, takeIn: TakeIn, waiting: Waiting): Promise<void> {
   const begins: (() => void)[] = []
   waiting.begins = begins
@@ -126,7 +126,7 @@ function addRequest(connection: Connection, request: IncomingMessage, response: 
   if (turns.length > MAX_PIPELINED) request.socket.destroy()
   response.once('close', () => {
     turns.splice(turns.indexOf(turn), 1)
-    // An idle connection keeps nothing of its requests.
+    // Frees the request of an idle connection.
     if (request.complete && connection.latest?.turn === turn) delete connection.latest
     const [next] = turns
     next?.begin?.()
@@ -135,9 +135,9 @@ function addRequest(connection: Connection, request: IncomingMessage, response: 
 }
 
 /**
- * Ends a connection whose bytes cannot be read any more, when the earlier requests are answered. `answer` answers bytes
- * that are not a request, or a request that breaks off in its body; such a request that is already answered gets no
- * second answer.
+ * Closes a connection after a parse error, when its earlier requests are answered. `answer` responds to bytes that are
+ * not a request, or to a request with an incomplete body. If the latter is answered already, the connection is only
+ * closed.
  */
 function endInTurn(connection: Connection, socket: Socket, answer: () => void): void {
   connection.isBroken = true

@@ -1,8 +1,7 @@
-/** Reads the cookies of a browser. */
+/** Parses the `Cookie` header. */
 
 /**
- * Returns the values of the cookies with a name, of which there may be several: programs at other ports of this machine
- * may have set cookies of the same name.
+ * Returns the values of all cookies with this name. Other ports of the same host may set cookies with the same name.
  */
 export function cookieValues(header: string | undefined, name: string): readonly string[] {
   const prefix = `${name}=`

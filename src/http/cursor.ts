@@ -1,24 +1,22 @@
-/** Cursors: the place in a list where its next page begins, as an opaque text. */
+/** Cursors: the start of the next page of a list, as opaque text. */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 
-/** The number of characters of the digest in a cursor. */
+/** The length of the digest in a cursor. */
 const DIGEST_LENGTH = 12
 const CURSOR_TEXT = /^[\w-]{12}\.([\w.-]*)$/
 
 /**
- * Writes a cursor for a place in a list: the place with a digest of it and of the list, so that a cursor that was
- * changed, cut off or brought to another list is refused. The digest keeps nothing secret: whoever may read a page may
- * read every other.
+ * Makes the cursor for a place in a list: the place, and a digest of it and of the list, by which a changed cursor or
+ * one of another list is refused. The digest is not a secret, since whoever reads one page may read them all.
  */
 export function writeCursor(list: string, place: string): string {
   return toBase64url(`${digestOf(JSON.stringify([list, place])).slice(0, DIGEST_LENGTH)}.${place}`)
 }
 
 /**
- * Reads the groups of `form` in the place of a cursor of this list. Refuses any other text, and any other place, with
- * `invalid_request`.
+ * Returns the groups of `form` in the place of a cursor of this list. Refuses with `invalid_request` any other text.
  */
 export function readCursor(list: string, cursor: string, form: RegExp): readonly string[] {
   const [, place = ''] = CURSOR_TEXT.exec(Buffer.from(cursor, 'base64url').toString()) ?? []

@@ -1,23 +1,23 @@
-/** Documents that are the same for every client: all responses share their bytes, and send them in pieces. */
+/** Public documents. All responses share the bytes of a document, and send them in pieces. */
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The number of bytes that a connection is given at once; more follow when the connection has taken them. */
+/** The number of bytes that are written to a connection at once. */
 const PIECE = 64 * 1024
 
-/** A document in parts, which other documents may share. */
+/** A document in parts, which several documents may share. */
 export interface PublicDocument {
   readonly etag: string
   readonly parts: readonly Uint8Array[]
 }
 
-/** Creates a document of a text. */
+/** Makes a document from a text. */
 export function createPublicDocument(text: string): PublicDocument {
   return { etag: `"${hash('sha256', text, 'base64url')}"`, parts: [Buffer.from(text)] }
 }
 
-/** Sends the document, or 304 when the client has it. RFC 9110 section 13.1.2. */
+/** Sends the document, or 304 if the client has it. RFC 9110 section 13.1.2. */
 export function sendDocument(
   { headers }: FastifyRequest,
   reply: FastifyReply,
@@ -27,14 +27,14 @@ export function sendDocument(
   return isKnownTag(headers['if-none-match'], etag) ? reply.code(304).send() : sendPieces(reply, parts)
 }
 
-/** Sends shared bytes in pieces, so that a connection that does not read holds only a few of them. */
+/** Sends shared bytes in pieces, so that a client that does not read causes little memory use. */
 export function sendPieces(reply: FastifyReply, parts: readonly Uint8Array[]): FastifyReply {
   const length = parts.reduce((sum, part) => sum + part.length, 0)
   if (length <= PIECE) return reply.send(Buffer.concat(parts))
   return reply.header('content-length', length).send(Readable.from(piecesOf(parts)))
 }
 
-/** Tests whether `If-None-Match` names the tag by weak comparison, as for GET. */
+/** Tests whether `If-None-Match` matches the tag, by weak comparison. */
 export function isKnownTag(condition: string | undefined, etag: string): boolean {
   const opaqueTag = (tag: string): string => tag.trim().replace(/^W\//, '')
   return (condition ?? '').split(',').some((tag) => tag.trim() === '*' || opaqueTag(tag) === opaqueTag(etag))

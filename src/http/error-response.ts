@@ -1,14 +1,11 @@
-/**
- * Converts errors to responses: `{"error", "error_description"}` and a status, or a page where a person looks. No other
- * file does.
- */
+/** Converts errors to responses: `{"error", "error_description"}`, or a page for a person. Only this file does. */
 import type { ConnectionError, FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HTTP_STATUS, ProtocolError, plainAscii } from '../protocol/error.ts'
 import { ConflictError } from '../store/retry.ts'
 import { isForPerson, refusalPage, setBrowserPage } from './browser-page.ts'
 import type { ErrorResponse } from './server.ts'
 
-/** Converts any error to a {@link ProtocolError}; an unexpected error becomes `server_error` without detail. */
+/** Converts any error to a {@link ProtocolError}. An unexpected error becomes `server_error` without details. */
 export function toProtocolError(error: unknown, request: FastifyRequest): ProtocolError {
   if (error instanceof ProtocolError) return error
   if (error instanceof ConflictError) {
@@ -34,7 +31,7 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
   })
 }
 
-/** Lists the media types of bodies that the route accepts. */
+/** Returns the media types of bodies that the route accepts, as text. */
 function acceptedTypes({ routeOptions }: FastifyRequest): string {
   const { body, consumes } = (routeOptions.schema ?? {}) as {
     body?: { content?: object }
@@ -43,6 +40,7 @@ function acceptedTypes({ routeOptions }: FastifyRequest): string {
   return (consumes ?? Object.keys(body?.content ?? { 'application/json': body })).join(' or ')
 }
 
+/** Sends the error as JSON or as a page, with its status and headers. */
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {
   const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
@@ -56,7 +54,7 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   reply.code(status).send({ error: error.code, error_description: plainAscii(String(description)), ...members })
 }
 
-/** The time for which a request may take to arrive. */
+/** The time limit for receiving a request. */
 export const REQUEST_SECONDS = 30
 
 const UNREADABLE_REQUEST = {
@@ -64,7 +62,7 @@ const UNREADABLE_REQUEST = {
   title: 'Bad Request',
   description: 'this is not an HTTP request that can be read',
 }
-/** Maps the code of an error of Node to the answer, where it is more than that the request cannot be read. */
+/** The responses to parse errors of Node, by error code, other than a plain 400. */
 const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
   ERR_HTTP_REQUEST_TIMEOUT: {
     status: 408,
@@ -78,7 +76,7 @@ const BROKEN_REQUESTS: Readonly<Record<string, typeof UNREADABLE_REQUEST>> = {
   },
 }
 
-/** Describes the answer to bytes that are not an HTTP request, or to a request that did not arrive in time. */
+/** Returns the response to bytes that are not an HTTP request, or to a request that did not arrive in time. */
 export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse {
   const { description, ...status } = BROKEN_REQUESTS[code] ?? UNREADABLE_REQUEST
   return {
@@ -89,8 +87,8 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
 }
 
 /**
- * Returns the challenge for an error, or undefined when the error needs none. A challenge has no error code when the
- * request had no token at all. RFC 6750 section 3.
+ * Returns the `WWW-Authenticate` challenge for an error; undefined if it needs none. A challenge has no error code if
+ * the request had no token. RFC 6750 section 3.
  */
 function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'

@@ -1,34 +1,31 @@
-/** Streams of server-sent events as answers to requests. HTML, section Server-sent events. */
+/** Server-sent events. HTML, section Server-sent events. */
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 export const EVENT_STREAM_TYPE = 'text/event-stream'
 
 export interface EventStreamLimits {
-  /** How long a stream is open at most. */
+  /** The maximum duration of a stream. */
   readonly milliseconds: number
-  /** The time between two comments, by which both ends and proxies notice a broken connection. */
+  /** The interval of comments, by which both ends and proxies detect a broken connection. */
   readonly heartbeatMs: number
-  /** The most bytes that the system has not taken yet when more are to be sent. */
+  /** The maximum number of unsent bytes when more is to be sent. */
   readonly unsentBytes: number
 }
 
 export interface EventStream {
-  /** Tests whether the stream is neither ended nor closed. */
+  /** Tests whether the stream is open. */
   isOpen(): boolean
-  /** Sends an event; its data is text without line breaks. */
+  /** Sends an event. `data` must not contain line breaks. */
   send(event: string, data: string): void
-  /** Ends the stream; a client that has not read everything after `graceMs` is disconnected. */
+  /** Ends the stream. After `graceMs` it is closed even if the client has not read everything. */
   end(graceMs?: number): void
 }
 
-/** The time for which a client waits before it connects anew. */
+/** How long a client waits before it reconnects. */
 const RETRY_MS = 2000
 
-/**
- * Makes the answer to a request a stream, which has its connection for itself. A client that does not read is
- * disconnected when there is more to send.
- */
+/** Makes the response an event stream. A client that does not read is disconnected when there is more to send. */
 export function openEventStream(
   { countUnreadBytes }: Pick<FastifyInstance, 'countUnreadBytes'>,
   reply: FastifyReply,
@@ -70,9 +67,9 @@ function sendHead(reply: FastifyReply): void {
   reply.hijack()
   reply.headers({
     'content-type': EVENT_STREAM_TYPE,
-    // The connection ends with the stream, so that nothing waits for it when the service stops.
+    // The connection is closed after the stream, so that it does not delay stopping.
     connection: 'close',
-    // A proxy (nginx) passes each event on at once.
+    // Turns off buffering in nginx.
     'x-accel-buffering': 'no',
   })
   reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)

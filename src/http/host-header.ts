@@ -1,9 +1,9 @@
-/** The header `Host`, which names the server that a request is for. */
+/** Checks the `Host` header. */
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Returns what is wrong with the `Host` headers of a request: several, which a proxy and this service may read
- * differently, or none in HTTP/1.1. RFC 9112 section 3.2 asks for a 400.
+ * Returns what is wrong with the `Host` headers of a request: several, which a proxy and this service may interpret
+ * differently, or none in HTTP/1.1. RFC 9112 section 3.2 requires a 400.
  */
 export function findHostProblem({
   rawHeaders,

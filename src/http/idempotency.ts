@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key`: a request that is repeated because its response was lost gets the first response again. The store
- * has a digest of the key, and a MAC of the body under the key.
+ * `Idempotency-Key`: a repeated request, whose response was lost, gets the first response again. The store has a digest
+ * of the key, and a MAC of the body with the key.
  */
 import { createHmac } from 'node:crypto'
 import { digestOf } from '../codec/digest.ts'
@@ -17,7 +17,7 @@ export interface IdempotentAnswer {
 }
 
 export type IdempotencyCollections = {
-  /** The answers by a digest of route, API key and Idempotency-Key. */
+  /** The stored answers, by a digest of route, API key and Idempotency-Key. */
   idempotent_answer: IdempotentAnswer
 }
 
@@ -26,28 +26,30 @@ interface IdempotencyStore {
 }
 
 export interface IdempotentRequest {
-  /** The value of the header; undefined when it was not sent. */
+  /** The value of the header; undefined if it is absent. */
   readonly key: string | undefined
   readonly route: string
-  /** The digest from {@link apiKeyDigest}: applications do not share keys. */
+  /** The digest from {@link apiKeyDigest}: each application has its own idempotency keys. */
   readonly apiKey: string
   readonly body: unknown
   readonly now: Date
 }
 
-/** Makes the changes that store the answer, for the batch with the changes that the answer reports. */
+/** Makes the changes that store the answer, to commit with the changes of the request. */
 export type RememberAnswer = (answer: JsonObject) => readonly Change<IdempotencyCollections>[]
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** A key has visible characters, such as a UUID or a quoted string. */
+/** A key of visible ASCII characters. */
 const KEY = /^[!-~]{1,255}$/
 
-/** Handles a request and commits its changes with those of `remember`, or returns the change that conflicted. */
+/**
+ * Processes a request and commits its changes with those of `remember`. Returns the answer or the conflicting change.
+ */
 type IdempotentHandler<Answer> = (remember: RememberAnswer) => Promise<Attempt<Answer>>
 
 /**
- * Returns the answer of `handle`, or the answer to the first such request of the last 24 hours. Refuses with
- * `idempotency_conflict` a key that was used for another body, and with `invalid_request` a key with other characters.
+ * Returns the answer of `handle`, or that of the first request with the same key in the last 24 hours. Refuses with
+ * `idempotency_conflict` a key that was used with another body, and with `invalid_request` an invalid key.
  */
 export async function answerIdempotently<Answer extends JsonObject>(
   { store, retryOnConflict }: Pick<UpdateEffects<IdempotencyCollections>, 'retryOnConflict'> & IdempotencyStore,
@@ -55,12 +57,12 @@ export async function answerIdempotently<Answer extends JsonObject>(
   handle: IdempotentHandler<Answer>,
 ): Promise<Answer> {
   const { key, route, apiKey, body, now } = request
-  // Without a key, all changes of the batch have new ids.
+  // Without a key there is no stored answer.
   if (key === undefined) return retryOnConflict(() => handle(() => []))
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   const id = digestOf(JSON.stringify([route, apiKey, key]))
   const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
-  // Where another request was first with the same key, its answer is there in the next attempt.
+  // After a conflict with a request with the same key, the next attempt finds the stored answer.
   return retryOnConflict(() => findOrMakeAnswer(store, { id, bodyMac, now }, handle))
 }
 

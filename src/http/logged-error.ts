@@ -1,25 +1,25 @@
-/** Errors as the log has them, without their messages, which may quote keys, claims or tokens. */
+/** Describes errors for the log, without their messages, which may contain keys, claims or tokens. */
 import { MalformedError } from '../codec/malformed.ts'
 import { openSslReason } from '../codec/openssl-reason.ts'
 
 export interface LoggedError {
   readonly name: string
   readonly code?: string
-  /** The reason of OpenSSL, one of a fixed list of sentences. */
+  /** The reason from OpenSSL, which is from a fixed list. */
   readonly reason?: string
   readonly stack?: string
   readonly cause?: LoggedError
-  /** The errors that an AggregateError is about. */
+  /** The errors in an AggregateError. */
   readonly errors?: readonly LoggedError[]
 }
 
 const CODE = /^[A-Z][A-Z0-9_]{2,60}$/
-/** The names of errors of JavaScript and Node; any other name is not logged. */
+/** The form of error names that are logged. */
 const NAME = /^[A-Za-z]{1,40}$/
-/** The most causes that are logged. */
+/** The maximum number of logged causes. */
 const MAX_CAUSES = 4
 
-/** Describes an unexpected error: its kind and where it was thrown, and the same of its causes. */
+/** Describes an unexpected error: its kind, its stack without the message, and its causes. */
 export function describeErrorForLog(error: unknown, causesLeft = MAX_CAUSES): LoggedError {
   const { cause } = error instanceof Error ? error : {}
   const errors: readonly unknown[] = error instanceof AggregateError ? error.errors : []
@@ -33,7 +33,7 @@ export function describeErrorForLog(error: unknown, causesLeft = MAX_CAUSES): Lo
   }
 }
 
-/** Describes the error of a library that led to a refusal: its kind, and the reason of OpenSSL. */
+/** Describes the library error that caused a refusal: its kind, and the reason from OpenSSL. */
 export function describeCauseForLog(error: unknown): LoggedError {
   if (!(error instanceof Error)) return { name: typeof error }
   const { name, code } = error as Error & { readonly code?: unknown }
@@ -46,21 +46,21 @@ export function describeCauseForLog(error: unknown): LoggedError {
 }
 
 /**
- * Describes the reason of a refusal: the error of the library that found malformed input, or the message of another
- * error of this project.
+ * Describes the cause of a refusal: a library error behind malformed input, or the message of another error of this
+ * project.
  */
 export function describeRefusalForLog({ cause }: Error): LoggedError | string | undefined {
   if (!(cause instanceof MalformedError)) return cause instanceof Error ? cause.message : undefined
   return cause.cause === undefined ? undefined : describeCauseForLog(cause.cause)
 }
 
-/** Describes the error that led to the reason of a refusal, where the reason is another error of this project. */
+/** Describes the cause of the cause of a refusal, if the latter is an error of this project. */
 export function describeErrorBehindRefusal({ cause }: Error): LoggedError | undefined {
   const isOurs = cause instanceof Error && !(cause instanceof MalformedError)
   return isOurs && cause.cause !== undefined ? describeErrorForLog(cause.cause) : undefined
 }
 
-/** Returns the lines of the stack that name a place in the code, without the message before them. */
+/** Returns the stack without the message. */
 function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const { stack = '', message } = error

@@ -1,16 +1,14 @@
-/**
- * Looks up the subject of a request before its body is read, so that a body for an unknown subject costs one look-up.
- */
+/** Looks up the subject of a request before its body is read, so that an unknown subject costs one look-up. */
 import type { FastifyRequest } from 'fastify'
 
 interface SubjectLookUp<T> {
-  /** Looks up the subject when a request of the route begins; a refusal of the look-up is the response. */
+  /** Looks up the subject at the start of the request. A refusal becomes the response. */
   readonly onRequest: (request: FastifyRequest) => Promise<void>
-  /** Returns the subject of a request to the handler of the route. */
+  /** Returns the subject, for the handler of the route. */
   readonly subjectOf: (request: FastifyRequest) => T
 }
 
-/** Makes the hook that calls `lookUp`, and the function that returns its result to the handler. */
+/** Creates the hook that calls `lookUp`, and the function with which the handler gets the result. */
 export function createSubjectLookUp<T>(lookUp: (request: FastifyRequest) => Promise<T>): SubjectLookUp<T> {
   const subjects = new WeakMap<FastifyRequest, T>()
   return {

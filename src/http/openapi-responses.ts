@@ -1,4 +1,4 @@
-/** Descriptions of responses for the OpenAPI document. */
+/** The schemas of responses for the OpenAPI document. */
 import type { TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
@@ -8,7 +8,7 @@ import { REFUSALS } from './openapi.ts'
 export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
 
-/** Describes a successful response in JSON; the compiler holds the handlers of the route to the schema. */
+/** Describes a successful JSON response. The compiler checks the handlers of the route against the schema. */
 export function jsonResponse<S extends 200 | 201, T extends TSchema>(status: S, schema: T): { readonly [K in S]: T } {
   return { [status]: schema }
 }
@@ -16,23 +16,23 @@ export function jsonResponse<S extends 200 | 201, T extends TSchema>(status: S, 
 /** Describes a successful response without a body. */
 export const NO_CONTENT: Record<string, object> = { 204: Type.Null() }
 
-/** Describes a successful response of another media type. */
+/** Describes a successful response with another media type. */
 export function responseAs(status: 200 | 201, mediaType: string, schema: TSchema): Record<string, object> {
   return { [status]: contentByType({ [mediaType]: schema }) }
 }
 
-/** Describes a successful response that has several media types. */
+/** Describes a successful response with several media types. */
 export function responseByType(schemas: Readonly<Record<string, TSchema>>): Record<string, object> {
   return { 200: contentByType(schemas) }
 }
 
-/** Describes a stream of the status of a session, whose schema has the title `title`. */
+/** Describes an event stream of the status whose schema has the title `title`. */
 export function eventStreamResponse(title: string): Record<string, object> {
   const description = `An event \`status\` with a ${title} as JSON at first and after each change; \`end\` after the last`
   return responseAs(200, EVENT_STREAM_TYPE, Type.String({ description }))
 }
 
-/** Lists the error codes of an operation, beside those of every operation of its kind, which `openapi.ts` adds. */
+/** Lists the error codes of an operation; `openapi.ts` adds those that all operations of its kind have. */
 export function refusalCodes(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
   return { [REFUSALS]: codes }
 }
@@ -40,7 +40,7 @@ export function refusalCodes(...codes: readonly ErrorCode[]): Record<string, rea
 /** A JSON object with any members. */
 export const AnyObject = Type.Object({}, { additionalProperties: true })
 
-/** Describes a body for each of its media types. */
+/** Describes a body with several media types. */
 export function contentByType(schemas: Readonly<Record<string, TSchema>>) {
   return { content: Object.fromEntries(Object.entries(schemas).map(([type, schema]) => [type, { schema }])) }
 }
@@ -48,7 +48,7 @@ export function contentByType(schemas: Readonly<Record<string, TSchema>>) {
 /** The operations that the integrating application calls. */
 export const applicationOperation = { security: [{ apiKey: [] }], tags: ['integration'] }
 
-/** The operations that wallets call; a session id in the path is the secret of the wallet. */
+/** The operations for wallets. A session id in the path is the secret by which a wallet has access. */
 export const walletOperation = { security: [], tags: ['wallet'] }
 
 export const SessionParams = Type.Object({ session_id: Type.String() })

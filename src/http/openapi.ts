@@ -1,13 +1,13 @@
 /**
- * `GET /openapi`: the descriptions of the routes as an OpenAPI 3.1 document for generators. Schemas with a title become
- * components, and every refusal is listed by its status and codes.
+ * Makes the OpenAPI 3.1 document of `GET /openapi` from the routes, for code generators. Schemas with a title become
+ * components, and refusals are listed by status and code.
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
 
-/** The member with the error codes of an operation, beside those of its kind. */
+/** The member with the error codes of an operation. */
 export const REFUSALS = 'x-refusals'
-/** The member with the schema that the document shows for one whose details are in code. */
+/** The member with the schema to show in place of one that is validated in code. */
 const DESCRIBED_SCHEMA = 'x-described'
 
 const TAGS = [
@@ -71,7 +71,7 @@ function refusal(codes: readonly string[]): JsonObject {
   return { description: codes.join(', '), content: { 'application/json': { schema } } }
 }
 
-/** Lists the error codes that follow from the caller of an operation and from its body. */
+/** Returns the error codes that depend only on who calls the operation and on its method. */
 function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[] {
   const tags = stringsIn(operation.tags)
   const hasBody = own(operation, 'requestBody') !== undefined
@@ -81,9 +81,9 @@ function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[]
     ...(isKeyed ? (['unauthorized'] as const) : []),
     ...(isProtected ? (['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope'] as const) : []),
     ...(hasBody && !isProtected ? (['invalid_request'] as const) : []),
-    // A body without a use is read within the limit too.
+    // An unused body is also limited.
     ...(method === 'post' ? (['request_too_large'] as const) : []),
-    // The memory for bodies may be full, or too many other requests change the same.
+    // The memory for bodies may be full, or there are too many conflicts.
     ...(method === 'post' && !tags.includes('operation') ? (['temporarily_unavailable'] as const) : []),
     ...(hasBody && isKeyed ? (['unsupported_media_type'] as const) : []),
     ...(tags.includes('operation') ? [] : (['too_many_requests', 'server_error'] as const)),
@@ -95,7 +95,7 @@ function namesScheme(operation: JsonObject, name: string): boolean {
   return Array.isArray(security) && security.some((scheme) => isObject(scheme) && Object.hasOwn(scheme, name))
 }
 
-/** Replaces each schema that has a title by a reference, and adds it to `schemas` by its title. */
+/** Replaces each schema with a title by a reference, and adds it to `schemas`. */
 function hoistSchemas(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((each) => hoistSchemas(each, schemas))
   if (!isObject(value)) return value
@@ -106,7 +106,7 @@ function hoistSchemas(value: Json, schemas: JsonObject): Json {
   )
   const { title, ...schema } = inside
   const name = ownString(value, 'title')
-  // An object may have a member called `title`, which is then not a text.
+  // An object may have a member named `title`, which is not a text.
   if (title === undefined || name === undefined || !isSchema(value)) return inside
   schemas[name] = schema
   return { $ref: `#/components/schemas/${name}` }

@@ -1,6 +1,6 @@
 /**
- * Requests to other servers: callbacks, status lists, the keys of an authorization server. Each is bounded in size and
- * time, and follows no redirect. `bin/outbound.ts` sends them.
+ * The interface for requests to other servers, such as callbacks, status lists and keys. Each request is limited in
+ * size and time, and redirects are not followed. `bin/outbound.ts` implements it.
  */
 
 import type { TraceHeaders } from '../codec/trace-context.ts'
@@ -11,35 +11,32 @@ export interface HttpClientRequest {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** A body of bytes in place of the text in `body`. */
+  /** The body as bytes, instead of `body`. */
   readonly bytes?: Uint8Array
-  /** The time limit for the whole exchange. */
+  /** The time limit for request and response. */
   readonly timeoutMs: number
-  /** The most bytes of the response body, both as sent and with its content encoding undone. */
+  /** The maximum size of the response body, before and after decoding. */
   readonly maxBytes: number
-  /** True when the resolved address may be of this machine or its network; plain http is then allowed too. */
+  /** Whether the host may be this machine or in a private network; this also allows http. */
   readonly allowPrivateAddresses: boolean
-  /** The trace that the request belongs to, for a receiver that is told of it. Without telemetry nobody is. */
+  /** The trace headers to send; only with telemetry. */
   readonly trace?: TraceHeaders | undefined
 }
 
 export interface HttpClientResponse {
   readonly status: number
-  /** The headers with names in lower case. */
+  /** The headers, with lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
 }
 
 /**
- * Sends a request. Rejects with an {@link OutboundError} when there is no complete response. A redirect is a response
- * like any other.
+ * Sends a request. Rejects with an {@link OutboundError} if there is no complete response. A redirect is returned like
+ * any response.
  */
 export type Outbound = (request: HttpClientRequest) => Promise<HttpClientResponse>
 
-/**
- * The failure of a request. `message` is for an operator; `limit` names the limit of the request that was exceeded, if
- * any.
- */
+/** The failure of a request. `message` is for operators; `limit` is the exceeded limit, if any. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
   readonly limit: 'time' | 'size' | undefined

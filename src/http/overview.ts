@@ -1,6 +1,6 @@
 /**
- * The common part of the overviews of both services: schemas, and the sessions of the last day by the hour. Only the
- * newest {@link MAX_COUNTED_SESSIONS} sessions are counted, so that an overview costs the same at any load.
+ * The common part of the overviews: schemas, and the sessions of the last 24 hours by hour. Only the newest {@link
+ * MAX_COUNTED_SESSIONS} sessions are counted, which limits the cost.
  */
 import { setImmediate } from 'node:timers/promises'
 import * as Type from 'typebox'
@@ -11,10 +11,10 @@ import type { Effects } from './effects.ts'
 import { Seconds } from './openapi-responses.ts'
 import { createReadinessCheck } from './readiness.ts'
 
-/** The time for which an overview is kept. */
+/** How long an overview is cached. */
 const OVERVIEW_MS = 5000
 const MAX_COUNTED_SESSIONS = 1000
-/** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
+/** The number of rows that are read at once. A row may be large, since it contains a report. */
 const ROWS_AT_ONCE = 25
 const HOURS = 24
 const HOUR_MS = 3_600_000
@@ -39,7 +39,7 @@ export const SessionHours = Type.Object(
   { title: 'SessionHours' },
 )
 
-/** The members of every overview. */
+/** The members of all overviews. */
 export const overviewMembers = {
   at: Seconds,
   ready: Type.Boolean({ description: 'Whether the database takes writes' }),
@@ -64,7 +64,7 @@ export const overviewMembers = {
   sessions: SessionHours,
 }
 
-/** Makes the function that returns the overview which `makeOverview` makes, kept for a few seconds. */
+/** Creates the function that returns the overview from a cache. `makeOverview` makes it. */
 export function createOverviewReader<C extends GenerationCollections, Overview>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
   makeOverview: (isReady: boolean) => Promise<Overview>,
@@ -78,11 +78,11 @@ export function createOverviewReader<C extends GenerationCollections, Overview>(
   return cacheValue(async () => makeOverview(await isReady()), { ttlMs: OVERVIEW_MS, now: effects.now }).get
 }
 
-/** The state of a session, its problems, and when it succeeded. */
+/** The state of a session, its problem, and when it succeeded. */
 export interface SessionOutcome {
   readonly status: string
   readonly problems: readonly string[]
-  /** When the session reached its aim; milliseconds since the epoch. */
+  /** When the session succeeded, in milliseconds since the epoch. */
   readonly succeededAt?: number | undefined
 }
 
@@ -92,13 +92,13 @@ interface CountedHour {
   readonly problems: Record<string, number>
 }
 
-/** The sessions of the last day, and when one last succeeded among those that were counted. */
+/** The counted sessions by hour, and the last success among them. */
 export interface CountedSessions {
   readonly sessions: { readonly looked_at: number; readonly is_complete: boolean; readonly hours: CountedHour[] }
   readonly lastSuccessAt?: number
 }
 
-/** Counts the sessions of the last 24 hours by the hour of their start. A row that cannot be read is left out. */
+/** Counts the sessions of the last 24 hours by the hour in which they started. Rows that cannot be read are skipped. */
 export async function countSessions<C, K extends keyof C & string>(
   { store, now }: { readonly store: Store<C>; readonly now: () => Date },
   collection: K,
@@ -124,7 +124,7 @@ export async function countSessions<C, K extends keyof C & string>(
     lookedAt += recent.length
     isComplete = recent.length < ROWS_AT_ONCE
     lastPosition = rows.at(-1)
-    // Other requests are served between two reads.
+    // Serves other requests between two reads.
     await setImmediate()
   }
   if (!isComplete) {
@@ -135,7 +135,7 @@ export async function countSessions<C, K extends keyof C & string>(
   return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
 }
 
-/** Returns the last 24 hours without counts; the last of them has not ended. */
+/** Returns the last 24 hours with counts of zero. The last hour is not over. */
 function emptyHours(now: Date): CountedHour[] {
   const current = Math.floor(now.getTime() / HOUR_MS) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => ({

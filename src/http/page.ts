@@ -1,5 +1,5 @@
 /**
- * Pages of a collection, newest row first: the query of such a list, its cursors, and the rows that a filter looks at.
+ * Pages of a list, newest row first: its query parameters, its cursor, and its filter.
  * docs/decisions/0012-listing-sessions.md.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -12,12 +12,12 @@ import { readCursor, writeCursor } from './cursor.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 100
-/** The number of rows in memory at once: a row may be large, since it has the report of a verification. */
+/** The number of rows that are read at once. A row may be large, since it contains a report. */
 const ROWS_AT_ONCE = 25
 const MAX_EXAMINED_ROWS = 1000
 const POSITION = /^(\d{1,15})\.([\w-]+)$/
 
-/** The members that the query of every list has beside its filter. */
+/** The query parameters of all lists; each list adds its filter. */
 export const pageQuery = {
   limit: Type.Optional(
     Type.String({
@@ -40,7 +40,7 @@ export const NextCursor = Type.Optional(
   }),
 )
 
-/** The query as it came: `limit`, `cursor` and the members of the filter. */
+/** The query parameters: `limit`, `cursor` and those of the filter. */
 export interface ListQuery {
   readonly limit?: string
   readonly cursor?: string
@@ -49,9 +49,9 @@ export interface ListQuery {
 
 export interface Listing<Value, Entry> {
   readonly query: ListQuery
-  /** Makes the entry of a row. */
+  /** Makes the list entry for a row. */
   readonly entryOf: (id: string, value: Value) => Entry
-  /** Tests whether the filter admits the entry. */
+  /** Tests whether the entry matches the filter. */
   readonly matches: (entry: Entry) => boolean
 }
 
@@ -61,9 +61,9 @@ export interface Page<Entry> {
 }
 
 /**
- * Reads a page of a collection. With a filter it examines a thousand rows at most, and `next` goes on after them. A row
- * that cannot be read is left out, and logged. Refuses with `invalid_request` a limit out of range, and a cursor that
- * is not from this list with the same filter.
+ * Returns a page of a list. With a filter, at most a thousand rows are examined, and `next` continues after them. Rows
+ * that cannot be read are skipped and logged. Refuses with `invalid_request` an invalid limit, and a cursor of another
+ * list or filter.
  */
 export async function readPage<C, K extends keyof C & string, Entry>(
   { store, log }: { readonly store: Store<C>; readonly log: Logger },
@@ -85,13 +85,13 @@ export async function readPage<C, K extends keyof C & string, Entry>(
       lastPosition = row
     }
     if (isFull || rows.length < ROWS_AT_ONCE) return { entries }
-    // Other requests are served between two reads.
+    // Serves other requests between two reads.
     await setImmediate()
   }
   return { entries, ...(lastPosition && { next: cursorOf(lastPosition, list) }) }
 }
 
-/** Reads the size of a page. Refuses with `invalid_request` what is not a number, or out of range. */
+/** Parses the page size. Refuses with `invalid_request` a value that is not a number or out of range. */
 export function readPageSize(limit = String(DEFAULT_LIMIT)): number {
   const size = /^[1-9]\d{0,2}$/.test(limit) ? Number(limit) : Infinity
   return size <= MAX_LIMIT ? size : refuse('invalid_request', `limit: must be a number from 1 to ${MAX_LIMIT}`)

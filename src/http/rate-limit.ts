@@ -1,6 +1,6 @@
 /**
- * Rate limits by the address of the caller, where configured: for requests to wallet endpoints, and for unknown API
- * keys. Each process counts for itself, in memory.
+ * Optional rate limits by client address: for requests to wallet endpoints, and for wrong API keys. Each process counts
+ * separately, in memory.
  */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -11,32 +11,32 @@ import { refuse } from '../protocol/error.ts'
 export interface RateLimits {
   readonly walletRequestsPerMinute?: number
   readonly failedApiKeysPerMinute?: number
-  /** The proxies whose X-Forwarded-For is trusted: addresses and networks. */
+  /** The addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[]
 }
 
-/** The counts for one kind of request. */
+/** Counts one kind of request by address. */
 export interface Allowance {
-  /** Counts a request. Returns the seconds to wait, or 0 when the request is allowed. */
+  /** Counts a request. Returns the seconds to wait, or 0 if it is allowed. */
   countRequest(address: string): number
-  /** Returns the seconds until a request is allowed, without counting one. */
+  /** Returns the seconds until a request is allowed. Does not count. */
   getWaitSeconds(address: string): number
 }
 
 const REMEMBERED_ADDRESSES = 10_000
 
-/** Makes an allowance of `perMinute` requests at once, and as many again in the course of a minute. */
+/** Creates a token bucket for bursts of `perMinute` requests, refilled within a minute. */
 export function createAllowance(perMinute: number, now: () => Date): Allowance {
   return createTokenBucket(perMinute, perMinute / 60_000, now)
 }
 
-/** Makes a token bucket: an allowance of `burst` requests at once, and of `perMs` more with every millisecond. */
+/** Creates a token bucket for bursts of `burst` requests, refilled by `perMs` each millisecond. */
 export function createTokenBucket(burst: number, perMs: number, now: () => Date): Allowance {
   const buckets = createLru<string, { readonly count: number; at: number }>(REMEMBERED_ADDRESSES)
   const countOf = (address: string, at: number): number => {
     const bucket = buckets.get(address)
     if (bucket === undefined) return burst
-    // Where the clock was set back, the bucket fills from the time that the clock shows now.
+    // If the clock was set back, the bucket is refilled from the new time.
     bucket.at = Math.min(bucket.at, at)
     return Math.min(burst, bucket.count + (at - bucket.at) * perMs)
   }
@@ -60,8 +60,8 @@ export function refuseWhileWaiting(seconds: number, reply: FastifyReply): void {
 }
 
 /**
- * Limits guesses of API keys: an address with too many wrong keys is refused for a while, with right keys as well,
- * since the response would tell otherwise.
+ * Limits guessing of API keys. After too many wrong keys, requests from an address are refused for a while, even with a
+ * right key, since the response would otherwise reveal it.
  */
 export function limitGuesses(
   authenticate: (authorization: string | undefined) => string,
@@ -79,8 +79,8 @@ export function limitGuesses(
 }
 
 /**
- * Returns the network that counts as one caller: an IPv4 address, or the /64 of an IPv6 address. Some proxies add the
- * port; everything that is not an address counts as one caller.
+ * Returns the network of an address, by which clients are counted: the IPv4 address or the IPv6 /64. Accepts an
+ * appended port. All other texts count as one client.
  */
 export function networkOf(text: string): string {
   const [, bracketedAddress, addressWithPort] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []

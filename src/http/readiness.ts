@@ -1,6 +1,6 @@
 /**
- * Tests whether a service can do its work by a write to its database. Each readiness check writes once a second at
- * most; a service has one for `/health/ready`, one for its overview and, where it has metrics, one for these.
+ * Checks readiness by a write to the database, at most once a second for each check. A service has one check each for
+ * `/health/ready`, its overview and its metrics.
  */
 import { cacheValue } from '../async/cache.ts'
 import { checkWritable, type GenerationCollections } from '../store/generation.ts'
@@ -9,7 +9,7 @@ import type { Effects } from './effects.ts'
 
 const TTL_MS = 1000
 
-/** Returns a function that rejects while the database takes no writes, and writes once a second at most. */
+/** Creates the function that rejects if the database cannot be written. */
 export function createReadinessCheck<C extends GenerationCollections>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
 ): () => Promise<void> {

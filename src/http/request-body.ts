@@ -1,7 +1,6 @@
 /**
- * Parsers of request bodies that change nothing: UTF-8 and percent-encoding are decoded strictly, and JSON exactly. RFC
- * 8259 section 8.1; RFC 6749 appendix B for forms. Each is a content type parser for Fastify; a malformed body has the
- * status 400.
+ * Strict body parsers: UTF-8, percent-encoding and JSON are decoded without loss or refused with status 400. RFC 8259
+ * section 8.1; RFC 6749 appendix B for forms. They are content type parsers of Fastify.
  */
 import type { FastifyRequest } from 'fastify'
 import { type Json, parseJson } from '../codec/json.ts'
@@ -11,17 +10,17 @@ import { utf8Text } from '../codec/utf8.ts'
 type ParserCallback = (error: Error | null, body?: unknown) => void
 type BodyParser = (request: FastifyRequest, body: Buffer, callback: ParserCallback) => void
 
-/** The most parameters of a form; ours have six at most. */
+/** The maximum number of form parameters. */
 const MAX_PARAMETERS = 100
 
-/** Parses a JSON body. Refuses what {@link parseJson} refuses, and members named `__proto__`. */
+/** Parses a JSON body. Refuses like {@link parseJson}, and members named `__proto__`. */
 export const parseJsonBody = createBodyParser((bytes) => {
   const value = parseJson(bytes)
   const path = reservedPath(value)
   return path === undefined ? value : malformed(`${path}: this name is reserved`)
 })
 
-/** Parses a form; a repeated parameter becomes an array, and fails its schema. */
+/** Parses a form body. A repeated parameter becomes an array, which its schema refuses. */
 export const parseFormBody = createBodyParser((bytes) => {
   const parts = utf8Text(bytes)
     .split('&', MAX_PARAMETERS + 1)
@@ -36,7 +35,7 @@ export const parseFormBody = createBodyParser((bytes) => {
   return form
 })
 
-/** Decodes a body that is a text, such as a JWT. */
+/** Decodes a text body, such as a JWT. */
 export const parseTextBody = createBodyParser(utf8Text)
 
 function createBodyParser(decode: (bytes: Uint8Array) => unknown): BodyParser {
@@ -60,7 +59,7 @@ function decodePercent(text: string): string {
   }
 }
 
-/** Returns the path of a member named `__proto__`, which code that copies objects would misread. */
+/** Returns the path of a member named `__proto__`, if there is one. */
 function reservedPath(value: Json): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   if (Object.hasOwn(value, '__proto__')) return '__proto__'

@@ -1,20 +1,23 @@
-/** Metrics of the requests to an issuer or a verifier, in the Prometheus text format. No caller chooses a label. */
+/**
+ * Metrics of requests to an issuer or a verifier, in the Prometheus text format. Labels do not depend on input of
+ * callers.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** An observer of the requests to a server. */
+/** Observes the requests to a server. */
 export interface RequestObserver {
   recordAnswer(request: FastifyRequest, reply: FastifyReply): void
-  /** Counts a refusal; `error` is the code that the caller was told. */
+  /** Counts a refusal; `error` is the error code of the response. */
   recordRefusal(request: FastifyRequest, error: string): void
-  /** Sets how many event streams of this process are `open`. */
+  /** Sets the number of open event streams of this process. */
   setOpenStreams(open: number): void
 }
 
-/** The route of requests to addresses that no route serves, which would else be as many labels as a caller likes. */
+/** The label of requests without a route, so that unknown paths do not add labels. */
 const UNROUTED = 'none'
 
-/** Makes the observer that counts and times requests in `registry`. `prefix` begins the name of each metric. */
+/** Creates the observer, and registers its metrics in `registry`. Their names begin with `prefix`. */
 export function createRequestObserver(prefix: string, registry: Registry): RequestObserver {
   const registers = [registry]
   const requests = new Counter({

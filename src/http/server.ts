@@ -1,6 +1,6 @@
 /**
- * The frame of a server: time limits, request ids, the requests of a connection in turn, headers of every answer, and
- * the answer to bytes that are not an HTTP request. Routes and refusals are each service's own.
+ * The base of all servers: timeouts, request ids, connections, common headers, and the response to invalid HTTP. Each
+ * service adds its routes and errors.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { App } from './app-type.ts'
 import { watchConnections } from './connections.ts'
 
-/** The time for a TLS handshake: less than a stop waits for connections. */
+/** The time limit for a TLS handshake, below the time that a stop waits for connections. */
 const HANDSHAKE_MS = 8000
 
 type Validate = (data: unknown) => true | { readonly value: unknown } | { readonly error: Error }
@@ -17,37 +17,37 @@ type Validate = (data: unknown) => true | { readonly value: unknown } | { readon
 export interface ServerOptions {
   readonly random: (bytes: number) => Uint8Array
   readonly tls?: object | undefined
-  /** Addresses and networks that are believed when they say, in X-Forwarded-For, from where they were called. */
+  /** The addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies?: readonly string[] | undefined
-  /** How long a request may take to arrive. */
+  /** The time limit for receiving a request. */
   readonly requestTimeoutMs: number
-  /** The most bytes of a request before its body, as far as the parser of Node reads; its own limit when absent. */
+  /** The maximum size of the headers; Node's default when absent. */
   readonly maxHeaderSize?: number
-  /** The most bytes of a body that a route reads by the server. */
+  /** The maximum size of a body. */
   readonly bodyLimit?: number
-  /** Changes the target before a route is looked for. */
+  /** Rewrites the request target before routing. */
   readonly rewriteUrl?: (request: IncomingMessage) => string
-  /** Gives the validator of a schema of a route; nothing is validated when absent. */
+  /** Returns the validator for a schema of a route. Without it, nothing is validated. */
   readonly validatorOf?: (schema: object) => Validate
-  /** Describes the answer to bytes that are not an HTTP request, or to a request that has not arrived in time. */
+  /** Returns the response to bytes that are not an HTTP request, or to a request that did not arrive in time. */
   readonly describeBrokenRequest: (error: ConnectionError) => ErrorResponse
-  /** Answers a request whose target the router cannot read, or whose id is longer than any; no hook runs for it. */
+  /** Answers a request whose path the router cannot decode or whose parameter is too long. Hooks do not run for it. */
   readonly answerUnreadableRequest: (request: FastifyRequest, reply: FastifyReply) => void
 }
 
-/** An answer that is written by hand, because no route could write it. */
+/** A response that is written directly to the socket. */
 export interface ErrorResponse {
   readonly status: number
-  /** The reason phrase of the status. */
+  /** The reason phrase. */
   readonly title: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer
 }
 
-/** Makes a server that does not listen yet and has no routes. */
+/** Creates a server without routes. The caller makes it listen. */
 export function createServer(options: ServerOptions): App {
   const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl, validatorOf } = options
-  // A request without a Host header is refused by the service, in its own form.
+  // The service itself refuses requests without `Host`, with its own error.
   const ofNode = { requireHostHeader: false, ...(maxHeaderSize === undefined ? {} : { maxHeaderSize }) }
   const app = Fastify({
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
@@ -56,10 +56,10 @@ export function createServer(options: ServerOptions): App {
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 65_000,
-    // A connection on which nothing moves at all is closed, also when it is the client that does not read.
+    // Closes connections without any traffic, including those of clients that do not read.
     connectionTimeout: 70_000,
     forceCloseConnections: 'idle',
-    // Requests on an open connection while the service stops are still answered, and the connection then closed.
+    // Requests on open connections are still answered while the service stops; the connection is then closed.
     return503OnClosing: false,
     logger: false,
     genReqId: () => makeRequestId(random),
@@ -70,14 +70,14 @@ export function createServer(options: ServerOptions): App {
       options.answerUnreadableRequest(request, reply),
   } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   watchConnections(app)
-  // An expectation that RFC 9110 does not define is ignored, which its section 10.1.1 allows.
+  // Ignores unknown expectations, as RFC 9110 section 10.1.1 allows.
   app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
   return app
 }
 
 /**
- * Makes the option that keeps Fastify from its own schema compilers, which are in no bundle. Answers are our own
- * objects: compiling a serializer for each would cost time at start-up and memory ever after.
+ * Replaces Fastify's schema compilers, which are not bundled. Responses are serialized by JSON.stringify: compiled
+ * serializers would slow the start and use memory.
  */
 export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] = () => () => true) {
   return {
@@ -92,7 +92,7 @@ function makeRequestId(random: ServerOptions['random']): string {
   return toBase64url(random(12))
 }
 
-/** Adds the headers that every answer has. */
+/** Adds the headers of all responses. */
 export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
@@ -105,7 +105,7 @@ function answerUnreadableBytes(
   socket: Socket,
 ): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
-  // Before its handshake, a connection takes no answer.
+  // Before its TLS handshake, a connection cannot get a response.
   if (error.code === 'ERR_TLS_HANDSHAKE_TIMEOUT') return void socket.destroy()
   const { status, title, headers, body } = describeBrokenRequest(error)
   const bytes = typeof body === 'string' ? Buffer.from(body) : body

@@ -1,6 +1,6 @@
 /**
- * Streams of the status of a session: the current status, and each change of it, whichever process made the change. The
- * store is polled once for all streams of a session.
+ * Event streams of the status of a session: the current status, and each change, whichever process made it. The store
+ * is polled once for all streams of a session.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
@@ -13,18 +13,18 @@ import { EVENT_STREAM_TYPE, type EventStream, type EventStreamLimits, openEventS
 import type { SessionParams } from './openapi-responses.ts'
 
 export interface StatusSource<Status> {
-  /** Reads the status of a session. Refuses with `not_found`. */
+  /** Returns the status of a session. Refuses with `not_found`. */
   readonly read: (sessionId: string) => Promise<Status>
-  /** Tests whether no other status follows this one. */
+  /** Tests whether the status cannot change any more. */
   readonly isFinal: (status: Status) => boolean
-  /** Is called with each status that is sent. */
+  /** Called for each sent status. */
   readonly onSend?: (status: Status, request: FastifyRequest) => void
 }
 
 interface Limits extends EventStreamLimits {
-  /** The most open streams of this process. */
+  /** The maximum number of open streams of this process. */
   readonly streams: number
-  /** The pause between two rounds of reading. */
+  /** The pause between two polls. */
   readonly pollMs: number
 }
 
@@ -35,12 +35,12 @@ const LIMITS: Limits = {
   heartbeatMs: 15_000,
   unsentBytes: 64 * 1024,
 }
-/** The seconds after which a refused client tries again. */
+/** The `Retry-After` of refused clients, in seconds. */
 const RETRY_SECONDS = 5
-/** The time that a client has for the rest of its stream when the service stops. */
+/** How long streams may take to end when the service stops. */
 const STOPPING_MS = 1000
 
-/** Makes the handler of a route whose answer is the stream of a session. */
+/** Creates the route handler that streams the status of a session. */
 export function createStatusEventHandler<Status>(
   app: App,
   { log, observer }: Pick<Effects<unknown>, 'log' | 'observer'>,
@@ -59,7 +59,7 @@ export function createStatusEventHandler<Status>(
     const first = await source.read(sessionId)
     if (openStreams.isStopping()) refuseForNow('the service is stopping; ask another instance')
     if (request.method === 'HEAD') return reply.type(EVENT_STREAM_TYPE).send()
-    // A client that has disconnected meanwhile gets no stream, which nothing would end.
+    // The client has disconnected meanwhile, so no event would end the stream.
     if (reply.raw.destroyed) return reply.hijack()
     const stream = openEventStream(app, reply, limits)
     openStreams.add(stream, reply)
@@ -74,7 +74,7 @@ export function createStatusEventHandler<Status>(
   }
 }
 
-/** Makes the function that sends each status that differs from the one before, and the end after the last. */
+/** Creates the function that sends each changed status, and ends the stream after the final one. */
 function createStatusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
   let latest = ''
   const sendEnd = (): void => {
@@ -93,7 +93,7 @@ function createStatusWriter<Status>(stream: EventStream, source: StatusSource<St
   return { take, sendEnd }
 }
 
-/** Makes the function that gives a request one of `most` places until its answer is over, or refuses it. */
+/** Creates the function that limits concurrent streams. It refuses a request over the limit of `most`. */
 function createPlaceLimit(most: number, onChange: (takenPlaces: number) => void): (reply: FastifyReply) => void {
   let takenPlaces = 0
   const changeTakenPlaces = (by: number): void => {
@@ -107,7 +107,7 @@ function createPlaceLimit(most: number, onChange: (takenPlaces: number) => void)
   }
 }
 
-/** Returns the streams of a server, all of which end as soon as it stops. */
+/** Tracks the open streams of a server, and ends them when it stops. */
 function trackStreams(app: App) {
   const streams = new Set<EventStream>()
   let isStopping = false
@@ -129,7 +129,9 @@ function trackStreams(app: App) {
   }
 }
 
-/** Makes a function that calls `act` at most once a minute: a failure of the store concerns all sessions at once. */
+/**
+ * Makes a function that calls `act` at most once a minute, since a failure of the store affects all sessions at once.
+ */
 function limitToOncePerMinute(act: (error: unknown) => void): (error: unknown) => void {
   let last = Number.NEGATIVE_INFINITY
   return (error) => {

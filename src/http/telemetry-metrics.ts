@@ -1,13 +1,13 @@
-/** The metric of the spans and log lines that a service sent to its collector. */
+/** The metric of spans and log lines that were sent to the collector. */
 import { Counter, type Registry } from 'prom-client'
 
-/** The counts of spans and log lines that were sent to a collector, and of those that it did not take. */
+/** The numbers of spans and log lines that were sent to the collector, and of those that it did not accept. */
 export interface TelemetryCounts {
   readonly traces: { readonly sent: number; readonly dropped: number }
   readonly logs: { readonly sent: number; readonly dropped: number }
 }
 
-/** Registers the counter, which has no values where the setting `telemetry` is absent. */
+/** Registers the counter. It has no values without the setting `telemetry`. */
 export function registerTelemetryMetrics(
   prefix: string,
   registry: Registry,

@@ -1,32 +1,32 @@
 /**
- * Bounds the memory of responses that clients have not read yet, over all connections. When it is full, the connections
- * with the oldest responses are closed.
+ * Limits the memory for responses that clients have not read yet. When the limit is reached, the connections with the
+ * oldest responses are closed.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { App } from './app-type.ts'
 
 const MAX_BYTES = 64 * 1024 * 1024
-/** The bytes that a connection holds of a response that is sent in pieces. */
+/** The maximum memory for a response that is sent in pieces. */
 const PIECES_BYTES = 128 * 1024
 
-/** The response of a connection that the system has not taken completely; there is one at a time. */
+/** The response of a connection that is not completely sent; a connection has at most one. */
 interface UnreadResponse {
   response: ServerResponse | undefined
   bytes: number
-  /** The position of the response among all responses of the server. */
+  /** The order of the responses, by when they began to wait. */
   position: number
 }
 
 /**
- * Closes the connections whose responses have waited longest, as soon as all unread responses have more than
- * `maxBytes`. Sets `app.countUnreadBytes`, for answers that are written by hand.
+ * Closes the connections with the oldest responses while all unread responses exceed `maxBytes`. Adds
+ * `app.countUnreadBytes`, for responses that bypass Fastify.
  */
 export function limitUnreadResponses(app: App, maxBytes = MAX_BYTES): void {
   const unread = createUnreadResponses()
   const countUnreadBytes = (response: ServerResponse, bytes: number): void => {
     const { socket } = response.req
-    // A client that disconnected while the response was made has nothing to count.
+    // The client has disconnected meanwhile, so there is nothing to count.
     if (!socket.destroyed) unread.setBytes(socket, response, bytes)
     while (unread.countBytes() > maxBytes) unread.closeOldest()
   }
@@ -38,8 +38,7 @@ export function limitUnreadResponses(app: App, maxBytes = MAX_BYTES): void {
 }
 
 /**
- * Counts the unread responses in records of connections, which last: a table of the responses themselves would keep
- * each of them through many garbage collections.
+ * Counts the unread responses by connection. A map of the responses themselves would delay their garbage collection.
  */
 function createUnreadResponses() {
   const byConnection = new Map<Socket, UnreadResponse>()
@@ -70,7 +69,7 @@ function createUnreadResponses() {
           if (unread.response === response) release(unread)
         })
       }
-      // A stream of events waits from when it has something to send.
+      // An event stream waits since it last had unsent data.
       if (unread.bytes === 0) unread.position = position += 1
       total += bytes - unread.bytes
       unread.bytes = bytes

@@ -1,7 +1,7 @@
 /**
- * Requests without a route: unknown paths, known paths with another method, and the preflight requests of browsers.
- * CORS is here because the two kinds of endpoint share path prefixes: any origin may call those of the wallet, none the
- * others, nor those that a browser itself goes to.
+ * Requests without a route: unknown paths, other methods, and CORS preflight requests. All origins may call wallet
+ * endpoints; other origins cannot call administrative endpoints and those that browsers navigate to. Both kinds share
+ * path prefixes, so CORS is decided here by path.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { refuse } from '../protocol/error.ts'
@@ -24,10 +24,10 @@ interface Route {
   allowsAnyOrigin: boolean
 }
 
-/** The routes by path, as they were declared. */
+/** The declared routes, by path. */
 export type Routes = ReadonlyMap<string, Route>
 
-/** Collects the routes that are added from now on. */
+/** Collects the routes that are added after this call. */
 export function collectRoutes(app: App): Routes {
   const routes = new Map<string, Route>()
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -45,7 +45,10 @@ export function collectRoutes(app: App): Routes {
   return routes
 }
 
-/** Answers 401 before anything else on an administrative path; then 204 for a preflight, 405 with `Allow`, or 404. */
+/**
+ * Answers a request without a route: with 401 on administrative paths without an API key, then 204 for a preflight, 405
+ * with `Allow`, or 404.
+ */
 export function answerUnrouted(
   routes: Routes,
   authenticate: (request: FastifyRequest, reply: FastifyReply) => string,
@@ -59,7 +62,7 @@ export function answerUnrouted(
   if (admin) authenticate(request, reply)
   if (allowsAnyOrigin) reply.headers(CORS_HEADERS)
   const methods = new Set(matchingRoutes.flatMap((route) => [...route.methods]))
-  // The path matches but the router rejected the id: answer 404, not 405.
+  // The path matches, but the router rejected a parameter: 404 instead of 405.
   if (methods.size === 0 || methods.has(request.method)) {
     refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
   }
@@ -74,7 +77,7 @@ export function answerUnrouted(
   reply.code(204).send()
 }
 
-/** Returns the path as the router reads it: decoded except for encoded slashes. */
+/** Returns the path as the router does: decoded except for encoded slashes. */
 function pathOf(url: string): string {
   const path = url.split('?', 1)[0] ?? ''
   try {

@@ -138,10 +138,7 @@ export const Completion = Type.Object(
 )
 export type Completion = Static<typeof Completion>
 
-/**
- * The parameters of a token request. All are optional here, so that the code refuses a missing one with the OAuth
- * error. Unknown parameters are ignored.
- */
+/** The parameters of a token request. The code refuses a missing one with the OAuth error; unknown ones are ignored. */
 export const TokenRequest = Type.Object(
   {
     grant_type: Type.Optional(

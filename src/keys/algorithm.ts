@@ -1,21 +1,21 @@
 /**
- * The signature algorithms of credentials, proofs and requests: each belongs to one curve, so that a key has exactly
- * one. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; RFC 9053 and RFC 9864 for COSE.
+ * The supported signature algorithms. Each belongs to one curve, so a key has exactly one algorithm. RFC 7518 section
+ * 3.4, RFC 8037, RFC 9864 for JOSE; RFC 9053 and RFC 9864 for COSE.
  */
 import type { KeyObject } from 'node:crypto'
 
 export type Algorithm = keyof typeof algorithms
 
 export interface AlgorithmDetails {
-  /** Every name that JOSE has for it, the one we write first. */
+  /** All JOSE names of the algorithm; the first is used in new signatures. */
   readonly jose: readonly string[]
-  /** Every number that COSE has for it, the one we write first. */
+  /** All COSE identifiers of the algorithm; the first is used in new signatures. */
   readonly cose: readonly number[]
   readonly crv: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
-  /** The curve's name in `node:crypto`, or undefined for Ed25519, which is a type of its own. */
+  /** The name of the curve in `node:crypto`; undefined for Ed25519, which is a key type of its own. */
   readonly namedCurve: string | undefined
   readonly digest: string | undefined
-  /** Bytes of a coordinate, or of the whole public key of Ed25519. */
+  /** The size of a coordinate, or of an Ed25519 public key, in bytes. */
   readonly size: number
 }
 
@@ -33,13 +33,13 @@ export const algorithms = {
   },
 } as const satisfies Record<string, AlgorithmDetails>
 
-/** The names by which JOSE knows the accepted algorithms, for metadata. */
+/** The JOSE names of all supported algorithms, for metadata. */
 export const joseAlgorithms: readonly string[] = Object.values(algorithms).flatMap(({ jose }) => jose)
 
-/** The numbers by which COSE knows the accepted algorithms, for metadata. */
+/** The COSE identifiers of all supported algorithms, for metadata. */
 export const coseAlgorithms: readonly number[] = Object.values(algorithms).flatMap(({ cose }) => cose)
 
-/** Returns the algorithm that goes with the key, private or public; undefined when it is of a kind we do not take. */
+/** Returns the algorithm of a private or public key; undefined if it is not supported. */
 export function algorithmOf(key: KeyObject): Algorithm | undefined {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   const namedCurve = key.asymmetricKeyType === 'ec' ? key.asymmetricKeyDetails?.namedCurve : undefined

@@ -6,8 +6,8 @@ import { MAX_CHAIN } from './x5c.ts'
 
 /**
  * Returns the key identifiers (base64url) of the authorities on a path of verified signatures, which begins with the
- * certificate of the issuer. The authority key identifier of a certificate counts only where the next certificate of
- * the path has it as its subject key identifier, since an issuer can write any identifier into its own certificate.
+ * issuer's certificate. Uses an authority key identifier only if the next certificate has it as its subject key
+ * identifier, since an issuer can put any value into its own certificate.
  */
 export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlySet<string> {
   const above = path.slice(1)
@@ -15,8 +15,8 @@ export function verifiedAuthorityKeyIds(path: readonly Certificate[]): ReadonlyS
 }
 
 /**
- * Returns the key identifiers (base64url) of the authorities that the certificates of `chain` (DER) name. The function
- * verifies no signature, and skips bytes that are not a certificate.
+ * Returns the authority key identifiers (base64url) in the certificates of `chain` (DER), without verifying signatures.
+ * Skips bytes that are not a certificate.
  */
 export function claimedAuthorityKeyIds(chain: readonly Uint8Array[]): ReadonlySet<string> {
   return keyIds(chain.slice(0, MAX_CHAIN).flatMap(parseOrSkip))

@@ -1,4 +1,4 @@
-/** The ends of the certificates of the service, for the operator who renews them. */
+/** When the certificates of the service expire, for the operator. */
 import type { Certificate } from './certificate.ts'
 import { listKeys, type ServiceKeys } from './key-ring.ts'
 
@@ -8,11 +8,12 @@ export interface CertificateEnd {
   readonly not_after: number
 }
 
-/** Lists the certificates of the keys, each with the path of its setting. */
+/** Returns the certificates of all keys, each with the path of its setting. */
 export function listCertificateEnds(keys: ServiceKeys): (CertificateEnd & { readonly key: string })[] {
   return listKeys(keys).map(([key, { chain }]) => ({ key, ...certificateEnd(chain[0]) }))
 }
 
+/** Returns the subject and the expiry of a certificate. */
 export function certificateEnd({ subjectText, notAfter }: Certificate): CertificateEnd {
   return { subject: subjectText, not_after: Math.floor(notAfter.getTime() / 1000) }
 }

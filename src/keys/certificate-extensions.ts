@@ -1,6 +1,6 @@
 /**
- * Reads the extensions of a certificate that this service processes, and lists the critical ones that it does not.
- * RFC 5280 section 4.2.
+ * Parses the certificate extensions that this service processes, and lists the critical ones that it does not. RFC 5280
+ * section 4.2.
  */
 import {
   contextTag,
@@ -20,7 +20,7 @@ import {
 import { malformed, within } from '../codec/malformed.ts'
 import { MAX_URL } from '../codec/url.ts'
 
-/** The key usages in the order of their bits. RFC 5280 section 4.2.1.3. */
+/** The key usages, in the order of their bits. RFC 5280 section 4.2.1.3. */
 export const KEY_USAGES = [
   'digitalSignature',
   'nonRepudiation',
@@ -45,28 +45,28 @@ export const EXTENSION = {
 } as const
 
 export interface CertificateExtensions {
-  /** The cA of the basic constraints. */
+  /** The `cA` of the basic constraints. */
   readonly isCa: boolean
   readonly pathLength: number | undefined
-  /** Undefined when the certificate has no such extension. */
+  /** The key usages; undefined if the extension is absent. */
   readonly keyUsage: ReadonlySet<KeyUsage> | undefined
   readonly dnsNames: readonly string[]
   readonly uris: readonly string[]
-  /** Addresses as URLs write them: `192.0.2.1`, `[2001:db8::1]`. */
+  /** The IP addresses in the form of URLs: `192.0.2.1`, `[2001:db8::1]`. */
   readonly ipAddresses: readonly string[]
   readonly hasSubjectAltName: boolean
-  /** The critical extensions that this service does not process, as dotted OIDs: the certificate must not be used. */
+  /** The OIDs of critical extensions that this service does not process. A certificate with any of them is refused. */
   readonly unknownCritical: readonly string[]
   /**
-   * The purposes, as dotted OIDs; undefined when the certificate has no such extension. certificate-purpose.ts decides
-   * what a certificate with these purposes may sign.
+   * The OIDs of the extended key usages; undefined if the extension is absent. `certificate-purpose.ts` decides what
+   * they allow.
    */
   readonly extendedKeyUsage: readonly string[] | undefined
   readonly extendedKeyUsageIsCritical: boolean
-  /** The identifier of the key of the certificate, which is a hint for finding an issuer and proves nothing. */
+  /** The subject key identifier. It helps to find issuers and proves nothing. */
   readonly subjectKeyIdentifier: Buffer | undefined
   /**
-   * The identifier of the key of the issuer, which `trusted_authorities` of the type `aki` names; it is a hint as well.
+   * The authority key identifier, which `trusted_authorities` of the type `aki` refer to. It proves nothing by itself.
    * OpenID4VP 1.0, Authority Key Identifier.
    */
   readonly authorityKeyIdentifier: Buffer | undefined
@@ -88,12 +88,12 @@ const PROCESSED_EXTENSIONS: readonly string[] = [
 const DNS_NAME = contextTag(2, 'primitive')
 const URI = contextTag(6, 'primitive')
 const IP_ADDRESS = contextTag(7, 'primitive')
-/** The most subject alternative names: each is compared, whoever sent the certificate. */
+/** The maximum number of subject alternative names. */
 const MAX_NAMES = 100
-/** The most characters of a host. RFC 1035 section 3.1. */
+/** The maximum length of a DNS name. RFC 1035 section 3.1. */
 const MAX_DNS_NAME = 253
 
-/** Reads the `extensions` of a certificate; `extensions` is undefined when the certificate has none. */
+/** Parses the extensions of a certificate; `extensions` is undefined if there are none. */
 export function readExtensions(extensions: DerValue | undefined): CertificateExtensions {
   const byOid = extensions === undefined ? new Map<string, Extension>() : readAllExtensions(extensions)
   const names = readExtension(byOid, EXTENSION.subjectAltName, readGeneralNames) ?? []
@@ -118,8 +118,8 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
 }
 
 /**
- * Tests whether a certificate is refused for the extension `oid`: for one that is critical and not processed, and for
- * name constraints, critical or not, since they say whom a CA may speak for.
+ * Tests whether a certificate with the extension `oid` must be refused: a critical one that is not processed, and name
+ * constraints, critical or not, since they limit a CA.
  */
 function mustBeKnown(oid: string, critical: boolean): boolean {
   return oid === EXTENSION.nameConstraints || (critical && !PROCESSED_EXTENSIONS.includes(oid))
@@ -134,7 +134,7 @@ function readAllExtensions(extensions: DerValue): Map<string, Extension> {
     const value = readOctetString(takeMember(members, DER_TAG.octetString))
     refuseMoreMembers(members)
     if (byOid.has(oid)) malformed(`the certificate has the extension ${oid} twice`)
-    // A FALSE that is written out is not DER, but some authorities write it, and it can mean one thing only.
+    // Strict DER omits FALSE, but some CAs encode it, and its meaning is clear.
     byOid.set(oid, { critical: critical !== undefined && readBoolean(critical), value })
   }
   return byOid.size === 0 ? malformed('the certificate has an empty list of extensions') : byOid
@@ -173,7 +173,8 @@ function readExtendedKeyUsage(value: DerValue): readonly string[] {
 }
 
 /**
- * Returns every name of every kind; the text of the kinds we use is checked, so that no name hides a NUL or a blank.
+ * Returns all general names of all kinds. Checks the text of the kinds that are used, so that none contains a NUL or a
+ * space.
  */
 function readGeneralNames(value: DerValue): readonly DerValue[] {
   const names = readSequence(value)
@@ -188,7 +189,7 @@ function readGeneralNames(value: DerValue): readonly DerValue[] {
   return names
 }
 
-/** Returns the text of an IP address of 4 or 16 bytes. RFC 5280 section 4.2.1.6. */
+/** Formats an IP address of 4 or 16 bytes. RFC 5280 section 4.2.1.6. */
 function formatAddress(bytes: Uint8Array): string {
   if (bytes.length === 4) return bytes.join('.')
   if (bytes.length !== 16) return malformed('an IP address in it has neither 4 nor 16 bytes')

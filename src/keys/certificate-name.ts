@@ -1,6 +1,6 @@
 /**
- * Distinguished names: the text of one, for people, and the bytes of one, for new certificates. Names are compared by
- * their bytes, never by their text. RFC 5280 section 4.1.2.4, RFC 4514.
+ * Distinguished names: formats them as text, and encodes them for new certificates. Names are compared by their DER,
+ * not by their text. RFC 5280 section 4.1.2.4, RFC 4514.
  */
 import {
   DER_TAG,
@@ -42,12 +42,12 @@ const STRINGS: readonly number[] = [
   DER_TAG.bmpString,
 ]
 const MAX_TEXT = 200
-/** The limit on the attributes of a name: usual names have fewer than ten, and hundreds take milliseconds to read. */
+/** The maximum number of attributes of a name. */
 const MAX_ATTRIBUTES = 64
 
 /**
- * Returns the name as in `CN=Example University, C=DE`: the last part first (RFC 4514), shortened, and safe to log.
- * Throws a MalformedError for a name that is not well formed, or has more than 64 attributes.
+ * Formats a name as in `CN=Example University, C=DE`: in reverse order (RFC 4514), shortened, and safe to log. Throws a
+ * MalformedError for an invalid name, or one with more than 64 attributes.
  */
 export function nameText(name: DerValue): string {
   const relatives = readSequence(name)
@@ -57,12 +57,12 @@ export function nameText(name: DerValue): string {
   return shortenText(parts.reverse().join(', '))
 }
 
-/** Returns the text of a stranger, shortened, and safe to log. */
+/** Returns untrusted text, shortened and safe to log. */
 export function strangerText(text: string): string {
   return shortenText(escapeControls(cutText(text)))
 }
 
-/** Returns the DER of a name with one attribute a part, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
+/** Encodes a name with one attribute per RDN, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
 export function writeName(attributes: readonly NameAttribute[]): Buffer {
   const parts = attributes.map(([type, text]) => {
     const tag =
@@ -92,8 +92,8 @@ function attributeText(attribute: DerValue): string {
 }
 
 /**
- * Escapes a text by RFC 4514 section 2.4 and removes control and format characters, so that no name rearranges a line
- * of the log.
+ * Escapes a text by RFC 4514 section 2.4, and removes control and format characters, which could change how a log line
+ * is displayed.
  */
 function escapeText(text: string): string {
   return escapeControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
@@ -103,12 +103,12 @@ function escapeControls(text: string): string {
   return text.replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
 }
 
-/** Cuts a text before it is escaped to what can be left of it afterwards, and one character more. */
+/** Cuts a text before it is escaped, to one character more than the final length. */
 function cutText(text: string): string {
   return text.slice(0, MAX_TEXT + 1)
 }
 
-/** Cuts a text for people; half of a surrogate pair at the end goes as well, because databases refuse it. */
+/** Cuts a text for display, without leaving a lone surrogate at its end. */
 function shortenText(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }

@@ -1,13 +1,12 @@
 /**
  * Decides what a certificate may sign, by its extended key usage. RFC 5280 section 4.2.1.12; ISO/IEC 18013-5 annex B.
- *
- * The rule: without the extension, for anything. With it, one of its purposes must be ours, or one we do not know
- * (formats and countries have their own), or any purpose. TLS is not ours, yet certificates of web servers do sign
- * credentials and requests in practice: a list of TLS alone is in the way only when it is critical.
+ * Without the extension, a certificate may sign anything. With it, one of its usages must be accepted for the purpose,
+ * unknown (formats and countries define their own), or any usage. Certificates with only TLS usages do sign credentials
+ * and requests in practice, so they are refused only if the extension is critical.
  */
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
-/** The use of a certificate. */
+/** The purpose of the signatures that a certificate is for. */
 export type CertificatePurpose = 'credential' | 'status' | 'metadata' | 'request' | 'attestation' | 'audit' | 'tls'
 
 export const EXTENDED_KEY_USAGE = {
@@ -29,7 +28,7 @@ const TLS: readonly string[] = [tlsServer, tlsClient]
 const KNOWN_USAGES: readonly string[] = Object.values(EXTENDED_KEY_USAGE)
 const ACCEPTED_USAGES: Readonly<Record<CertificatePurpose, readonly string[]>> = {
   credential: [mdlDocumentSigner],
-  // An issuer may sign its lists by itself.
+  // An issuer may sign its own status lists.
   status: [mdlDocumentSigner, statusSigning],
   metadata: [mdlDocumentSigner],
   request: [mdlReaderAuthentication],
@@ -48,20 +47,20 @@ const PURPOSE_TEXTS: Readonly<Record<CertificatePurpose, string>> = {
 }
 
 /**
- * Tests whether a path to a trust anchor begins with a certificate for TLS and nothing else, which anybody gets who has
- * a host. An anchor itself was chosen by the operator.
+ * Tests whether a path begins with a certificate for TLS only, which anybody with a host can get, below a trust anchor.
+ * A certificate that is an anchor itself was chosen by the operator.
  */
 export function beginsWithTlsServer(path: readonly Pick<CertificateExtensions, 'extendedKeyUsage'>[]): boolean {
   const usages = path[0]?.extendedKeyUsage
   return path.length > 1 && usages?.every((oid) => TLS.includes(oid)) === true
 }
 
-/** Returns why the certificate of a TLS server below a trust anchor may not sign, as a sentence part. */
+/** Returns why the certificate of a TLS server may not sign, as part of a sentence. */
 export function tlsProblem({ subjectText }: { readonly subjectText: string }): string {
   return `the certificate '${subjectText}' is that of a TLS server, which anybody gets who has a host (acceptTlsServerCertificates)`
 }
 
-/** Says why the extended key usage does not allow `purpose`, as a sentence part; undefined when it does. */
+/** Returns why the extended key usage does not allow `purpose`, as part of a sentence; undefined if it does. */
 export function purposeProblem(
   certificate: CertificateExtensions & { readonly subjectText: string },
   purpose: CertificatePurpose,

@@ -1,6 +1,6 @@
 /**
- * The algorithms a certificate may be signed with: what authorities use today, and nothing with SHA-1 or MD5.
- * Credentials are another matter (`signature.ts`). RFC 5280 section 4.1.1.2, RFC 5758, RFC 4055, RFC 8410.
+ * The supported signature algorithms of certificates, without SHA-1 and MD5. Those of credentials are in
+ * `signature.ts`. RFC 5280 section 4.1.1.2, RFC 5758, RFC 4055, RFC 8410.
  */
 import { constants, type KeyObject, verify } from 'node:crypto'
 import {
@@ -19,7 +19,7 @@ import { hasModulusLength } from './signature.ts'
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'
   readonly digest: string | undefined
-  /** The length of the salt of RSASSA-PSS, in bytes; absent for other algorithms. */
+  /** The salt length of RSASSA-PSS in bytes; absent for other algorithms. */
   readonly saltLength?: number
 }
 
@@ -48,14 +48,11 @@ const CURVES: readonly string[] = [
   'brainpoolP512r1',
 ]
 const MIN_RSA_BITS = 2048
-// Beyond it a verification costs more than anybody needs to pay for a certificate a stranger sent.
+// The maximum size of an RSA key, which limits the cost of a verification.
 const MAX_RSA_BITS = 8192
 const MAX_RSA_EXPONENT = 2n ** 32n
 
-/**
- * Returns the algorithm of an AlgorithmIdentifier and its OID; `algorithm` is undefined when Vouchsafe does not support
- * it.
- */
+/** Parses an AlgorithmIdentifier. `algorithm` is undefined if the algorithm is not supported. */
 export function readSignatureAlgorithm(identifier: DerValue): {
   readonly oid: string
   readonly algorithm: SignatureAlgorithm | undefined
@@ -63,12 +60,12 @@ export function readSignatureAlgorithm(identifier: DerValue): {
   const { oid, parameters } = readAlgorithm(identifier)
   if (oid === RSASSA_PSS) return { oid, algorithm: parameters === undefined ? undefined : readPss(parameters) }
   const algorithm = ALGORITHMS.get(oid)
-  // RFC 4055 section 5: with RSA a NULL may stand there or not; elsewhere there is nothing.
+  // RFC 4055 section 5: parameters are NULL or absent for RSA, and absent for the others.
   const hasAllowedParameters = parameters === undefined || (algorithm?.keyType === 'rsa' && isNull(parameters))
   return { oid, algorithm: hasAllowedParameters ? algorithm : undefined }
 }
 
-/** Takes an AlgorithmIdentifier apart. */
+/** Parses an AlgorithmIdentifier into its OID and its parameters. */
 export function readAlgorithm(identifier: DerValue): {
   readonly oid: string
   readonly parameters: DerValue | undefined
@@ -80,7 +77,7 @@ export function readAlgorithm(identifier: DerValue): {
   return { oid, parameters }
 }
 
-/** Tests whether `signature` over `signed` is by `key`, which must suit the algorithm. Never throws. */
+/** Tests whether `key` made `signature` over `signed` with this algorithm. Never throws. */
 export function verifyCertificateSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,
@@ -102,14 +99,14 @@ function isStrong(key: KeyObject): boolean {
   const { namedCurve, modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}
   if (key.asymmetricKeyType === 'ec') return namedCurve !== undefined && CURVES.includes(namedCurve)
   if (key.asymmetricKeyType !== 'rsa') return true
-  // A long exponent makes a verification as slow as its maker likes.
+  // Limits the exponent, since a large one makes verification slow.
   if (publicExponent === undefined || publicExponent > MAX_RSA_EXPONENT) return false
   return modulusLength !== undefined && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
 }
 
 /**
- * Reads the parameters of RSASSA-PSS; undefined unless one hash serves both purposes and the salt has its length. RFC
- * 4055 section 3.1.
+ * Parses the parameters of RSASSA-PSS. Returns undefined unless both hashes are the same and the salt has their length.
+ * RFC 4055 section 3.1.
  */
 function readPss(parameters: DerValue): SignatureAlgorithm | undefined {
   const members = readSequence(parameters)

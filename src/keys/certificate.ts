@@ -1,7 +1,6 @@
 /**
- * X.509 certificates: read strictly, and asked what a signing certificate must answer. By hand, because we need to say
- * why a certificate or its path is not accepted; keys and signatures are `node:crypto`'s. RFC 5280 section 4.
- * Paths to a trust anchor are found in trust-anchors.ts.
+ * X.509 certificates: a strict parser, and the checks of a signing certificate. Written here so that refusals can say
+ * why; keys and signatures are verified by `node:crypto`. RFC 5280 section 4. `trust-anchors.ts` finds paths.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { createLru } from '../async/lru.ts'
@@ -34,12 +33,12 @@ import { publicJwkOf } from './jwk.ts'
 
 export interface Certificate extends CertificateExtensions {
   readonly der: Buffer
-  /** SHA-256 over `der`, base64url: the `x509_hash` of OpenID4VP 1.0. */
+  /** The base64url SHA-256 of `der`: the `x509_hash` of OpenID4VP 1.0. */
   readonly fingerprint: string
-  /** The DER of the names. They are compared exactly. */
+  /** The DER of the subject, for exact comparison. */
   readonly subject: Buffer
   readonly issuer: Buffer
-  /** The names for people, such as `CN=Example University`. */
+  /** The subject for people, such as `CN=Example University`. */
   readonly subjectText: string
   readonly issuerText: string
   readonly selfIssued: boolean
@@ -50,16 +49,16 @@ export interface Certificate extends CertificateExtensions {
 }
 
 export interface CertificateSignature {
-  /** The bytes that were signed. */
+  /** The signed bytes (TBSCertificate). */
   readonly signedBytes: Buffer
   readonly value: Buffer
   readonly oid: string
-  /** Undefined where Vouchsafe does not support the algorithm. */
+  /** The signature algorithm; undefined if it is not supported. */
   readonly algorithm: SignatureAlgorithm | undefined
 }
 
 const EC_PUBLIC_KEY = '1.2.840.10045.2.1'
-/** The accepted kinds of public keys: EC, RSA and Ed25519. */
+/** The supported kinds of public keys: EC, RSA and Ed25519. */
 const KEY_ALGORITHMS: readonly string[] = [EC_PUBLIC_KEY, '1.2.840.113549.1.1.1', '1.3.101.112']
 const MAX_SERIAL_BYTES = 20
 const MAX_BYTES = 16 * 1024
@@ -67,7 +66,7 @@ const MAX_CACHED_BYTES = 4 * 1024
 const V1 = 0
 const V3 = 2
 
-/** Returns the certificate that `der` is. Throws a MalformedError for anything that is not one of version 3, or 1. */
+/** Parses a certificate. Throws a MalformedError for anything but an X.509 certificate of version 3 or 1. */
 export function parseCertificate(der: Uint8Array): Certificate {
   if (der.length > MAX_BYTES) malformed(`it is larger than ${MAX_BYTES} bytes`)
   const bytes = Buffer.from(der)
@@ -85,11 +84,11 @@ export function parseCertificate(der: Uint8Array): Certificate {
 }
 
 /**
- * Returns every certificate in a PEM text. Throws a MalformedError when there is none, or one is broken, or a private
- * key is.
+ * Parses all certificates in a PEM text. Throws a MalformedError if there are none, one is invalid, or there is a
+ * private key.
  */
 export function readPemCertificates(pem: string): Certificate[] {
-  // No body of a certificate has a dash, so that each character is looked at once.
+  // Base64 has no dash, so this expression takes linear time.
   const blocks = [...pem.matchAll(/-----BEGIN ([^-]*)-----([^-]*)(?:-----END ([^-]*)-----)?/g)]
   if (blocks.some(([, label]) => label?.endsWith('PRIVATE KEY'))) {
     malformed('it holds a private key, and it should hold certificates only')
@@ -105,22 +104,19 @@ export function readPemCertificates(pem: string): Certificate[] {
   )
 }
 
-/** Returns a {@link parseCertificate} that keeps the `size` most recently used certificates. */
+/** Creates a {@link parseCertificate} that caches the last `size` certificates. */
 export function cacheCertificates(size: number): (der: Uint8Array) => Certificate {
   const cache = createLru<string, Certificate>(size)
   return (der) => {
     const key = hash('sha256', der, 'base64url')
     const certificate = cache.get(key) ?? parseCertificate(der)
-    // No usual certificate is large, and large ones, which any caller can send, would fill the memory.
+    // Large certificates are not cached, since callers could fill the memory with them.
     if (der.length <= MAX_CACHED_BYTES) cache.set(key, certificate)
     return certificate
   }
 }
 
-/**
- * Tests whether `certificate` names `issuer` as its issuer and is signed by its key. Says nothing about its right to do
- * so.
- */
+/** Tests whether `issuer` is the issuer of `certificate` by name and signed it. Does not check whether it may. */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signedBytes, value } = certificate.signature
   if (algorithm === undefined || !certificate.issuer.equals(issuer.subject)) return false
@@ -128,7 +124,7 @@ export function isSignedBy(certificate: Certificate, issuer: Certificate): boole
 }
 
 /**
- * Tests whether a certificate is signed by its own key. A CA's certificate for a new key is self-issued, but not
+ * Tests whether a certificate is signed with its own key. A CA's certificate for a new key is self-issued, but not
  * self-signed.
  */
 export function isSelfSigned(certificate: Certificate): boolean {
@@ -136,15 +132,16 @@ export function isSelfSigned(certificate: Certificate): boolean {
 }
 
 /**
- * Returns the certificates of a chain that go out with a signature. A self-signed certificate after the leaf is the
- * trust anchor, which the receiver has or does not have: it is never sent (HAIP 1.0, x5c). A self-signed leaf is all
- * there is, so it stays.
+ * Returns the certificates of a chain to send in `x5c`. A self-signed certificate after the leaf is the trust anchor
+ * and is not sent (HAIP 1.0, x5c). A self-signed leaf is sent.
  */
 export function sentCertificates(chain: readonly Certificate[]): readonly Certificate[] {
   return chain.filter((certificate, index) => index === 0 || !isSelfSigned(certificate))
 }
 
-/** Says why the key of `certificate` may not serve `purpose` now, as a sentence part; undefined when it may. */
+/**
+ * Returns why the key of `certificate` may not be used for `purpose` now, as part of a sentence; undefined if it may.
+ */
 export function leafProblem(
   certificate: Certificate,
   now: Date,
@@ -156,8 +153,8 @@ export function leafProblem(
 }
 
 /**
- * Returns the problem of a key usage that does not allow `purpose`. Signatures other than those on certificates need
- * digitalSignature or nonRepudiation, and TLS needs the first. RFC 5280 section 4.2.1.3.
+ * Returns why the key usage does not allow `purpose`; undefined if it does. TLS needs digitalSignature; all else needs
+ * digitalSignature or nonRepudiation. RFC 5280 section 4.2.1.3.
  */
 function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: CertificatePurpose): string | undefined {
   if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
@@ -165,7 +162,7 @@ function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: Certif
   return `the key usage of the certificate '${subjectText}' does not allow digitalSignature`
 }
 
-/** Says why `certificate` is not to be used at all now, whatever for; undefined when it is. RFC 5280 section 6.1.3. */
+/** Returns why `certificate` is not valid now, for any purpose; undefined if it is. RFC 5280 section 6.1.3. */
 export function certificateProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
   const { subjectText, notBefore, notAfter, unknownCritical } = certificate
   const skew = clockSkewSeconds * 1000
@@ -178,7 +175,7 @@ export function certificateProblem(certificate: Certificate, now: Date, clockSke
   return `the certificate '${subjectText}' has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
 }
 
-/** Returns the TBSCertificate: RFC 5280 section 4.1.2. */
+/** Parses the TBSCertificate. RFC 5280 section 4.1.2. */
 function readTbsCertificate(tbsCertificate: DerValue, outerAlgorithm: DerValue) {
   const members = readSequence(tbsCertificate)
   const version = readVersion(takeOptionalMember(members, contextTag(0, 'constructed')))
@@ -205,7 +202,7 @@ function readTbsCertificate(tbsCertificate: DerValue, outerAlgorithm: DerValue) 
   }
 }
 
-/** Reads the version of a certificate. DER omits version 1, the default; version 2 never came into use. */
+/** Parses the version. DER omits version 1, the default; version 2 is not used in practice. */
 function readVersion(taggedVersion: DerValue | undefined): number {
   if (taggedVersion === undefined) return V1
   const version = readSmallInteger(readOnlyChild(taggedVersion))
@@ -213,8 +210,8 @@ function readVersion(taggedVersion: DerValue | undefined): number {
 }
 
 /**
- * Refuses a serial number that is negative or too long. A zero is forbidden as well, but old tools write it, and it
- * does no harm. RFC 5280 section 4.1.2.2.
+ * Refuses a serial number that is negative or too long. Zero is invalid too, but some tools use it, so it is accepted.
+ * RFC 5280 section 4.1.2.2.
  */
 function refuseSerial(serial: Buffer): void {
   if (serial.length > MAX_SERIAL_BYTES) malformed(`the serial number is longer than ${MAX_SERIAL_BYTES} bytes`)
@@ -228,10 +225,7 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
   return { notBefore: readTime(notBefore), notAfter: readTime(notAfter) }
 }
 
-/**
- * Reads the public key of a certificate. Only kinds of keys that can sign reach `node:crypto`, and only named curves
- * (RFC 5480).
- */
+/** Parses the public key. Only signature keys on named curves (RFC 5480) are passed to `node:crypto`. */
 function readPublicKey(info: DerValue): KeyObject {
   const members = readSequence(info)
   const { oid, parameters } = readAlgorithm(takeMember(members, DER_TAG.sequence))
@@ -245,7 +239,7 @@ function readPublicKey(info: DerValue): KeyObject {
   } catch (cause) {
     return malformed('the public key cannot be parsed', cause)
   }
-  // Some points of Ed25519 are keys that anybody can sign for.
+  // Refuses Ed25519 points of small order, for which anybody can make signatures.
   if (key.asymmetricKeyType === 'ed25519') publicJwkOf(key)
   return key
 }

@@ -1,7 +1,4 @@
-/**
- * The DIDs that carry their key themselves, so that nothing is fetched: `did:jwk` and `did:key`.
- * Their method specifications; Multicodec for the kinds of keys, base58-btc by Multibase.
- */
+/** DIDs that contain their key: `did:jwk` and `did:key`. Multicodec for the kinds of keys, Multibase for base58-btc. */
 import { ECDH } from 'node:crypto'
 import { base58 } from '@scure/base'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
@@ -10,40 +7,40 @@ import { malformed } from '../codec/malformed.ts'
 import { algorithms } from './algorithm.ts'
 import { type PublicJwk, readPublicJwk, readSigningJwk } from './jwk.ts'
 
-/** The most characters of a did:key, with room: base58 takes time with the square of its length. */
+/** The maximum length of a did:key, since decoding base58 takes quadratic time. */
 const MAX_DID_KEY = 512
-/** The multicodec prefixes of the algorithms, in bytes. */
+/** The multicodec prefixes of the algorithms. */
 const CODECS = [
   { prefix: [0x80, 0x24], algorithm: 'ES256' },
   { prefix: [0x81, 0x24], algorithm: 'ES384' },
   { prefix: [0x82, 0x24], algorithm: 'ES512' },
   { prefix: [0xed, 0x01], algorithm: 'EdDSA' },
 ] as const
-/** The multicodec prefix of `jwk_jcs-pub`, the key as JSON. */
+/** The multicodec prefix of `jwk_jcs-pub`. */
 const JWK_CODEC = [0xd1, 0xd6, 0x03]
 
-/** Returns `did:jwk:<base64url of the key>`. */
+/** Makes a did:jwk: `did:jwk:<base64url of the JWK>`. */
 export function toDidJwk(jwk: PublicJwk): string {
   return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
 }
 
-/** Returns `did:key:z<base58 of the kind and the key>`. */
+/** Makes a did:key: `did:key:z<base58 of prefix and key>`. */
 export function toDidKey(jwk: PublicJwk): string {
   const { prefix } = CODECS.find(({ algorithm }) => algorithms[algorithm].crv === jwk.crv) as (typeof CODECS)[number]
   return `did:key:z${base58.encode(Buffer.concat([Buffer.from(prefix), keyBytes(jwk)]))}`
 }
 
-/** Returns the one DID URL of a `did:jwk` or `did:key`. */
+/** Returns the DID URL of the only key of a `did:jwk` or `did:key`. */
 export function didUrlOf(did: string): string {
   return did.startsWith('did:jwk:') ? `${did}#0` : `${did}#${did.slice('did:key:'.length)}`
 }
 
-/** Returns the DID that a DID URL begins with. */
+/** Returns the DID of a DID URL. */
 export function didOf(url: string): string {
   return url.split('#', 1)[0] ?? url
 }
 
-/** Returns the key inside a `did:jwk` or `did:key`, or its one DID URL. Throws a MalformedError when there is none. */
+/** Returns the key of a `did:jwk` or `did:key`, or of its DID URL. Throws a MalformedError if it is invalid. */
 export function readDid(url: string): PublicJwk {
   const [, method, id = '', fragment] = /^did:(jwk|key):([^#]+)(#.*)?$/.exec(url) ?? []
   if (method === undefined) return malformed('the key identifier is neither a did:jwk nor a did:key')
@@ -68,7 +65,7 @@ function readDidKey(id: string): PublicJwk {
   return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
 }
 
-/** Returns the compressed point, SEC 1 section 2.3.3, or the key as it is. */
+/** Returns the key as a compressed point (SEC 1 section 2.3.3), or the bytes of an Ed25519 key. */
 function keyBytes(jwk: PublicJwk): Buffer {
   const x = fromBase64url(jwk.x)
   if (jwk.kty === 'OKP') return x
@@ -84,7 +81,7 @@ function decodeBase58(text: string): Buffer {
   }
 }
 
-/** Converts a compressed point to its uncompressed form: 4, x, y. SEC 1 section 2.3.4. */
+/** Converts a compressed point to an uncompressed one: 4, x, y. SEC 1 section 2.3.4. */
 function uncompressPoint(key: Buffer, namedCurve: string, size: number): Buffer {
   if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
   try {

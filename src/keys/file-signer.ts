@@ -1,6 +1,6 @@
 /**
- * Private keys that are in this process, read from a file or made here: the signer of one, and all else that needs the
- * private key itself. Nothing outside this file exports a private key.
+ * Private keys in this process, from a file or generated: signers, and other operations that need the private key. Only
+ * this file exports private keys.
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
@@ -11,10 +11,7 @@ import { secretFrom } from './secrets.ts'
 import { signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
-/**
- * Reads the private key in a PEM text. Throws a MalformedError that names the reason where no key is there that signs
- * here.
- */
+/** Parses a private key in PEM. Throws a MalformedError if there is none, or its algorithm is not supported. */
 export function readPrivateKey(pem: string): KeyObject {
   const key = readAnyPrivateKey(pem)
   if (algorithmOf(key) === undefined) {
@@ -23,7 +20,7 @@ export function readPrivateKey(pem: string): KeyObject {
   return key
 }
 
-/** Reads a private key of any kind from a PEM text. Throws a MalformedError where the text holds none. */
+/** Parses a private key of any kind in PEM. Throws a MalformedError if there is none. */
 export function readAnyPrivateKey(pem: string): KeyObject {
   if (pem.includes('ENCRYPTED')) malformed('it is encrypted with a passphrase, which is not supported')
   try {
@@ -33,14 +30,14 @@ export function readAnyPrivateKey(pem: string): KeyObject {
   }
 }
 
-/** Names the curve of a key, or its type, for messages. */
+/** Returns the curve of a key, or its type, for messages. */
 export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): string {
   return asymmetricKeyDetails?.namedCurve ?? asymmetricKeyType ?? 'unknown'
 }
 
 /**
- * Makes a signer of a private key, by the algorithm of its curve. `chain` holds the key's certificates, its own first,
- * or none for a wallet. Throws a TypeError for a key of another kind.
+ * Creates a signer for a private key. `chain` has the certificates of the key, its own first; it is empty for a wallet.
+ * Throws a TypeError if the key type is not supported.
  */
 export function createSigner(key: KeyObject, chain: readonly Certificate[]): Signer {
   const alg = algorithmOf(key)
@@ -56,22 +53,22 @@ export function createSigner(key: KeyObject, chain: readonly Certificate[]): Sig
   }
 }
 
-/** Derives the secret of `purpose` from a private key. Whoever has the key derives the same. */
+/** Derives the secret for `purpose` from a private key. The same key always gives the same secret. */
 export function deriveSecret(key: KeyObject, purpose: string): KeyObject {
   return secretFrom(key.export({ type: 'pkcs8', format: 'der' }), purpose)
 }
 
-/** Writes a private key in PEM, for the file that keeps it. */
+/** Encodes a private key in PEM. */
 export function privateKeyPem(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
-/** Writes a private key as a JWK, for the holder that stores it. RFC 7517. */
+/** Encodes a private key as a JWK. RFC 7517. */
 export function privateJwkOf(key: KeyObject) {
   return key.export({ format: 'jwk' })
 }
 
-/** Gives the bytes of a private key on an elliptic curve, for libraries that take nothing else. */
+/** Returns the bytes of an EC private key, for libraries that need them. */
 export function privateScalar(key: KeyObject): Uint8Array {
   return Buffer.from(privateJwkOf(key).d ?? '', 'base64url')
 }

@@ -1,20 +1,20 @@
-/** Tests whether a certificate names an issuer identifier, and which identifiers may be shown to people. */
+/** Checks whether a certificate has an issuer identifier as a name, and which identifiers may be displayed. */
 import { isIPv4 } from 'node:net'
 import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
 import { strangerText } from './certificate-name.ts'
 
 /**
- * The form of a DID without path, query and fragment, and of a URN in small letters up to its NSS. DID Core 1.0, DID
- * Syntax; RFC 8141 section 2.
+ * A DID without path, query and fragment, and a URN with lower-case scheme and NID. DID Core 1.0, DID Syntax; RFC 8141
+ * section 2.
  */
 const DID = /^did:[a-z0-9]+(:([\w.-]|%[0-9A-F]{2})*)*:([\w.-]|%[0-9A-F]{2})+$/
 const URN =
   /^urn:[a-z0-9][a-z0-9-]{0,30}[a-z0-9]:([\w.~!$&'()*+,;=:@-]|%[0-9A-F]{2})([\w.~!$&'()*+,;=:@/-]|%[0-9A-F]{2})*$/
 
 /**
- * Says why `identifier` is none of the certificate's names, or undefined when it is one: its URI letter by letter, or a
- * canonical URL whose host is among its DNS names and IP addresses. RFC 9525 section 6.
+ * Returns why `identifier` is not a name of the certificate; undefined if it is: equal to a URI, or a canonical URL
+ * whose host matches a DNS name or IP address. RFC 9525 section 6.
  */
 export function identifierProblem(certificate: Certificate, identifier: string): string | undefined {
   const { uris, dnsNames, ipAddresses, subjectText } = certificate
@@ -26,17 +26,15 @@ export function identifierProblem(certificate: Certificate, identifier: string):
 }
 
 /**
- * Tests whether `text` is an identifier that means what it looks like: a canonical https URL, a DID or a URN, up to
- * 2,048 characters.
+ * Tests whether `text` is a canonical https URL, a DID or a URN of at most 2,048 characters, and so cannot be mistaken
+ * for another one.
  */
 export function isCanonicalIdentifier(text: string): boolean {
   if (text.length > MAX_URL) return false
   return canonicalUrl(text)?.protocol === 'https:' || DID.test(text) || URN.test(text)
 }
 
-/**
- * Returns the URL, where it is of the web, names no user and no fragment, and is written as a browser would write it.
- */
+/** Returns the URL if it is an http(s) URL without user and fragment in its normal form; otherwise undefined. */
 function canonicalUrl(text: string): URL | undefined {
   const url = parseUrl(text)
   if (url === undefined || !['https:', 'http:'].includes(url.protocol)) return undefined
@@ -44,18 +42,15 @@ function canonicalUrl(text: string): URL | undefined {
   return url.href === text || url.href === `${text}/` ? url : undefined
 }
 
-/**
- * Tests whether the certificate names `host`. An IP address is compared with the IP addresses alone, never with DNS
- * names.
- */
+/** Tests whether `host` matches a name of the certificate. An IP address only matches IP addresses. */
 function isHostOf({ dnsNames, ipAddresses }: Certificate, host: string): boolean {
   if (isIPv4(host) || host.startsWith('[')) return ipAddresses.includes(host)
   return dnsNames.some((name) => coversHost(name.toLowerCase(), host))
 }
 
 /**
- * Tests whether the DNS name `name` covers `host`. A leading `*.` covers exactly one label, and two labels or more must
- * follow it: a whole top-level domain, as in `*.com`, belongs to no one issuer. RFC 9525 sections 6.3 and 7.1.
+ * Tests whether `host` matches the DNS name `name`. A leading `*.` matches exactly one label, and at least two labels
+ * must follow. RFC 9525 sections 6.3 and 7.1.
  */
 function coversHost(name: string, host: string): boolean {
   if (!name.startsWith('*.')) return name === host

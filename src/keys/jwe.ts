@@ -1,6 +1,6 @@
 /**
- * Encrypted messages: compact JWE to a key on P-256, with everything looked at that can be before any cryptography. The
- * cryptography is the JOSE library's, and so is the randomness of the sender's key. RFC 7516; RFC 7518 section 4.6.
+ * Compact JWE with ECDH-ES on P-256. The header and the form are validated before any cryptography, which the JOSE
+ * library does, including the sender's random key. RFC 7516; RFC 7518 section 4.6.
  */
 import type { KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
@@ -14,60 +14,55 @@ export type JweAlgorithm = (typeof jweAlgorithms)[number]
 export type JweEncryption = (typeof jweEncryptions)[number]
 
 /**
- * The algorithms for encrypting and decrypting, for metadata. HAIP 1.0, OpenID for Verifiable Presentations, wants both
- * content encryptions.
+ * The supported algorithms, for metadata. HAIP 1.0, OpenID for Verifiable Presentations, requires both content
+ * encryptions.
  */
 export const jweAlgorithms = ['ECDH-ES'] as const
 export const jweEncryptions = ['A128GCM', 'A256GCM'] as const
 
-/** A key to encrypt to, and what its owner says of the key. */
+/** The recipient's public key and its parameters. */
 export interface JweRecipient {
   readonly jwk: PublicJwk
   readonly alg: JweAlgorithm
-  /** The `kid` for the header, so that the owner knows which key it is. */
+  /** The `kid` for the JWE header. */
   readonly kid: string | undefined
 }
 
 export interface JweParameters extends JweRecipient {
   readonly enc: JweEncryption
-  /** The compression, only where both sides agreed on it. */
+  /** The compression, if both sides agreed on one. */
   readonly zip?: 'DEF' | undefined
-  /** `JWT` when the payload is one. RFC 7519 section 5.2. */
+  /** `JWT` if the payload is one. RFC 7519 section 5.2. */
   readonly cty?: 'JWT'
 }
 
-/**
- * A private key of this service, and the `kid` by which a message names it. A key that is used once is cheaper as data.
- */
+/** A private key of this service, and its `kid`. A key that is used only once may be a JWK, which is cheaper. */
 export interface JweKey {
   readonly key: KeyObject | PrivateJwk
   readonly kid: string
 }
 
 export interface JweDecryption {
-  /** The keys that a message may be encrypted to. */
+  /** The keys with which a message may be encrypted. */
   readonly keys: readonly JweKey[]
   readonly encs: readonly JweEncryption[]
-  /** The limit of the text, and of its inflated content. */
+  /** The maximum size of the JWE, and of its content after inflation. */
   readonly maxBytes: number
-  /** Where both sides agreed on it; a compressed message is refused otherwise. */
+  /** The accepted compression. Without it, a compressed message is refused. */
   readonly zip?: 'DEF' | undefined
 }
 
-/** The most keys that are looked at for one that can be encrypted to. */
+/** The maximum number of keys that are examined in a JWK Set. */
 const MAX_KEYS = 10
 const MAX_HEADER = 8192
 const MAX_KID = 256
-/**
- * The most characters of `apu` and `apv` in base64url, which enter the derivation of the key and have no other meaning
- * here.
- */
+/** The maximum length of `apu` and `apv` in base64url, which are only used in key derivation. */
 const MAX_PARTY = 1024
 const IV_BYTES = 12
 const TAG_BYTES = 16
 const KID_PROBLEM = 'its kid is not that of the key it has to be encrypted to'
 
-/** Returns a JWE of `payload`: the text of a JSON object, or a signed JWT. */
+/** Encrypts `payload`, the text of a JSON object or a signed JWT. */
 export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: JweParameters): Promise<string> {
   const optional = Object.entries({ kid: rest.kid, zip: rest.zip, cty: rest.cty }).filter(([, value]) => value)
   return new CompactEncrypt(Buffer.from(payload))
@@ -76,15 +71,15 @@ export async function encryptJwe(payload: string, { jwk, alg, enc, ...rest }: Jw
 }
 
 /**
- * Returns the JSON object in a JWE, which nobody signed. Throws a MalformedError that says why for whatever is not so:
- * size, form, header, key, content.
+ * Decrypts a JWE and returns the JSON object in it. Throws a MalformedError if the size, form, header, key or content
+ * is not valid. Nothing is authenticated.
  */
 export async function decryptJwe(text: string, decryption: JweDecryption): Promise<JsonObject> {
   const { maxBytes, zip } = decryption
   if (text.length > maxBytes) malformed(`it is larger than ${maxBytes} bytes`)
   const { header, encryptedKey } = readParts(text)
   const { sender, key } = readSender(header, decryption)
-  // RFC 7516 section 5.2 step 10: the key is agreed on and not sent.
+  // RFC 7516 section 5.2 step 10: direct key agreement has no encrypted key.
   if (encryptedKey !== '') malformed('it brings a key, and with ECDH-ES there is none')
   const options = {
     keyManagementAlgorithms: [...jweAlgorithms],
@@ -92,7 +87,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
     maxDecompressedLength: zip === undefined ? 0 : maxBytes,
   }
   const { plaintext } = await compactDecrypt(text, key, options).catch((cause: unknown) => {
-    // The library refuses a point off the curve, as RFC 7518 section 8.1 demands, and does not say so.
+    // The library refuses a point off the curve (RFC 7518 section 8.1), but without saying so.
     within('epk', () => importPublicKey(sender))
     const limit = zip ? ', or not inflated within the limit' : ''
     return malformed(`it cannot be decrypted with the key of its kid${limit}`, cause)
@@ -101,9 +96,9 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
 }
 
 /**
- * Returns a public JWK that somebody wants to be answered with. Throws a MalformedError when it is not for ECDH-ES,
- * not for encryption, or private. A key without `alg` is for `defaultAlg`. OpenID4VP 1.0, Encrypted Responses;
- * OpenID4VCI 1.0, Encrypted Messages: there `alg` is required.
+ * Parses a public JWK to encrypt with. Throws a MalformedError if it is not for ECDH-ES, not for encryption, or
+ * private. A key without `alg` uses `defaultAlg`. OpenID4VP 1.0, Encrypted Responses; OpenID4VCI 1.0, Encrypted
+ * Messages, which requires `alg`.
  */
 export function readEncryptionKey(value: unknown, defaultAlg?: JweAlgorithm): JweRecipient {
   const jwk = readPublicJwk(value)
@@ -116,10 +111,7 @@ export function readEncryptionKey(value: unknown, defaultAlg?: JweAlgorithm): Jw
   return { jwk, alg: 'ECDH-ES', kid }
 }
 
-/**
- * Returns the first key of a JWK Set that {@link readEncryptionKey} takes, or what is wrong with each that was looked
- * at.
- */
+/** Returns the first key of a JWK Set that {@link readEncryptionKey} accepts, or the problems of the examined keys. */
 export function findEncryptionKey(
   jwks: unknown,
   defaultAlg?: JweAlgorithm,
@@ -137,7 +129,7 @@ export function findEncryptionKey(
   return { problems }
 }
 
-/** Returns our own key as it is given out, for others to encrypt to. */
+/** Makes the JWK of this service's encryption key, for metadata. */
 export function publishedKey(jwk: PublicJwk, kid: string): JsonObject & { readonly kid: string; readonly alg: string } {
   return { ...jwk, kid, use: 'enc', alg: 'ECDH-ES' }
 }
@@ -156,11 +148,11 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 }
 
 /**
- * Reads the sender's key, and which key of ours is named. Throws a MalformedError unless all of the header is as it
- * should be.
+ * Returns the sender's key, and the recipient's key that the header names. Throws a MalformedError for an invalid
+ * header.
  */
 function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
-  // RFC 7516 section 4.1.13: an extension that must be understood and is not.
+  // RFC 7516 section 4.1.13: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
   const compression = own(header, 'zip')
   if (compression !== undefined && compression !== zip) malformed('it is compressed (zip), and that was not agreed on')

@@ -1,6 +1,6 @@
 /**
- * Public keys as JSON: which we take, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section 2, RFC
- * 7638.
+ * Public keys as JWK: which ones are supported, and their thumbprint. RFC 7517, RFC 7518 section 6.2, RFC 8037 section
+ * 2, RFC 7638.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
@@ -8,7 +8,7 @@ import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/j
 import { malformed } from '../codec/malformed.ts'
 import { algorithmOf, algorithms } from './algorithm.ts'
 
-/** A public key on one of the curves of `algorithm.ts`, with nothing beside it. */
+/** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk
 interface EcJwk {
   readonly kty: 'EC'
@@ -23,8 +23,8 @@ interface OkpJwk {
 }
 
 /**
- * The points of small order on Ed25519, in every way to write them: `node:crypto` takes them, and forgeries with them.
- * RFC 7748 section 7.
+ * The encodings of the Ed25519 points of small order. `node:crypto` accepts these keys, for which anybody can make
+ * signatures. RFC 7748 section 7.
  */
 const SMALL_ORDER = [
   `01${'00'.repeat(31)}`,
@@ -38,8 +38,8 @@ const SMALL_ORDER = [
 const PRIVATE_MEMBERS = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 
 /**
- * Returns the public part of `value`, and nothing else of it. Throws a MalformedError when it holds a private key
- * (OpenID4VCI 1.0, Verifying Proof: the header key must not be one) or is on no curve that we take.
+ * Returns the public key in `value`, without its other members. Throws a MalformedError if `value` has a private key
+ * (OpenID4VCI 1.0, Verifying Proof) or the curve is not supported.
  */
 export function readPublicJwk(value: unknown): PublicJwk {
   if (!isObject(value)) return malformed('the key is not a JSON object')
@@ -56,15 +56,15 @@ export function readPublicJwk(value: unknown): PublicJwk {
 }
 
 /**
- * Returns the public part of a key that signs; throws like {@link readPublicJwk}, and where the key says that it is for
- * something else (`use`, `key_ops`, `alg`). RFC 7517 sections 4.2 to 4.4.
+ * Returns the public key in `value`. Throws like {@link readPublicJwk}, and if `use`, `key_ops` or `alg` do not allow
+ * signatures. RFC 7517 sections 4.2 to 4.4.
  */
 export function readSigningJwk(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
   if (!isObject(value)) return jwk
   const [use, operations] = [own(value, 'use'), own(value, 'key_ops')]
   if (use !== undefined && use !== 'sig') malformed('the key is not for signatures (its use is not sig)')
-  // A wallet may list what it does with its private key.
+  // A wallet may list the operation of its private key (`sign`).
   const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
   if (!signs) malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
   const alg = own(value, 'alg')
@@ -72,22 +72,19 @@ export function readSigningJwk(value: unknown): PublicJwk {
   return jwk
 }
 
-/** Returns the names that JOSE has for the algorithm of a curve. */
+/** Returns the JOSE names of the algorithm of a curve. */
 function namesOnCurve(crv: PublicJwk['crv']): readonly unknown[] {
   return Object.values(algorithms).find((each) => each.crv === crv)?.jose ?? []
 }
 
-/**
- * Returns the public part of a key, private or public. Throws a MalformedError when it is of a kind that we do not
- * take.
- */
+/** Returns the public key of a private or public key. Throws a MalformedError if it is not supported. */
 export function publicJwkOf(key: KeyObject): PublicJwk {
-  // Asked first, as `node:crypto` has no JSON for some curves.
+  // `node:crypto` cannot export all curves as JWK, so this is checked first.
   if (algorithmOf(key) === undefined) malformed('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
   return readPublicJwk((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }))
 }
 
-/** Returns the key, ready to verify with. Throws a MalformedError when the point is not on the curve. */
+/** Imports a public key. Throws a MalformedError if the point is not on the curve. */
 export function importPublicKey(jwk: PublicJwk): KeyObject {
   try {
     return createPublicKey({ key: { ...jwk }, format: 'jwk' })
@@ -96,9 +93,12 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
   }
 }
 
-/** Tests whether the base64url of 32 bytes is a point, which `node:crypto` does not look at. RFC 8032 section 5.1.3. */
+/**
+ * Tests whether 32 bytes in base64url are a point of Ed25519, which `node:crypto` does not check. RFC 8032 section
+ * 5.1.3.
+ */
 export async function isEd25519Point(x: string): Promise<boolean> {
-  // Few ever need it, and to load it takes as long as some hundred requests.
+  // Loaded when needed, since loading is slow.
   const { ed25519 } = await import('@noble/curves/ed25519.js')
   try {
     ed25519.Point.fromBytes(fromBase64url(x))
@@ -108,7 +108,7 @@ export async function isEd25519Point(x: string): Promise<boolean> {
   }
 }
 
-/** Computes the thumbprint of RFC 7638: base64url of SHA-256. */
+/** Returns the base64url SHA-256 thumbprint of a JWK. RFC 7638. */
 export function thumbprint(jwk: PublicJwk): string {
   const y = jwk.kty === 'EC' ? `,"y":"${jwk.y}"` : ''
   return hash('sha256', `{"crv":"${jwk.crv}","kty":"${jwk.kty}","x":"${jwk.x}"${y}}`, 'base64url')
@@ -117,7 +117,7 @@ export function thumbprint(jwk: PublicJwk): string {
 function readEd25519Point(value: JsonObject): string {
   const x = readCoordinateMember(value, 'x', 32)
   const y = Buffer.from(x, 'base64url')
-  // The first bit is the sign of the other coordinate.
+  // The first bit is the sign of the x coordinate.
   y[31] = (y[31] ?? 0) & 0x7f
   if (SMALL_ORDER.includes(y.toString('hex'))) malformed('the key is one that anybody can sign for')
   return x

@@ -1,7 +1,4 @@
-/**
- * The keys of a service by purpose: a signer for each kind of thing that it signs, and secrets for all that it checks
- * by a MAC.
- */
+/** The keys of a service by purpose: signers, and secrets for MACs and encryption. */
 import type { KeyObject } from 'node:crypto'
 import type { InSpan } from '../async/in-span.ts'
 import type { Certificate } from './certificate.ts'
@@ -12,27 +9,27 @@ import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secr
 import type { Signer } from './signer.ts'
 import { createStatusListSigners, type StatusListSigners } from './status-list-signers.ts'
 
-/** The most keys that a configuration has for one purpose: the one that signs, and those before it. */
+/** The maximum number of keys for one purpose: the current one and earlier ones. */
 export const MAX_KEYS = 11
 
-/** A private key, in this process or in a PKCS #11 token, and its certificates, the key's own first. */
+/** A private key, in this process or in a PKCS #11 token, and its certificates, its own first. */
 export type SigningKey = { readonly chain: readonly [Certificate, ...Certificate[]] } & (
   | { readonly key: KeyObject }
   | { readonly pkcs11Key: Pkcs11Key }
 )
 
-/** The key of a purpose, and those that it had before, the newest first. */
+/** The current key of a purpose, and its earlier keys, the newest first. */
 export type SigningKeys = SigningKey & { readonly previous: readonly SigningKey[] }
 
-/** The keys that a configuration names. A purpose without keys of its own has those of `signing`. */
+/** The configured keys. A purpose without its own key uses that of `signing`. */
 export interface ServiceKeys {
   readonly signing: SigningKeys
   readonly statusLists?: SigningKeys | undefined
   readonly accessTokens?: SigningKeys | undefined
-  /** The key of the access certificate, which signs the issuer metadata. ETSI TS 119 472-3. */
+  /** The key of the access certificate, which signs issuer metadata. ETSI TS 119 472-3. */
   readonly metadata?: SigningKey | undefined
   readonly audit?: SigningKey | undefined
-  /** The sources of secrets, the newest generation first. */
+  /** The sources of secrets, the newest first. */
   readonly secrets: readonly [SecretSource, ...SecretSource[]]
 }
 
@@ -40,23 +37,25 @@ export interface KeyRing {
   readonly credentials: Signer
   readonly statusLists: StatusListSigners
   readonly accessTokens: Signer
-  /** The signer of the issuer's metadata; that of access tokens where there is none of its own. */
+  /** The signer of issuer metadata; by default that of access tokens. */
   readonly metadata: Signer
-  /** The signers of access tokens that may still be about, to publish their keys; the first signs. */
+  /** The signers of all access tokens that may still be valid, for the JWK Set. The first one is the current one. */
   readonly accessTokenSigners: readonly Signer[]
-  /** The signer of the checkpoints of the audit log. */
+  /** The signer of audit log checkpoints. */
   readonly audit: Signer
-  /** The signers of request objects: the one to use, and those of sessions that began with an earlier certificate. */
+  /**
+   * The signers of request objects: the current one, and earlier ones for sessions that started with their certificate.
+   */
   readonly requestObjects: readonly [Signer, ...Signer[]]
-  /** Derives the secrets of a purpose; every process of the service and every restart has the same. */
+  /** Derives the secrets for a purpose. All processes of the service derive the same, also after a restart. */
   readonly deriveSecrets: (purpose: string) => Secrets
-  /** Derives the keys that wallets encrypt their requests to; the first is the one to publish. */
+  /** Derives the decryption keys for encrypted requests. The first one is published. */
   readonly deriveDecryptionKeys: () => readonly [DecryptionKey, ...DecryptionKey[]]
 }
 
 /**
- * Makes the key ring of a configuration. `pkcs11Tokens` is needed where a key is in a token; with `inSpan`, each
- * signature is a step of the trace of its request.
+ * Creates the key ring of a configuration. `pkcs11Tokens` is required if a key is in a token. With `inSpan`, each
+ * signature gets a span.
  */
 export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, inSpan?: InSpan): KeyRing {
   const makeSigner = (key: SigningKey): Signer => {
@@ -86,7 +85,7 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, in
   }
 }
 
-/** Lists the keys by the paths of their settings. */
+/** Returns all keys with the paths of their settings. */
 export function listKeys({
   signing,
   statusLists,
@@ -107,7 +106,7 @@ export function listKeys({
   ]
 }
 
-/** Makes the signer of a key, in this process or in a PKCS #11 token. */
+/** Creates the signer of a key, in this process or in a PKCS #11 token. */
 export function createKeySigner(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | undefined): Signer {
   if ('key' in key) return createSigner(key.key, key.chain)
   if (pkcs11Tokens === undefined) throw new TypeError('a key is in a token, and tokens cannot be reached from here')
@@ -117,8 +116,8 @@ export function createKeySigner(key: SigningKey, pkcs11Tokens: Pkcs11Tokens | un
 type Derive = (purpose: string) => KeyObject
 
 /**
- * Returns the ways to derive secrets, the newest first. Without a secrets file they are derived from the signing key
- * and from those before it, so that a new key voids none.
+ * Returns the functions that derive secrets, the newest first. Without a secrets file, secrets are derived from the
+ * signing key and its earlier keys, so that a new key does not invalidate older values.
  */
 function listDerivations({ signing, secrets }: ServiceKeys): readonly [Derive, ...Derive[]] {
   const bySigningKeys = [signing, ...signing.previous].flatMap((each): Derive[] =>
@@ -127,7 +126,7 @@ function listDerivations({ signing, secrets }: ServiceKeys): readonly [Derive, .
   const [first, ...older] = secrets.flatMap((source): Derive[] =>
     source === SIGNING_KEY ? bySigningKeys : [(purpose) => secretFrom(source, purpose)],
   )
-  // Reading the configuration has refused an issuer whose secrets have no source; a verifier has none.
+  // An issuer always has a source of secrets, which its configuration ensures; a verifier uses no secrets.
   return [first ?? refuseSecrets, ...older]
 }
 

@@ -1,7 +1,6 @@
 /**
- * The published keys of another server, and whether one of them signed a JWS. Beside our own algorithms these may be
- * RSA, which authorization servers sign with unless they are told otherwise. RFC 7517 section 5, RFC 7518 sections 3.3
- * and 3.5.
+ * The JWK Set of another server, and verification with its keys. Also supports RSA, the default of many authorization
+ * servers. RFC 7517 section 5, RFC 7518 sections 3.3 and 3.5.
  */
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
@@ -14,22 +13,19 @@ import { hasModulusLength, isJwsSignedBy } from './signature.ts'
 export interface PublishedKey {
   readonly kid: string | undefined
   readonly key: KeyObject
-  /** The names of the algorithms that it is good for: never more than one family. */
+  /** The algorithms that the key may be used for, all of one family. */
   readonly algs: readonly string[]
 }
 
 const RSA_ALGORITHMS = ['RS256', 'PS256']
-/**
- * The lengths of RSA keys: shorter ones can be broken; longer ones, and other exponents, only cost time. NIST SP
- * 800-131A; RFC 7518 section 3.3.
- */
+/** The accepted RSA key sizes: shorter keys are insecure, longer ones slow. NIST SP 800-131A; RFC 7518 section 3.3. */
 const RSA_BITS = { least: 2048, most: 8192 }
 const RSA_EXPONENT = 65_537n
 const MAX_KEYS = 100
 
 /**
- * Returns the keys of a JWK Set that we can verify with; others, such as those to encrypt to, are passed over. Throws a
- * MalformedError when it is not a JWK Set.
+ * Returns the keys of a JWK Set that can verify signatures, and skips all others. Throws a MalformedError if it is not
+ * a JWK Set.
  */
 export function readKeySet(jwks: JsonObject): readonly PublishedKey[] {
   const keys = own(jwks, 'keys')
@@ -39,9 +35,8 @@ export function readKeySet(jwks: JsonObject): readonly PublishedKey[] {
 }
 
 /**
- * Tests whether the JWS names an algorithm of one of `keys`, and its signature is by it. Where the header has a `kid`,
- * only keys of that name are tried. All of `keys` are public keys, so that neither `none` nor a MAC verifies.
- * RFC 8725 section 3.1.
+ * Tests whether one of `keys` signed the JWS with an algorithm of that key. If the header has a `kid`, only keys with
+ * this `kid` are tried. All keys are public, so `none` and MACs never verify. RFC 8725 section 3.1.
  */
 export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
   const alg = ownString(jws.header, 'alg')
@@ -51,7 +46,7 @@ export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolea
     .some(({ key }) => (RSA_ALGORITHMS.includes(alg) ? isRsaSigned(jws, alg, key) : isJwsSignedBy(jws, key)))
 }
 
-/** Returns the keys that the header may mean. */
+/** Returns the keys that match the `kid` of the header; all keys without one. */
 export function candidateKeys(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
   const kid = own(header, 'kid')
   return kid === undefined ? keys : keys.filter((key) => key.kid === kid)
@@ -75,8 +70,8 @@ function isToVerify(jwk: JsonObject): boolean {
 }
 
 /**
- * Returns the algorithms of the key, or the one that `stated` limits the key to. An elliptic curve has one algorithm,
- * which may have two names.
+ * Returns the algorithms of the key, restricted to `statedAlgorithm` if it is defined. The algorithm of an EC key may
+ * have two names.
  */
 function algorithmsOf(key: KeyObject, statedAlgorithm: Json | undefined): readonly string[] {
   const algorithm = algorithmOf(key)

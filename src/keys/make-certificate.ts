@@ -1,6 +1,6 @@
 /**
- * New certificates, signed by keys of any kind that signs credentials: for `vouchsafe init`, the demonstration, and
- * tests. Randomness and time are the caller's. RFC 5280 section 4.
+ * Makes certificates, for `vouchsafe init`, the demonstration and tests. The caller provides randomness and times. RFC
+ * 5280 section 4.
  */
 import { createHash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
@@ -31,15 +31,15 @@ export interface SubjectAltNames {
 }
 
 export interface CertificateContent {
-  /** The DER of the names; `writeName` makes it. */
+  /** The subject in DER, made by `writeName`. */
   readonly subject: Uint8Array
   readonly publicKey: KeyObject
   readonly issuer: { readonly name: Uint8Array; readonly privateKey: KeyObject }
-  /** The octets of a positive number; 16 random ones do. */
+  /** The serial number, such as 16 random bytes. */
   readonly serial: Uint8Array
   readonly notBefore: Date
   readonly notAfter: Date
-  /** The extensions in DER, as the functions below make them. */
+  /** The extensions in DER, made by the functions below. */
   readonly extensions: readonly Uint8Array[]
 }
 
@@ -53,10 +53,7 @@ export interface SelfSignedOptions extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
-/**
- * The object identifiers of ECDSA with the digest that goes with the curve, and of Ed25519. RFC 5758 section 3.2, RFC
- * 8410 section 3.
- */
+/** The OIDs of Ed25519, and of ECDSA with the digest for the curve. RFC 5758 section 3.2, RFC 8410 section 3. */
 const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
   ES256: '1.2.840.10045.4.3.2',
   ES384: '1.2.840.10045.4.3.3',
@@ -65,10 +62,7 @@ const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
 }
 const V3 = 2
 
-/**
- * Returns the DER of a certificate whose key signs itself; for signing credentials and requests, and for CAs when
- * `isCa`.
- */
+/** Makes a self-signed certificate in DER for signing credentials and requests, or with `isCa` for a CA. */
 export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
   const { commonName, publicKey, privateKey, serial, notBefore, notAfter, isCa = false } = options
   const name = writeName([['CN', commonName]])
@@ -84,7 +78,7 @@ export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
   })
 }
 
-/** Makes the DER of any certificate. */
+/** Makes a certificate in DER. */
 export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
   const algorithm = algorithmOf(issuer.privateKey)
@@ -108,7 +102,7 @@ export function makeCertificate(content: CertificateContent): Buffer {
   )
 }
 
-/** Returns the PEM of a certificate. */
+/** Encodes a certificate in PEM. */
 export function toPem(der: Uint8Array): string {
   const lines =
     Buffer.from(der)
@@ -117,7 +111,7 @@ export function toPem(der: Uint8Array): string {
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 
-/** Makes the usual extensions: the keys of subject and issuer, the use of the key, and other names of the subject. */
+/** Makes the usual extensions: key identifiers, key usage, and subject alternative names. */
 export function usualExtensions(options: {
   readonly publicKey: KeyObject
   readonly issuerPublicKey: KeyObject
@@ -127,8 +121,7 @@ export function usualExtensions(options: {
 }): Buffer[] {
   const { publicKey, issuerPublicKey, isCa, pathLength, names = {} } = options
   return [
-    // RFC 5280 section 4.2.1.9 asks it of CAs alone, and wallets are known that cannot read the empty sequence of
-    // others.
+    // RFC 5280 section 4.2.1.9 requires it only for CAs, and some wallets cannot parse an empty sequence.
     ...(isCa ? [basicConstraints(isCa, pathLength)] : []),
     keyUsage(isCa ? ['digitalSignature', 'keyCertSign', 'cRLSign'] : ['digitalSignature']),
     subjectKeyIdentifier(publicKey),
@@ -137,26 +130,28 @@ export function usualExtensions(options: {
   ]
 }
 
-/** Returns an extension with any OID and any value. */
+/** Makes an extension with any OID and value. */
 export function extension(oid: string, critical: boolean, value: Uint8Array): Buffer {
   return writeSequence(writeOid(oid), ...(critical ? [writeBoolean(true)] : []), writeOctetString(value))
 }
 
+/** Makes the basic constraints. */
 export function basicConstraints(isCa: boolean, pathLength?: number): Buffer {
   const members = isCa ? [writeBoolean(true), ...(pathLength === undefined ? [] : [writeInteger(pathLength)])] : []
   return extension(EXTENSION.basicConstraints, true, writeSequence(...members))
 }
 
+/** Makes the key usage. */
 export function keyUsage(usages: readonly KeyUsage[]): Buffer {
   const bits = usages.map((usage) => KEY_USAGES.indexOf(usage))
   const last = Math.max(...bits)
   const bytes = Buffer.alloc((last >> 3) + 1)
   for (const bit of bits) bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) | (0x80 >> (bit & 7))
-  // X.690 section 11.2.2: a list of named bits ends with one that is set.
+  // X.690 section 11.2.2: trailing zero bits are removed.
   return extension(EXTENSION.keyUsage, true, writeBitString(bytes, 7 - (last & 7)))
 }
 
-/** Makes the extended key usage; certificate-purpose.ts has the OIDs. */
+/** Makes the extended key usage; `certificate-purpose.ts` has the OIDs. */
 export function extendedKeyUsage(purposes: readonly string[], isCritical: boolean): Buffer {
   return extension(EXTENSION.extendedKeyUsage, isCritical, writeSequence(...purposes.map(writeOid)))
 }
@@ -170,7 +165,7 @@ function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
   return extension(EXTENSION.authorityKeyIdentifier, false, writeSequence(keyId))
 }
 
-/** Makes the extension, or none when there are no names, since an empty extension is not allowed. */
+/** Makes the subject alternative names; none if there are no names, since an empty extension is invalid. */
 export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: SubjectAltNames): Buffer[] {
   const names = [
     ...dnsNames.map((name) => writeDer(contextTag(2, 'primitive'), Buffer.from(name, 'latin1'))),
@@ -180,7 +175,7 @@ export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: S
   return names.length === 0 ? [] : [extension(EXTENSION.subjectAltName, false, writeSequence(...names))]
 }
 
-/** Returns the first 160 bits of SHA-256 over the key. RFC 7093 section 2, method 1. */
+/** Returns the first 160 bits of the SHA-256 of the key. RFC 7093 section 2, method 1. */
 function makeKeyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
   takeMember(members, DER_TAG.sequence)
@@ -191,7 +186,7 @@ function makeKeyIdentifier(publicKey: KeyObject): Buffer {
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
   if (!isIPv6(address) || address.includes('%')) throw new TypeError(`${address} is not an IP address`)
-  // A URL writes every form of an address in one: groups of hexadecimal digits, with one gap.
+  // A URL normalizes an IPv6 address: hexadecimal groups, with at most one `::`.
   const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const groups = (text: string) => text.split(':').filter((group) => group !== '')
   const [first, last] = [groups(head), groups(tail ?? '')]

@@ -1,6 +1,6 @@
 /**
- * Keys that are made for one purpose and kept as data: the key of a credential, the key of an encrypted response.
- * From the randomness that is passed in, and without Node's synchronous generator, which can hang on Node 20.
+ * Private keys that are generated for one purpose and stored as JWK: for a credential, or for an encrypted response.
+ * Uses the given randomness instead of Node's synchronous key generation, which can hang on Node 20.
  */
 import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
@@ -8,7 +8,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { type AlgorithmDetails, algorithms } from './algorithm.ts'
 
-/** A private key on P-256, or another curve, which goes into a store and nowhere else. */
+/** A private key as it is stored. */
 export type PrivateJwk<Crv = 'P-256'> = {
   readonly kty: 'EC'
   readonly crv: Crv
@@ -18,17 +18,17 @@ export type PrivateJwk<Crv = 'P-256'> = {
 }
 
 /**
- * The number of attempts to make a key: random bytes are one unless they are beyond the order of the curve, once in
- * 2^32 at most.
+ * The number of attempts to generate a key. Random bytes are invalid if they exceed the order of the curve, at most
+ * once in 2^32.
  */
 const TRIES = 8
 
-/** Makes a new key on P-256. */
+/** Generates a P-256 key. */
 export function makePrivateJwk(random: (bytes: number) => Uint8Array): PrivateJwk {
   return makeEcPrivateJwk(random, algorithms.ES256)
 }
 
-/** Makes a new key on the curve of an algorithm. */
+/** Generates a key on the curve of an algorithm. */
 export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   random: (bytes: number) => Uint8Array,
   { crv, namedCurve, size }: { readonly crv: Crv; readonly namedCurve: string; readonly size: number },
@@ -54,17 +54,17 @@ export function makeEcPrivateJwk<Crv extends AlgorithmDetails['crv']>(
   }
 }
 
-/** Returns the public part of a private key. */
+/** Returns the public key of a private one. */
 export function publicPartOf<Crv>({ kty, crv, x, y }: PrivateJwk<Crv>) {
   return { kty, crv, x, y }
 }
 
-/** Returns `bytes` as a private scalar; for P-521 only one bit of the first byte stays. */
+/** Returns `bytes` as a private scalar; P-521 uses only one bit of the first byte. */
 function toScalar(bytes: Uint8Array): Uint8Array {
   return bytes.length === algorithms.ES512.size ? bytes.map((byte, index) => (index === 0 ? byte & 1 : byte)) : bytes
 }
 
-/** Returns the key of a private JWK. Throws a MalformedError. */
+/** Imports a private JWK. Throws a MalformedError if it is invalid. */
 export function importPrivateKey(jwk: PrivateJwk | JsonObject): KeyObject {
   try {
     return createPrivateKey({ key: { ...jwk }, format: 'jwk' })

@@ -1,7 +1,6 @@
 /**
- * Signatures over bytes, for JWS and COSE alike. By `node:crypto`: an ES256 verification costs half of what the JOSE
- * library needs here (docs/decisions/0004), and the two agree in `signature.test.ts`. RFC 7518 section 3.4, RFC 8037
- * section 3.1.
+ * Signatures over bytes, for JWS and COSE, by `node:crypto`: it verifies ES256 in half of the time of the JOSE library
+ * (docs/decisions/0004), and `signature.test.ts` compares the two. RFC 7518 section 3.4, RFC 8037 section 3.1.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
@@ -10,7 +9,8 @@ import type { Jws } from '../codec/jws.ts'
 import { type AlgorithmDetails, algorithmOf, algorithms } from './algorithm.ts'
 
 /**
- * Tests whether `signature` (for ECDSA r and s, each as long as a coordinate) over `data` is by `key`. Never throws.
+ * Tests whether `key` made `signature` over `data`. For ECDSA, the signature is r and s with the length of a coordinate
+ * each. Never throws.
  */
 export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uint8Array): boolean {
   const algorithm = algorithmOf(key)
@@ -24,7 +24,7 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
   }
 }
 
-/** Returns the raw signature over `data` by a private key that has an algorithm. */
+/** Returns the raw signature over `data` with a private key of a supported algorithm. */
 export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) throw new TypeError('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
@@ -32,8 +32,8 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
 }
 
 /**
- * Tests whether the JWS names the algorithm of `key` and its signature is by it. The caller chose the key; the header
- * chooses nothing.
+ * Tests whether `key` signed the JWS with the algorithm of that key. The header does not select the key or the
+ * algorithm.
  */
 export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
@@ -42,7 +42,7 @@ export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signingInput, jws.signature)
 }
 
-/** Tests whether `key` signed a COSE_Sign1 over `payload`, which may have come from elsewhere. */
+/** Tests whether `key` signed a COSE_Sign1 over `payload`, which may be detached. */
 export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
@@ -54,8 +54,8 @@ export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObjec
 }
 
 /**
- * Tests whether a signature has as many octets as the modulus of an RSA key; OpenSSL would add leading zeros by itself.
- * RFC 8017 sections 8.1.2 and 8.2.2.
+ * Tests whether a signature has the length of the RSA modulus. OpenSSL accepts shorter ones. RFC 8017 sections 8.1.2
+ * and 8.2.2.
  */
 export function hasModulusLength({ asymmetricKeyDetails }: KeyObject, { length }: Uint8Array): boolean {
   return length === Math.ceil((asymmetricKeyDetails?.modulusLength ?? 0) / 8)

@@ -1,20 +1,15 @@
-/**
- * A signer: bytes in, bytes out, so that a file, an HSM or a cloud key serve JWS and COSE alike.
- */
+/** The interface of signers. It signs bytes, so that keys in files, HSMs or clouds work for both JWS and COSE. */
 import type { Algorithm } from './algorithm.ts'
 import type { PublicJwk } from './jwk.ts'
 
 export interface Signer {
   readonly alg: Algorithm
-  /** The public key, to publish. */
+  /** The public key. */
   readonly jwk: PublicJwk
-  /** The name of the key: its thumbprint. RFC 7638. */
+  /** The JWK thumbprint of the key. RFC 7638. */
   readonly kid: string
-  /**
-   * The certificates that go out with a signature, the key's own first; empty for a wallet's key. RFC 7515 section
-   * 4.1.6.
-   */
+  /** The certificates to send in `x5c`, the key's own first; empty for a wallet's key. RFC 7515 section 4.1.6. */
   readonly x5c: readonly string[]
-  /** Makes the raw signature (r and s, for ECDSA) over `data`. */
+  /** Returns the raw signature over `data` (r and s, for ECDSA). */
   sign(data: Uint8Array): Promise<Uint8Array>
 }

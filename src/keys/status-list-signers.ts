@@ -1,31 +1,28 @@
 /**
- * The signers of status lists. A list goes on being signed by the key that it was begun with, as long as the
- * configuration has that key: its verifiers know the certificate of that key, and need not know a newer one.
+ * The signers of status lists. Each list keeps the key with which it was created, as long as that is configured, since
+ * verifiers may know only the certificate of that key.
  */
 import type { Signer } from './signer.ts'
 
-/** A signer, and the end of its certificate's validity; undefined for a key without a certificate. */
+/** A signer, and the expiry of its certificate; undefined for a key without certificate. */
 export interface CertifiedSigner {
   readonly signer: Signer
   readonly notAfter: Date | undefined
 }
 
 export interface StatusListSigners {
-  /** The signer of the lists that are begun now. */
+  /** The signer of new lists. */
   readonly current: Signer
-  /** The signer of the lists that do not say which key they were begun with, as those of earlier releases. */
+  /** The signer of lists of earlier releases, which have no `kid`. */
   readonly oldest: Signer
   /**
-   * Returns the signer of a list that was begun with the key `kid`; the current one where that key is gone, or its
-   * certificate is over.
+   * Returns the signer of the list with the key `kid`; the current signer if that key is not configured any more or its
+   * certificate has expired.
    */
   readonly findSigner: (kid: string | undefined, now: Date) => CertifiedSigner
 }
 
-/**
- * Makes the signers of status lists from all keys that the configuration has, the current one first and the oldest
- * last.
- */
+/** Creates the signers of status lists from all configured keys, the current one first and the oldest last. */
 export function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
   const [current, oldest] = [signers[0], signers.at(-1)]
   if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')

@@ -1,54 +1,52 @@
 /**
- * Trust anchors: whether a certificate leads to one, by which path, and if not, why not. Says nothing about what the
- * certificate may be used for: `leafProblem` in certificate.ts does. RFC 5280 section 6, with two departures: an anchor
- * is a certificate and has to be a valid CA itself, and an anchor that is the very certificate is trusted as it is.
- * Revocation lists and policies are not processed.
+ * Finds the path from a certificate to a trust anchor, or why there is none. RFC 5280 section 6, with two exceptions:
+ * an anchor is a certificate that must be a valid CA itself, and a certificate that is itself an anchor is trusted
+ * directly. Does not check the purpose (`leafProblem` in `certificate.ts` does), revocation lists and policies.
  */
 import { type Problem, within } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
 
-/** A certificate that the operator trusts, with the name of its file. */
+/** A certificate that the operator trusts, with its file name. */
 export interface TrustAnchor extends Certificate {
   readonly file: string
 }
 
-/**
- * A path that starts with the certificate asked about and ends with the anchor, or the `problem` as a sentence part.
- */
+/** A path from a certificate to its anchor, or the `problem` as part of a sentence. */
 export type TrustPath = { readonly path: readonly Certificate[] } | Problem
 
-/** The number of signatures that may still be checked in vain; searches that a stranger causes together share one. */
+/** The number of failed signature verifications that are still allowed. The searches for one response share it. */
 export interface SignatureChecks {
   remaining: number
 }
 
-/** The time at which a path must be valid, and what a search for it may cost. */
+/** The time at which a path must be valid, and the limits of the search. */
 interface SearchOptions {
   readonly now: Date
   readonly clockSkewSeconds: number
   readonly checks?: SignatureChecks
-  /** Tests whether a path is one that is searched for; without this member every path is. */
+  /** Tests whether a path is acceptable; by default every path is. */
   readonly accepts?: (path: readonly Certificate[]) => boolean
 }
 
 interface Search extends Required<SearchOptions> {
   readonly anchors: readonly Certificate[]
-  /** The certificates that may stand between the leaf and an anchor. */
+  /** The possible certificates between the leaf and an anchor. */
   readonly intermediates: readonly Certificate[]
-  /** The problem that came closest to a path, so that it is told and not one of a side track. */
+  /** The problem of the longest partial path so far, which is reported. */
   closest: { readonly reached: number; readonly problem: string }
 }
 
 const MAX_PATH = 8
 const MAX_SIGNATURE_CHECKS = 12
 
+/** Creates the budget of signature verifications for one or several searches. */
 export function createSignatureChecks(): SignatureChecks {
   return { remaining: MAX_SIGNATURE_CHECKS }
 }
 
 /**
- * Returns a path from the first of `chain` to one of `anchors`. The others of `chain` may stand in any order, or be of
- * no use.
+ * Returns a path from the first certificate of `chain` to one of `anchors`. The other certificates of `chain` may be in
+ * any order, or unrelated.
  */
 export function findTrustPath(
   chain: readonly Certificate[],
@@ -59,9 +57,9 @@ export function findTrustPath(
   if (leaf === undefined) return { problem: 'no certificate was sent' }
   const problem = certificateProblem(leaf, now, clockSkewSeconds)
   if (problem !== undefined) return untrustedPath(leaf, problem)
-  // Fingerprints are over all bytes of a certificate: equal ones are the same certificate.
+  // Certificates with equal fingerprints are identical.
   if (anchors.some(({ fingerprint }) => fingerprint === leaf.fingerprint)) return { path: [leaf] }
-  // Each certificate counts once, however often it was sent; the leaf is the same object as in the path.
+  // Removes duplicates; the leaf remains the object that is in the path.
   const certificates = new Map(chain.map((certificate) => [certificate.fingerprint, certificate])).set(
     leaf.fingerprint,
     leaf,
@@ -77,14 +75,14 @@ export function findTrustPath(
   }
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
   if (path === undefined) return untrustedPath(leaf, search.closest.problem)
-  // The signatures of the path were not checked in vain.
+  // The verifications of the found path do not count.
   checks.remaining += path.length - 1
   return { path }
 }
 
 /**
- * Returns the certificate as one that may sign by itself: without its key usage where it is an anchor that may sign
- * certificates, and as it is elsewhere. Whoever configured it trusts its key; some issuers have no other certificate.
+ * Returns the certificate as one that may sign anything: an anchor with `keyCertSign` loses its key usage, since the
+ * operator trusts its key and some issuers have no other certificate. Other certificates are returned unchanged.
  */
 export function anchorAsSigner(certificate: Certificate, anchors: readonly Certificate[]): Certificate {
   const { fingerprint, keyUsage } = certificate
@@ -94,7 +92,7 @@ export function anchorAsSigner(certificate: Certificate, anchors: readonly Certi
   return { ...certificate, keyUsage: undefined }
 }
 
-/** Returns every certificate in every file. Throws a MalformedError that names the file. */
+/** Parses all certificates of all files. Throws a MalformedError with the name of the file. */
 export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): TrustAnchor[] {
   return files.flatMap(({ name, text }) =>
     within(name, () => readPemCertificates(text)).map((certificate) => ({ ...certificate, file: name })),
@@ -102,7 +100,8 @@ export function readTrustAnchors(files: readonly { readonly name: string; readon
 }
 
 /**
- * Tries every issuer of `last`, the end of `path`, and theirs in turn, until an anchor is reached or checks run out.
+ * Extends `path`, which ends with `last`, by each possible issuer, recursively, until it reaches an anchor or the
+ * budget is used up.
  */
 function extendPath(
   path: readonly Certificate[],
@@ -149,8 +148,8 @@ function acceptedPath(path: readonly Certificate[], search: Search): readonly Ce
 }
 
 /**
- * Says why `issuer` may not have issued the last of `path`; its signature is checked. RFC 5280 section 6.1.4 (k) to
- * (o).
+ * Returns why `issuer` may not issue the last certificate of `path`, whose signature is verified already. RFC 5280
+ * section 6.1.4 (k) to (o).
  */
 function issuerProblem(issuer: Certificate, path: readonly Certificate[], search: Search): string | undefined {
   const { subjectText, isCa, keyUsage, pathLength } = issuer
@@ -159,7 +158,7 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
   if (keyUsage?.has('keyCertSign') === false) {
     return `the key usage of the issuer certificate '${subjectText}' does not allow keyCertSign`
   }
-  // Certificates that a CA issued to itself are not counted, and neither is the first.
+  // Self-issued certificates and the leaf do not count.
   const below = path.slice(1).filter(({ selfIssued }) => !selfIssued).length
   if (pathLength !== undefined && below > pathLength) {
     return `the issuer certificate '${subjectText}' allows ${pathLength} CAs below itself, and there are ${below}`
@@ -167,7 +166,7 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
   return certificateProblem(issuer, search.now, search.clockSkewSeconds)
 }
 
-/** Returns the candidates with the name of the issuer, those whose key identifier fits as well first. */
+/** Returns the candidates whose subject is the issuer's name, those with the matching key identifier first. */
 function issuerCandidates(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
   const { issuer, authorityKeyIdentifier } = certificate
   const withName = candidates.filter(({ subject }) => subject.equals(issuer))

@@ -1,14 +1,14 @@
-/** Certificate chains in the headers of JWS. RFC 7515 section 4.1.6. */
+/** Certificate chains in JWS headers. RFC 7515 section 4.1.6. */
 import { fromBase64 } from '../codec/base64url.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
-/** The most certificates of a chain: each costs time to read, whoever sent it. */
+/** The maximum number of certificates of a chain. */
 export const MAX_CHAIN = 10
 
 /**
- * Returns the certificates of an `x5c`, that of the key first. Throws a MalformedError; says nothing about who is
- * trusted.
+ * Parses the certificates of `x5c`, that of the key first. Throws a MalformedError if it is invalid. Does not verify
+ * trust.
  */
 export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]] {
   if (!Array.isArray(value)) return malformed('x5c is not an array')

@@ -1,4 +1,4 @@
-/** Access tokens: how the wallet gets one, and sends it. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
+/** Access tokens: requests them, and sends them with requests. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
@@ -12,13 +12,13 @@ import type { ReceivedOffer } from './offer.ts'
 
 export interface AccessToken {
   readonly token: string
-  /** The credential identifiers by configuration id, when the server uses them. */
+  /** The credential identifiers by configuration id, if the server uses them. */
   readonly credentialIdentifiers: ReadonlyMap<string, string>
-  /** The key that the token is bound to; a Bearer token has none. */
+  /** The key that the token is bound to; undefined for a Bearer token. */
   readonly dpop: DpopKey | undefined
-  /** The token for the next access token, when the server gives one. */
+  /** The refresh token, if the server issued one. */
   readonly refreshToken: string | undefined
-  /** The client id of the token request, which the next one needs too. */
+  /** The client id of the token request, which a refresh needs too. */
   readonly clientId: string | undefined
 }
 
@@ -30,8 +30,8 @@ export interface TokenServer {
 }
 
 /**
- * Fetches the metadata of the authorization server that the offer names, or else the issuer. Refuses with
- * `invalid_metadata`, and with `invalid_offer` an offer that names a server which is not one of the issuer.
+ * Fetches the metadata of the authorization server: that in the offer, or else that of the issuer. Refuses with
+ * `invalid_metadata`, and with `invalid_offer` if the issuer does not have the server in the offer.
  */
 export async function fetchTokenServer(
   wallet: WalletContext,
@@ -60,7 +60,7 @@ export async function fetchTokenServer(
   return { issuer: server, tokenEndpoint, metadata }
 }
 
-/** Redeems the pre-authorized code, which is valid once; with the transaction code, when the offer requires one. */
+/** Redeems the pre-authorized code, with the transaction code if the offer requires one. */
 export async function redeemCode(
   wallet: WalletContext,
   server: TokenServer,
@@ -88,8 +88,8 @@ const REFRESH_STEP = {
 }
 
 /**
- * Sends a token request; with `dpop`, the token has to be bound to that key. Refuses like {@link exchangeJson}, and
- * with `unsupported` or `invalid_response` a token that this wallet cannot use.
+ * Sends a token request. With `dpop`, the token must be bound to that key. Refuses like {@link exchangeJson}, and with
+ * `unsupported` or `invalid_response` a token that the wallet cannot use.
  */
 export async function requestToken(
   wallet: WalletContext,
@@ -109,7 +109,7 @@ export async function requestToken(
   const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
   requireTokenType(ownString(answer, 'token_type')?.toLowerCase(), dpop)
   const token = ownString(answer, 'access_token')
-  // RFC 6750 section 2.1: only characters that fit into the header.
+  // RFC 6750 section 2.1: the allowed characters.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
     return refuseWith('invalid_response', 'the token response has no usable access_token')
   return {
@@ -121,7 +121,7 @@ export async function requestToken(
   }
 }
 
-/** Sends the request with the access token, and with a proof of its key where it has one. RFC 6750, RFC 9449. */
+/** Sends a request with the access token, and with a DPoP proof if the token is bound. RFC 6750, RFC 9449. */
 export function sendWithAccessToken<T>(
   wallet: WalletContext,
   { token, dpop }: AccessToken,
@@ -152,7 +152,7 @@ function requireTokenType(type: string | undefined, dpop: DpopKey | undefined): 
 }
 
 /**
- * Reads the credential identifiers, which must be used whenever the server sends them. OpenID4VCI 1.0, Successful Token
+ * Returns the credential identifiers, which must be used if the server sends them. OpenID4VCI 1.0, Successful Token
  * Response.
  */
 function readCredentialIdentifiers(answer: JsonObject): ReadonlyMap<string, string> {

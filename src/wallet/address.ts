@@ -1,9 +1,9 @@
-/** Addresses from other parties: https, or plain http within this machine and its own network. */
+/** Checks URLs from other parties: https, or http to a private host. */
 import { isSecureTransport } from '../protocol/private-host.ts'
 import { refuseWith, type WalletErrorCode } from './error.ts'
 
 /**
- * Returns `value` when it is a safe address; `what` names its member, such as `response_uri`. Refuses with `code` or
+ * Returns `value` if it is an allowed URL. `what` names its member, such as `response_uri`. Refuses with `code` or
  * `insecure_address`.
  */
 export function requireAddress(value: unknown, what: string, code: WalletErrorCode): string {
@@ -17,16 +17,13 @@ export function requireAddress(value: unknown, what: string, code: WalletErrorCo
   )
 }
 
-/**
- * Tests whether a person can be sent to the address: it is not a script and no file, and nobody on the way can read the
- * traffic.
- */
+/** Tests whether a browser may be sent to the URL: it is https, or http to a private host. */
 export function isSafeAddress(url: string): boolean {
   return URL.canParse(url) && isSecureTransport(new URL(url))
 }
 
 /**
- * Returns the address of a document about `identifier`; the well-known path stands between host and path. RFC 8414
+ * Makes the URL of a well-known document of `identifier`: the well-known path is between host and path. RFC 8414
  * section 3.1.
  */
 export function makeWellKnownUrl(identifier: string, name: string): string {

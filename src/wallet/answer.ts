@@ -1,4 +1,4 @@
-/** Finds the stored credentials that answer a credential query, or why none does. OpenID4VP 1.0, DCQL. */
+/** Finds the stored credentials that match a credential query, or why none does. OpenID4VP 1.0, DCQL. */
 import type { JsonObject } from '../codec/json.ts'
 import { findQueryMistakes, formatOf } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
@@ -15,12 +15,12 @@ export type AnsweredQuery = Disclosure & { readonly query: CredentialQuery; read
 
 export type QueryAnswer = AnsweredQuery | { readonly query: CredentialQuery; readonly problem: string }
 
-/** The most answers to one query: more than a person reviews or a verifier accepts. */
+/** The maximum number of credentials for one query. */
 const MAX_ANSWERS = 20
 
 /**
- * Returns the first of `credentials` that answers, or all of them when the query says `multiple`; the newest come
- * first. When none answers, the single entry says why.
+ * Returns the newest of `credentials` that matches, or with `multiple` all of them, newest first. If none matches,
+ * returns one entry with the reason.
  */
 export function answerQuery(
   query: CredentialQuery,
@@ -54,11 +54,12 @@ function missingText(query: CredentialQuery, { claims, missing }: ClaimsAnswer):
   return `${query.claim_sets ? 'no claim set is complete: ' : ''}it has no ${absent.join(', ')}`
 }
 
+/** Tests whether an answer has a credential. */
 export function isAnswered(answer: QueryAnswer): answer is AnsweredQuery {
   return 'credential' in answer
 }
 
-/** Returns the answers that would be sent: those whose query ids are chosen. */
+/** Returns the answers to send: those to the chosen queries. */
 export function chosenAnswers(plan: {
   readonly answers: readonly QueryAnswer[]
   readonly chosenQueryIds: readonly string[]
@@ -66,7 +67,7 @@ export function chosenAnswers(plan: {
   return plan.answers.filter(isAnswered).filter(({ query }) => plan.chosenQueryIds.includes(query.id))
 }
 
-/** Returns the reason for which this wallet can never answer the query; another query of the request may be enough. */
+/** Returns why this wallet cannot answer the query, whatever credentials it has; undefined if it may. */
 function queryProblem(query: CredentialQuery): string | undefined {
   const format = formatOf(query.format)
   if (format === undefined) return `it wants the format ${query.format}; ${heldFormatsText()}`
@@ -77,11 +78,14 @@ function queryProblem(query: CredentialQuery): string | undefined {
     return `it wants credentials of authorities that it names by ${types}, and this wallet knows authorities by aki only`
   }
   const mistakes = [...findQueryMistakes(format, query as unknown as JsonObject, 'query')]
-  // A claim that no credential can have is missing from every credential; another claim set may do without it.
+  // Impossible claims do not matter here if another claim set may be satisfied.
   return mistakes.find((mistake) => !query.claim_sets || !mistake.startsWith('query.claims'))
 }
 
-/** Compares the authorities with any certificate of the credential. OpenID4VP 1.0, Authority Key Identifier. */
+/**
+ * Returns why no certificate of the credential is certified by the authorities; undefined if one is. OpenID4VP 1.0,
+ * Authority Key Identifier.
+ */
 function authorityProblem(query: CredentialQuery, { chain }: StoredCredential): string | undefined {
   if (query.trusted_authorities === undefined || answersAuthorities(query, claimedAuthorityKeyIds(chain)))
     return undefined

@@ -1,6 +1,6 @@
 /**
- * The authorization code flow: a pushed request, the person at the page of the issuer, and a response that is for this
- * request alone. OpenID4VCI 1.0, Authorization Code Flow; RFC 9126, RFC 7636, RFC 9207.
+ * The authorization code flow: a pushed authorization request, the browser of the person, and the authorization
+ * response. OpenID4VCI 1.0, Authorization Code Flow; RFC 9126, RFC 7636, RFC 9207.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
@@ -16,11 +16,11 @@ import { refuseWith, WalletError } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
-/** The credentials that the wallet asks for. */
+/** The requested credentials. */
 export interface RequestedCredentials {
   readonly issuer: IssuerDescription
   readonly configurationIds: readonly string[]
-  /** The `issuer_state` of the offer, where it has one. */
+  /** The `issuer_state` of the offer, if present. */
   readonly issuerState: string | undefined
 }
 
@@ -29,7 +29,7 @@ interface CodeFlowServer extends TokenServer {
   readonly pushEndpoint: string
 }
 
-/** The parameters of one request that its response and its token request have to fit. */
+/** The values of one authorization request, which its response and its token request must match. */
 interface AuthorizationParameters {
   readonly clientId: string
   readonly redirectUri: string
@@ -40,7 +40,7 @@ interface AuthorizationParameters {
 
 const MAX_TEXT = 500
 
-/** Returns the way to a browser. Refuses with `unsupported` where this wallet has none. */
+/** Returns the function that opens a browser. Refuses with `unsupported` if the wallet has none. */
 export function requireBrowser({ openBrowser: browser }: WalletContext): () => Promise<BrowserVisit> {
   if (browser !== undefined) return browser
   return refuseWith(
@@ -51,9 +51,9 @@ export function requireBrowser({ openBrowser: browser }: WalletContext): () => P
 }
 
 /**
- * Has the person asked at the page of the issuer, and returns the access token. Refuses with `unsupported` a server
- * without what the flow needs, with `invalid_response` a response that is not for this request, with `not_yet` when
- * nobody comes back, and with `refused`.
+ * Sends the person to the authorization server, and returns the access token. Refuses with `unsupported` a server that
+ * lacks what the flow needs, with `invalid_response` a response to another request, with `not_yet` if the browser does
+ * not return in time, and with `refused`.
  */
 export async function authorizeByCode(
   wallet: WalletContext,
@@ -115,7 +115,7 @@ async function makeAuthorizationParameters(
   }
 }
 
-/** Pushes the request, and returns its name. RFC 9126 section 2. */
+/** Pushes the authorization request, and returns the request_uri. RFC 9126 section 2. */
 async function pushAuthorizationRequest(
   wallet: WalletContext,
   { pushEndpoint: url, metadata }: CodeFlowServer,
@@ -149,7 +149,10 @@ async function pushAuthorizationRequest(
   )
 }
 
-/** Names the credentials by scope where each has one. OpenID4VCI 1.0, Authorization Request. */
+/**
+ * Requests the credentials by scope if each has one, and otherwise by authorization details. OpenID4VCI 1.0,
+ * Authorization Request.
+ */
 function credentialParameters({ issuer, configurationIds }: RequestedCredentials): Readonly<Record<string, string>> {
   const scopes = configurationIds.map((id) => {
     const configuration = own(issuer.configurations, id)
@@ -164,10 +167,7 @@ function credentialParameters({ issuer, configurationIds }: RequestedCredentials
   return { authorization_details: JSON.stringify(details) }
 }
 
-/**
- * Returns the code of the response. A response of another request or of another server is refused before anything else
- * in it is read. RFC 6749 section 10.12, RFC 9207 section 2.4.
- */
+/** Returns the code of the response. Checks `state` and `iss` first. RFC 6749 section 10.12, RFC 9207 section 2.4. */
 function readAuthorizationCode(query: string, { state }: AuthorizationParameters, issuer: string): string {
   const parameters = new URLSearchParams(query)
   const names = [...parameters.keys()]

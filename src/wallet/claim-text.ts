@@ -1,4 +1,4 @@
-/** The claims of a credential for people: which are about the holder, their names, and their order. */
+/** Formats the claims of a credential for people: which claims, their labels, and their order. */
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { formatOf } from '../credential/formats.ts'
 import { pathText, stepMatches } from '../protocol/claim-path.ts'
@@ -8,16 +8,13 @@ import type { StoredCredential } from './stored-credential.ts'
 /** The members that describe the credential itself. */
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 
-/** Returns every single claim about the holder. */
+/** Returns all single claims about the holder. */
 export function holderClaims(credential: StoredCredential): ReturnType<typeof leavesOf> {
   const claims = leavesOf(credential.claims, []).filter(({ position }) => !isEnvelopeClaim(credential, position))
   return sortClaims(credential, claims)
 }
 
-/**
- * Sorts claims in the order of the issuer's metadata, then by name, because their order in the credential is that of
- * digests.
- */
+/** Sorts claims by their order in the issuer's metadata, then by name. Their order in the credential has no meaning. */
 export function sortClaims<T extends { readonly position: ClaimPosition }>(
   credential: StoredCredential,
   claims: readonly T[],
@@ -32,12 +29,12 @@ export function sortClaims<T extends { readonly position: ClaimPosition }>(
   return [...claims].sort((a, b) => rankOf(a) - rankOf(b) || compareTexts(labelOf(a), labelOf(b)))
 }
 
-/** Tests whether a claim describes the credential and not its holder. */
+/** Tests whether a claim describes the credential and not the holder. */
 export function isEnvelopeClaim({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
   return ENVELOPE.has(String(member)) || envelope.includes(String(member))
 }
 
-/** Returns the issuer's name of the claim; its path when there is none. */
+/** Returns the issuer's label for the claim, or its path if there is none. */
 export function claimLabel(credential: StoredCredential, position: ClaimPosition): string {
   const [description] = credential.claimNames
     .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
@@ -48,7 +45,7 @@ export function claimLabel(credential: StoredCredential, position: ClaimPosition
   return `${description.name}${typeof rest[0] === 'number' ? '' : ': '}${pathText(rest)}`
 }
 
-/** Formats the position as its format does for people. */
+/** Formats the position of a claim as its format does. */
 function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
   return formatOf(format)?.positionText(position, claims) ?? pathText(position)
 }

@@ -1,6 +1,6 @@
 /**
- * The attestation of this wallet by its provider, and the proof of the attested key that goes with each request to an
- * authorization server. OpenID4VCI 1.0, Wallet Attestations in JWT format; Attestation-Based Client Authentication.
+ * The attestation of this wallet by its provider, and the proof of possession for each request to an authorization
+ * server. OpenID4VCI 1.0, Wallet Attestations in JWT format; Attestation-Based Client Authentication.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
@@ -10,12 +10,12 @@ import type { WalletAttestation, WalletContext } from './context.ts'
 import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 
-/** The name of this wallet where nobody attests it under another. */
+/** The client id of this wallet without an attestation. */
 export const PUBLIC_CLIENT = 'vouchsafe-wallet'
 
 /**
- * Returns the headers by which the wallet authenticates itself to the server of the metadata; none where it has no
- * attestation, or the server takes none. Refuses with `invalid_metadata` and `invalid_response`.
+ * Makes the headers that authenticate the wallet to an authorization server; none if the wallet has no attestation or
+ * the server does not support it. Refuses with `invalid_metadata` and `invalid_response`.
  */
 export async function makeAttestationHeaders(
   wallet: WalletContext,
@@ -38,8 +38,8 @@ export async function makeAttestationHeaders(
 }
 
 /**
- * Returns the client id for the server of the metadata: the given one, or the name of the wallet in the attestation
- * that the server takes, or the name of this program.
+ * Returns the client id for an authorization server: the configured one, or that in the attestation if the server
+ * supports it, or {@link PUBLIC_CLIENT}.
  */
 export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string {
   const attestation = attestationFor(wallet, metadata)
@@ -49,7 +49,7 @@ export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string
   return ownString(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
 }
 
-/** Returns the attestation, where the server of the metadata takes one. */
+/** Returns the attestation, if the server supports attestations. */
 function attestationFor({ attestation }: WalletContext, metadata: JsonObject): WalletAttestation | undefined {
   const methods = stringsIn(own(metadata, 'token_endpoint_auth_methods_supported') ?? [])
   return methods.includes('attest_jwt_client_auth') ? attestation : undefined

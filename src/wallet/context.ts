@@ -1,10 +1,10 @@
-/** The access of the wallet to the world outside, which the caller provides. */
+/** The access of the wallet to everything outside, which the caller provides. */
 import type { JsonObject } from '../codec/json.ts'
 import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 
-/** The tolerance for the clocks of issuers and verifiers. */
+/** The tolerated clock difference to issuers and verifiers. */
 export const CLOCK_SKEW_SECONDS = 60
 
 export interface WalletContext {
@@ -12,44 +12,44 @@ export interface WalletContext {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly store: WalletStore
-  /** The client id for authorization servers that accept no anonymous clients; not sent when absent. */
+  /** The client id for authorization servers that require one; not sent when absent. */
   readonly clientId?: string
-  /** The attestation of the provider of this wallet, for issuers that authenticate wallets. */
+  /** The attestation by the wallet provider, for issuers that require one. */
   readonly attestation?: WalletAttestation
-  /** The attester of keys, for credentials whose keys have to be attested; a wallet without it gets none. */
+  /** Attests keys, for credentials that require key attestations. Without it, the wallet cannot receive these. */
   readonly attestKeys?: KeyAttester
-  /** Opens a way back from a browser; a wallet without it does no authorization code flow. */
+  /** Opens a browser for the authorization code flow. Without it, the wallet does not support that flow. */
   readonly openBrowser?: () => Promise<BrowserVisit>
-  /** Resolves after `seconds`; a wallet without it never waits for a deferred credential. */
+  /** Resolves after `seconds`. Without it, the wallet does not wait for deferred credentials. */
   readonly wait?: (seconds: number) => Promise<void>
-  /** Hears of each step, for people who watch. A step has no token, key or value of a claim. */
+  /** Called for each step, for demonstrations. A step has no tokens, keys or claim values. */
   readonly onStep?: (step: Step) => void
-  /** The limits of one response; ten seconds and one megabyte when absent. */
+  /** The limits of a response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }
 }
 
-/** The way of a browser to an authorization server and back. */
+/** A visit of the browser to an authorization server. */
 export interface BrowserVisit {
-  /** The address that the browser comes back to; nobody else's. */
+  /** The redirect URI, which belongs to this visit only. */
   readonly redirectUri: string
   /**
-   * Sends the person to the address, and resolves with the query of the one request to the redirect URI. Rejects with a
-   * WalletError `not_yet` when nobody comes in time.
+   * Opens the URL in the browser, and resolves with the query of the request to the redirect URI. Rejects with a
+   * WalletError `not_yet` after a time limit.
    */
   sendPerson(address: string): Promise<string>
-  /** Closes the way back, whether or not somebody came. */
+  /** Stops waiting for the redirect. */
   close(): Promise<void>
 }
 
 export interface WalletAttestation {
-  /** The JWT, as the provider signed it. */
+  /** The attestation JWT of the provider. */
   readonly jwt: string
   /** The signer with the attested key. */
   readonly key: Signer
 }
 
 /**
- * Gives the key attestation of the keys, in their order, with the nonce of the issuer. OpenID4VCI 1.0, Key Attestation
+ * Returns a key attestation for the keys, in their order, with the nonce of the issuer. OpenID4VCI 1.0, Key Attestation
  * in JWT format.
  */
 export type KeyAttester = (keys: readonly PublicJwk[], requirement: AttestationRequirement) => Promise<string>
@@ -63,47 +63,43 @@ export interface AttestationRequirement {
 export interface Step {
   /** The action of the wallet, in words that follow "the wallet": `fetched the credential offer`. */
   readonly what: string
-  /** The reason or meaning of the action, in a sentence. */
+  /** The purpose of the step, as a sentence. */
   readonly means: string
-  /** The specification of the action. */
+  /** The specification of the step. */
   readonly spec: string
-  /** The request; absent when nothing was sent. */
+  /** The request; absent if nothing was sent. */
   readonly request?: { readonly method: string; readonly url: string; readonly sent?: string }
   /** The HTTP status of the response. */
   readonly status?: number
 }
 
 /**
- * Texts by name. A write replaces the whole text or nothing, and keeps it unreadable for other users, as the texts may
- * have private keys.
+ * Stores texts by name. A write is atomic. Texts must not be readable by other users, since they may have private keys.
  */
 export interface TextStore {
   list(): Promise<readonly string[]>
   read(name: string): Promise<string>
   write(name: string, text: string): Promise<void>
-  /** Does nothing where there is no such text. */
+  /** Removes a text, if it exists. */
   remove(name: string): Promise<void>
 }
 
-/** The credentials of the wallet as texts, and their keys. */
+/** The store of credentials, with their keys. */
 export interface WalletStore extends TextStore {
   readonly keys: HolderKeys
-  /** The authorizations to ask again; a wallet without this store renews nothing and keeps no open transaction. */
+  /** The stored authorizations. Without it, the wallet cannot renew credentials or keep pending transactions. */
   readonly authorizations?: TextStore
 }
 
-/**
- * The keys to which credentials are bound: a new one for each credential, so that keys do not link the credentials of a
- * person. RFC 9901, Unlinkability.
- */
+/** The holder keys. Each credential has its own, so that keys do not link credentials. RFC 9901, Unlinkability. */
 export interface HolderKeys {
   make(algorithm: Algorithm): Promise<HolderKey>
-  /** Opens the key that `keyRecord` stands for. Rejects with a MalformedError when there is none. */
+  /** Opens the key for a stored record. Rejects with a MalformedError if the record is invalid. */
   open(keyRecord: JsonObject): Promise<Signer>
 }
 
 export interface HolderKey {
   readonly signer: Signer
-  /** The member `holder_key` of the credential: the private key itself, or the name of one that stays elsewhere. */
+  /** The member `holder_key` of a stored credential: the private key itself, or a reference to it. */
   readonly keyRecord: JsonObject
 }

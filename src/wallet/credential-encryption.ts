@@ -20,9 +20,9 @@ import { type ExchangeRequest, exchangeJson, exchangeText } from './exchange.ts'
 import { chooseEncryption } from './response-encryption.ts'
 
 export interface CredentialEncryption {
-  /** The parameters to encrypt a request. */
+  /** The encryption of requests. */
   readonly request: JweParameters
-  /** The encryption of the response; undefined when the issuer offers none. */
+  /** The encryption of responses; undefined if the issuer does not offer one. */
   readonly response: JweEncryption | undefined
 }
 
@@ -31,8 +31,9 @@ const KID = 'answer'
 const JWT_TYPE = 'application/jwt'
 
 /**
- * Reads the encryption that the issuer requires; undefined when it accepts unencrypted requests. Refuses with
- * `unsupported` what this wallet cannot do, and with `invalid_metadata` encrypted responses without encrypted requests.
+ * Returns the encryption that the issuer requires; undefined if it accepts unencrypted requests. Refuses with
+ * `unsupported` an encryption that this wallet does not support, and with `invalid_metadata` encrypted responses
+ * without encrypted requests.
  */
 export function readCredentialEncryption(metadata: JsonObject): CredentialEncryption | undefined {
   const request = own(metadata, 'credential_request_encryption')
@@ -49,8 +50,8 @@ export function readCredentialEncryption(metadata: JsonObject): CredentialEncryp
 }
 
 /**
- * Sends the members encrypted, with a new key for the response, and decrypts the response. Refuses like {@link
- * exchangeText}, and with `invalid_response` a response that is not encrypted to that key.
+ * Sends an encrypted request with a new key for the response, and decrypts the response. Refuses like {@link
+ * exchangeText}, and with `invalid_response` a response that is not encrypted with that key.
  */
 export async function exchangeEncrypted(
   wallet: WalletContext,
@@ -78,7 +79,7 @@ async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, 
   }
 }
 
-/** Returns the first usable key for requests. */
+/** Returns the first supported key for requests. */
 function findRequestKey(metadata: JsonObject): JweRecipient {
   const key = findEncryptionKey(own(metadata, 'jwks'))
   if (!('problems' in key)) return key

@@ -1,5 +1,5 @@
 /**
- * Requests a credential: a fresh nonce, a proof of possession of each key, and the request. OpenID4VCI 1.0, Credential
+ * Requests credentials: fetches a nonce, makes the key proofs, and sends the request. OpenID4VCI 1.0, Credential
  * Endpoint.
  */
 import { type JsonObject, ownString } from '../codec/json.ts'
@@ -13,7 +13,7 @@ import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import { proofHeader } from './proof-key.ts'
 
-/** Requests a credential for each key, and returns the answer, which may only say that the issuer decides later. */
+/** Requests a credential for each key. Returns the response, which may be deferred. */
 export async function sendCredentialRequest(
   wallet: WalletContext,
   issuer: IssuerDescription,
@@ -67,8 +67,8 @@ function meaningOf({ proofKey }: OfferedCredential): string {
 }
 
 /**
- * Creates a proof of each key; or one proof, with the attestation of all keys, where the issuer wants that. OpenID4VCI
- * 1.0, jwt Proof Type: `key_attestation`.
+ * Makes a proof for each key; or one proof with the attestation of all keys, if the issuer requires attestations.
+ * OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
  */
 async function makeProofs(
   wallet: WalletContext,
@@ -87,7 +87,7 @@ async function makeProofs(
   return [await makeProof(first, { key_attestation: await wallet.attestKeys(keys, { nonce, requirements }) })]
 }
 
-/** Creates the key proof. It has no `iss`, since the wallet is anonymous. OpenID4VCI 1.0, jwt Proof Type. */
+/** Makes a key proof, without `iss` since the client is anonymous. OpenID4VCI 1.0, jwt Proof Type. */
 function makeKeyProof(
   { now }: WalletContext,
   { credentialIssuer }: IssuerDescription,

@@ -1,6 +1,4 @@
-/**
- * Deferred credentials: the wallet polls for as long as a person waits. OpenID4VCI 1.0, Deferred Credential Endpoint.
- */
+/** Polls for deferred credentials. OpenID4VCI 1.0, Deferred Credential Endpoint. */
 import { type JsonObject, own } from '../codec/json.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
@@ -9,12 +7,12 @@ import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
-/** The interval when the issuer names none, as in draft 13. */
+/** The default interval in seconds, for draft 13, which has none. */
 const USUAL_INTERVAL = 5
 
 /**
- * Returns the response with the credential, the given one or a later one; or one that still has a transaction, when the
- * issuer takes longer than `patienceSeconds`, or the wallet cannot wait.
+ * Polls until the response has the credential. Returns a response with a transaction id if this takes longer than
+ * `patienceSeconds`, or the wallet cannot wait.
  */
 export async function awaitCredential(
   wallet: WalletContext,
@@ -34,7 +32,9 @@ export async function awaitCredential(
   }
 }
 
-/** Returns the id of the transaction of an issuer that decides later. Refuses with `invalid_response`. */
+/**
+ * Returns the transaction id of a deferred response; undefined if it has credentials. Refuses with `invalid_response`.
+ */
 export function transactionIdOf(answer: JsonObject): string | undefined {
   const id = own(answer, 'transaction_id')
   return id === undefined || typeof id === 'string'
@@ -42,7 +42,7 @@ export function transactionIdOf(answer: JsonObject): string | undefined {
     : refuseWith('invalid_response', 'transaction_id is not a string')
 }
 
-/** Asks once for the credential of a transaction. */
+/** Requests the credential of a transaction once. */
 export function requestDeferredCredential(
   wallet: WalletContext,
   { encryption, deferredCredentialEndpoint: url }: IssuerDescription,

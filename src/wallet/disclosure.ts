@@ -1,7 +1,4 @@
-/**
- * The claims that a presentation would disclose and those that it would hide. OpenID4VP 1.0, Selecting Claims; RFC
- * 9901.
- */
+/** The claims that a presentation discloses and withholds. OpenID4VP 1.0, Selecting Claims; RFC 9901. */
 import type { Json } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
@@ -13,22 +10,22 @@ interface DisclosedClaim {
   readonly position: ClaimPosition
   readonly value: Json
   /**
-   * The reason: the verifier requested the claim (`asked`), the issuer did not make it hidable (`always`), or it cannot
-   * be hidden while a requested claim is disclosed (`inseparable`).
+   * Why it is disclosed: the verifier requested it (`asked`), the issuer did not make it selectively disclosable
+   * (`always`), or a requested claim requires it (`inseparable`).
    */
   readonly because: 'asked' | 'always' | 'inseparable'
 }
 
 export interface Disclosure {
-  /** The positions that the format is told to disclose. */
+  /** The positions to disclose, for the format. */
   readonly positions: readonly ClaimPosition[]
-  /** Every single value that the verifier will see. */
+  /** All single values that the verifier gets. */
   readonly disclosed: readonly DisclosedClaim[]
-  /** Every single value that the verifier will not see. */
+  /** All single values that the verifier does not get. */
   readonly hidden: readonly ClaimPosition[]
 }
 
-/** Returns the smallest disclosure that answers the query; `answer` has the claims of the credential for it. */
+/** Returns the smallest disclosure that satisfies the query. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
   const { hidable } = credential
   const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
@@ -43,7 +40,7 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, cred
   return { positions, disclosed, hidden }
 }
 
-/** Returns every single value in the tree, and empty objects and arrays. */
+/** Returns all single values in the claims, and empty objects and arrays. */
 export function leavesOf(
   value: Json,
   position: ClaimPosition,
@@ -55,16 +52,16 @@ export function leavesOf(
 }
 
 /**
- * Tests whether a claim is disclosed for `requestedPosition`: the formats disclose a claim with everything below it and
- * everything that contains it.
+ * Tests whether a claim is disclosed along with `requestedPosition`: claims are disclosed with everything inside of
+ * them and everything that contains them.
  */
 function isDisclosedFor(position: ClaimPosition, requestedPosition: ClaimPosition): boolean {
   return isWithin(position, requestedPosition) || isWithin(requestedPosition, position)
 }
 
 /**
- * Returns the hidable elements before an element that a path names by its number: hidden elements vanish and later ones
- * move up, so the verifier would find another element there. A null in a path needs no such elements.
+ * Returns the selectively disclosable elements before an element that a path selects by index. They are disclosed too,
+ * since otherwise the index of the requested element would change. A null in a path does not need them.
  */
 function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimPosition[]): readonly ClaimPosition[] {
   const canHide = new Set(hidable.map((position) => JSON.stringify(position)))
@@ -77,7 +74,7 @@ function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimP
       ),
     ),
   )
-  // The added step discloses the element and nothing inside it: no claim can have this name.
+  // No claim has the name of the added step, so only the element itself is disclosed and nothing inside of it.
   return elements.filter((element) => canHide.has(JSON.stringify(element))).map((element) => [...element, '...'])
 }
 

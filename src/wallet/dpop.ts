@@ -1,4 +1,4 @@
-/** DPoP: each request with a bound token has a proof of the key that the token is bound to. RFC 9449. */
+/** DPoP: sends requests with a proof of possession of the key that the token is bound to. RFC 9449. */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { writeJws } from '../codec/jws.ts'
@@ -6,28 +6,30 @@ import type { HolderKey, WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
 import type { ExchangeRequest } from './exchange.ts'
 
-/** The key of one authorization, which no other has. */
+/** The DPoP key of one authorization. */
 export interface DpopKey extends HolderKey {
-  /** The newest nonce of each origin. */
+  /** The latest nonce of each origin. */
   readonly nonces: Map<string, string>
 }
 
-/** The members that a proof adds to a request. */
+/** The parts of a request that have the proof. */
 export type ProofMembers = Required<Pick<ExchangeRequest, 'headers' | 'onHeaders'>>
 
 export const DPOP_ALGORITHM = 'ES256'
 
+/** Makes a new DPoP key. */
 export async function makeDpopKey({ store }: WalletContext): Promise<DpopKey> {
   return dpopKeyOf(await store.keys.make(DPOP_ALGORITHM))
 }
 
+/** Makes a DPoP key from a stored key, without nonces. */
 export function dpopKeyOf(key: HolderKey): DpopKey {
   return { ...key, nonces: new Map() }
 }
 
 /**
- * Returns the result of `send`, which posts to the address with a proof, beside the access token where there is one. A
- * server that wants its nonce in the proof gets a second one. RFC 9449 sections 8 and 9.
+ * Calls `send` with a DPoP proof for the URL and the access token, if there is one. If the server requires its nonce,
+ * calls it again with another proof. RFC 9449 sections 8 and 9.
  */
 export async function sendWithProof<T>(
   wallet: WalletContext,

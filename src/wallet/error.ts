@@ -9,18 +9,18 @@ export type WalletErrorCode =
   | 'invalid_metadata'
   | 'invalid_credential'
   | 'invalid_request_object'
-  /** A response that breaks the rules of its endpoint: its media type, its members, its size, a redirect. */
+  /** A response that does not conform to its endpoint: in its media type, members or size, or a redirect. */
   | 'invalid_response'
   /** Allowed by the specifications, but not supported by this wallet. */
   | 'unsupported'
-  /** Plain http to an address beyond this machine and its network. */
+  /** Plain http to a public host. */
   | 'insecure_address'
   | 'unreachable'
-  /** The issuer, or the person at its page, takes longer than the wallet waits. */
+  /** The issuer, or the person in the browser, takes longer than the wallet waits. */
   | 'not_yet'
-  /** The server refused; `server` has its error. */
+  /** The server refused; `server` has its error response. */
   | 'refused'
-  /** No stored credential answers the request. */
+  /** No stored credential satisfies the request. */
   | 'cannot_answer'
   | 'not_found'
   /** The issuer requires a transaction code, which was not provided. */

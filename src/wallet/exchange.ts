@@ -1,6 +1,6 @@
 /**
- * Sends one HTTP request and reads its response, for every step of both protocols: no redirect is followed, and a
- * response is limited in time, size and media type. The callers interpret its content.
+ * Sends an HTTP request and reads its response, for both protocols. Redirects are not followed, and responses are
+ * limited in time, size and media type.
  */
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
 import { utf8Text } from '../codec/utf8.ts'
@@ -9,14 +9,14 @@ import { orRefuseWith, refuseWith, type ServerError, WalletError } from './error
 
 export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
   readonly url: string
-  /** The body, which also decides the method: POST when there is one, even an empty one. */
+  /** The body. With a body, even an empty one, the method is POST. */
   readonly body?: string | URLSearchParams
-  /** A description of the body for people; never its secrets. */
+  /** A description of the body for people, without secrets. */
   readonly sent?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** The media type that the response must have, or `any` when nothing reads it; JSON when absent. */
+  /** The required media type of the response, or `any`; JSON when absent. */
   readonly type?: string
-  /** Receives the headers of the response, also of a refusal. */
+  /** Called with the headers of every response. */
   readonly onHeaders?: (headers: Headers) => void
 }
 
@@ -26,8 +26,8 @@ const GONE = 410
 const JSON_TYPE = 'application/json'
 
 /**
- * Returns the body of the response. Refuses with `unreachable`, with `invalid_response`, or with `refused` and the
- * message of the server.
+ * Sends a request and returns the response body. Refuses with `unreachable`, with `invalid_response`, or with `refused`
+ * and the server's message.
  */
 export async function exchangeText(wallet: WalletContext, request: ExchangeRequest): Promise<string> {
   const { seconds } = wallet.limits ?? LIMITS
@@ -51,7 +51,7 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
   return text
 }
 
-/** Returns the body of the response, which must be a JSON object. Refuses like {@link exchangeText}. */
+/** Sends a request and returns the JSON object in the response. Refuses like {@link exchangeText}. */
 export async function exchangeJson(wallet: WalletContext, request: ExchangeRequest): Promise<JsonObject> {
   const text = await exchangeText(wallet, { ...request, headers: { accept: JSON_TYPE, ...request.headers } })
   return orRefuseWith('invalid_response', `the answer of ${request.url} cannot be read`, () => parseJsonObject(text))
@@ -63,7 +63,7 @@ async function fetchAnswer(
   signal: AbortSignal,
 ): Promise<{ readonly response: Response; readonly text: string }> {
   const { url, body, headers = {} } = request
-  // No redirect is followed: with one, a server that is trusted for one address could choose another.
+  // Redirects are not followed, since the server of one URL could choose another.
   const init = {
     method: methodOf(request),
     headers,
@@ -83,7 +83,7 @@ async function readBody(url: string, response: Response, limit: number): Promise
   const chunks: Uint8Array[] = []
   let size = 0
   try {
-    // Leaving the loop cancels the stream.
+    // Ending the loop cancels the stream.
     for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
       size += chunk.byteLength
       if (size > limit) refuseWith('invalid_response', `the answer of ${url} is larger than ${limit} bytes`)
@@ -95,7 +95,7 @@ async function readBody(url: string, response: Response, limit: number): Promise
   return orRefuseWith('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
 }
 
-/** Resolves like `run`, or rejects with `timeoutError` after `seconds`, whether or not `run` heeds its signal. */
+/** Resolves like `run`, or rejects with `timeoutError` after `seconds`, even if `run` ignores its signal. */
 function runWithTimeout<T>(seconds: number, timeoutError: Error, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   return new Promise((resolve, reject) => {
@@ -124,12 +124,12 @@ function refuseUnreachable(url: string, error: unknown): never {
   )
 }
 
-/** Throws the refusal of the server as a {@link WalletError}. */
+/** Throws the server's refusal as a {@link WalletError}. */
 function refuseByAnswer(request: ExchangeRequest, status: number, text: string): never {
   const server = serverErrorOf(text)
   const reason = server?.error_description ?? server?.error ?? 'it does not say why'
   const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
-  // A used or expired code is the most common refusal, and the person can ask for a new one.
+  // A used or expired code is a common refusal, and the person can get a new one.
   const suffix = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
   const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${suffix}`
   throw new WalletError('refused', message, server ? { server } : {})

@@ -1,4 +1,4 @@
-/** The formats of the credentials that this wallet holds, and their types for people. */
+/** The formats that this wallet supports, and credential types as text. */
 import type { Json, JsonObject } from '../codec/json.ts'
 import type { CredentialFormat } from '../credential/format.ts'
 import { formatOf, supportedFormats } from '../credential/formats.ts'
@@ -12,14 +12,14 @@ export function requireHeldFormat(id: string): CredentialFormat {
   )
 }
 
-/** Lists the formats in words: `this wallet holds …`. */
+/** Lists the supported formats in words: `this wallet holds …`. */
 export function heldFormatsText(): string {
   return `this wallet holds ${supportedFormats.join(', ')}`
 }
 
 /**
- * Describes the requested types: `StudentCard or Pass + Gold`; undefined when there are none. Formats have texts, lists
- * or sets of texts in `meta`.
+ * Describes the requested types: `StudentCard or Pass + Gold`; undefined if there are none. `meta` has a text, or a
+ * list of texts or of sets of texts, depending on the format.
  */
 export function metaText(meta: JsonObject): string | undefined {
   const names = Object.values(meta).flatMap((member) =>
@@ -28,7 +28,7 @@ export function metaText(meta: JsonObject): string | undefined {
   return names.filter((name) => name !== '').join(' or ') || undefined
 }
 
-/** Joins a set of types to a text, without the type of every W3C credential unless it is the only one. */
+/** Joins a set of types, without `VerifiableCredential` unless it is the only one. */
 function joinTypes(typeSet: Json): string {
   const types = [typeSet].flat().filter((type) => typeof type === 'string')
   return types.filter((type) => type !== 'VerifiableCredential').join(' + ') || (types[0] ?? '')

@@ -1,4 +1,4 @@
-/** Makes holder keys from the given random source, and stores each as a private JWK in the text of its credential. */
+/** Makes holder keys, and stores each as a private JWK with its credential. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import { within } from '../codec/malformed.ts'
@@ -10,24 +10,26 @@ import type { HolderKeys } from './context.ts'
 /** The PKCS #8 prefix of the 32 bytes of an Ed25519 key. RFC 8410 section 7. */
 const ED25519_PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 
+/** Creates {@link HolderKeys} with keys from the given randomness. */
 export function createJwkHolderKeys(random: (bytes: number) => Uint8Array): HolderKeys {
   return {
     make: (algorithm) => {
       const key = makeHolderKey(random, algorithm)
       return Promise.resolve({ signer: createSigner(key, []), keyRecord: privateJwkOf(key) as JsonObject })
     },
-    // An error that is thrown here rejects the promise.
+    // An error thrown here rejects the promise.
     open: (keyRecord) => new Promise((resolve) => resolve(createSigner(readHolderKey(keyRecord), []))),
   }
 }
 
+/** Makes a private key for an algorithm. */
 export function makeHolderKey(random: (bytes: number) => Uint8Array, algorithm: Algorithm = 'ES256'): KeyObject {
   if (algorithm !== 'EdDSA') return importPrivateKey(makeEcPrivateJwk(random, algorithms[algorithm]))
   const key = Buffer.concat([ED25519_PKCS8, random(algorithms.EdDSA.size)])
   return createPrivateKey({ key, format: 'der', type: 'pkcs8' })
 }
 
-/** Imports a private JWK. Throws a MalformedError. */
+/** Imports a private JWK. Throws a MalformedError if it is invalid. */
 export function readHolderKey(jwk: JsonObject): KeyObject {
   return within('the holder key', () => importPrivateKey(jwk))
 }

@@ -1,6 +1,6 @@
 /**
- * Obtains one credential with an access token: makes keys, requests, checks and stores it. OpenID4VCI 1.0, Credential
- * Endpoint and Deferred Credential Endpoint.
+ * Obtains a credential with an access token: makes keys, sends the request, and checks and stores the credential.
+ * OpenID4VCI 1.0, Credential Endpoint and Deferred Credential Endpoint.
  */
 import { type JsonObject, ownString } from '../codec/json.ts'
 import type { AccessToken } from './access-token.ts'
@@ -14,25 +14,25 @@ import { checkReceivedCredentials } from './received-credential.ts'
 import type { PendingCredential, StoredAuthorization } from './stored-authorization.ts'
 import { type StoredCredential, storeCredential } from './stored-credential.ts'
 
-/** An issuer, and the right to ask it. */
+/** An issuer, and an access token for it. */
 export interface CredentialAccess {
   readonly issuer: IssuerDescription
   readonly accessToken: AccessToken
-  /** The authorization that is kept for later; undefined when this token is all. */
+  /** The stored authorization; undefined if the access token cannot be renewed. */
   readonly authorization: StoredAuthorization | undefined
 }
 
-/** The outcome of a request: the credential, or the transaction of an issuer that decides later. */
+/** The stored credential, or the pending transaction of a deferred one. */
 export type ObtainedCredential = { readonly credential: StoredCredential } | { readonly pending: PendingCredential }
 
 const PATIENCE_SECONDS = 60
-/** The most copies of a credential; each costs the issuer a signature. */
+/** The maximum number of copies of a credential, since each costs the issuer a signature. */
 const MAX_COPIES = 20
 
 /**
- * Requests, checks and stores a credential, in as many copies as the issuer gives. Refuses with `not_yet` where the
- * issuer takes longer than this wallet waits and gave no token to ask again. `isPatient` is false where somebody has
- * waited already.
+ * Requests, checks and stores a credential, in as many copies as the issuer's batch size allows. Refuses with `not_yet`
+ * if the issuer defers it for longer than the wallet waits and there is no authorization to ask again. With `isPatient`
+ * false, does not wait.
  */
 export async function obtainCredential(
   wallet: WalletContext,
@@ -44,7 +44,7 @@ export async function obtainCredential(
   }: {
     readonly offeredCredential: OfferedCredential
     readonly isPatient: boolean
-    /** The id of the stored credential in whose place it comes, for an issuer that decides later. */
+    /** The id of the stored credential to replace, if the credential is deferred. */
     readonly replaces?: string
   },
 ): Promise<ObtainedCredential> {
@@ -68,7 +68,7 @@ export async function obtainCredential(
   }
 }
 
-/** Checks and stores the credential of an answer, and tells the issuer. Refuses with `invalid_credential`. */
+/** Checks and stores the credentials of a response, and notifies the issuer. Refuses with `invalid_credential`. */
 export async function checkAndStoreCredential(
   wallet: WalletContext,
   { issuer, accessToken, authorization }: CredentialAccess,

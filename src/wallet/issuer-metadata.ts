@@ -1,4 +1,4 @@
-/** Metadata of an issuer and of its credentials. OpenID4VCI 1.0, Credential Issuer Metadata. */
+/** The metadata of an issuer and its credentials. OpenID4VCI 1.0, Credential Issuer Metadata. */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
@@ -13,41 +13,38 @@ export interface IssuerDescription {
   readonly credentialIssuer: string
   readonly name: string | undefined
   readonly credentialEndpoint: string
-  /** The encryption of requests and responses, when the issuer requires it. */
+  /** The required encryption of requests and responses; undefined if none is required. */
   readonly encryption: CredentialEncryption | undefined
   readonly nonceEndpoint: string | undefined
   readonly deferredCredentialEndpoint: string | undefined
   readonly notificationEndpoint: string | undefined
   readonly authorizationServers: readonly string[]
-  /** The most key proofs of one request. */
+  /** The maximum number of key proofs in a request. */
   readonly batchSize: number
   readonly configurations: JsonObject
 }
 
-/** An offered credential, as far as a wallet needs to know it. */
+/** The parts of an offered credential that the wallet needs. */
 export interface OfferedCredential {
   readonly configurationId: string
   readonly format: string
-  /** The type of the credential, as a query would name it. */
+  /** The type of the credential, as `meta` of a query. */
   readonly meta: JsonObject
-  /** The key to make, and its name in the key proof. */
+  /** The kind of key to make, and how key proofs name it. */
   readonly proofKey: ProofKey
   readonly name: string
-  /** The first way to draw the credential that the issuer describes, as it stands there. */
+  /** The first display description of the credential, as in the metadata. */
   readonly display: JsonObject | undefined
   readonly claimNames: readonly ClaimName[]
 }
 
-/** The name of a claim for people. */
+/** The label of a claim. */
 export interface ClaimName {
   readonly path: ClaimPath
   readonly name: string
 }
 
-/**
- * Fetches the metadata of an issuer. Refuses with `invalid_metadata` a document that is about another issuer or
- * incomplete.
- */
+/** Fetches the metadata of an issuer. Refuses with `invalid_metadata` if it is incomplete or about another issuer. */
 export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssuer: string): Promise<IssuerDescription> {
   const metadata = await exchangeJson(wallet, {
     what: 'fetched the issuer metadata',
@@ -55,8 +52,8 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
     spec: 'OpenID4VCI 1.0, Credential Issuer Metadata Retrieval',
     url: makeWellKnownUrl(credentialIssuer, 'openid-credential-issuer'),
   })
-  // The identifiers are compared as plain text, or one issuer could stand in for another. OpenID4VCI 1.0, Credential
-  // Issuer Metadata Parameters.
+  // Identifiers are compared exactly, so that no issuer can pose as another. OpenID4VCI 1.0, Credential Issuer Metadata
+  // Parameters.
   if (own(metadata, 'credential_issuer') !== credentialIssuer) {
     refuseWith('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
@@ -75,8 +72,8 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
 }
 
 /**
- * Reads an offered credential. Refuses with `invalid_metadata` an id that the metadata lacks, and with `unsupported` a
- * credential that this wallet cannot hold.
+ * Returns an offered credential. Refuses with `invalid_metadata` an unknown configuration id, and with `unsupported` a
+ * credential that this wallet does not support.
  */
 export function readOfferedCredential(
   { attestKeys }: Pick<WalletContext, 'attestKeys'>,
@@ -102,8 +99,8 @@ export function readOfferedCredential(
 }
 
 /**
- * Reads the authorization servers; the issuer is its own unless it names some. OpenID4VCI 1.0, Credential Issuer
- * Metadata Parameters.
+ * Returns the authorization servers; by default the issuer itself. OpenID4VCI 1.0, Credential Issuer Metadata
+ * Parameters.
  */
 function readServers(value: Json | undefined, credentialIssuer: string): readonly string[] {
   if (value === undefined) return [credentialIssuer]
@@ -112,10 +109,7 @@ function readServers(value: Json | undefined, credentialIssuer: string): readonl
   return refuseWith('invalid_metadata', 'authorization_servers of the issuer is not a non-empty array of strings')
 }
 
-/**
- * Reads the batch size, which is 2 or more where there are batches; 1 for anything else. OpenID4VCI 1.0, Credential
- * Issuer Metadata Parameters.
- */
+/** Returns the batch size; 1 if it is absent or invalid. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
 function readBatchSize(value: Json | undefined): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 1 ? value : 1
 }

@@ -1,10 +1,10 @@
-/** The links that issuers and verifiers show as QR codes: a scheme, and parameters that occur once. */
+/** Parses the links in QR codes of issuers and verifiers: a scheme, and parameters that occur once. */
 import { refuseWith } from './error.ts'
 
 const MAX_CHARACTERS = 65_536
 
 /**
- * Parses a link with one of `schemes` into its parameters. Refuses with `invalid_link`; `kind` names the expected link.
+ * Returns the parameters of a link with one of `schemes`. Refuses with `invalid_link`; `kind` names the expected link.
  */
 export function readLink(link: string, schemes: readonly string[], kind: string): ReadonlyMap<string, string> {
   const text = link.trim()

@@ -5,10 +5,7 @@ import { WalletError } from './error.ts'
 import { type ExchangeRequest, exchangeText } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
-/**
- * Tells the issuer that the credential was accepted, when it wants to know. A failure of the notification changes
- * nothing.
- */
+/** Notifies the issuer that the credential was accepted, if it has a notification endpoint. Ignores failures. */
 export async function notifyAccepted(
   wallet: WalletContext,
   { notificationEndpoint }: IssuerDescription,

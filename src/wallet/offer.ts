@@ -1,4 +1,4 @@
-/** Credential offers, by value in the link or by reference. OpenID4VCI 1.0, Credential Offer. */
+/** Credential offers, by value or by reference. OpenID4VCI 1.0, Credential Offer. */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { requireAddress } from './address.ts'
@@ -7,19 +7,19 @@ import { orRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { readLink } from './link.ts'
 
-/** The description of a transaction code in an offer; all members are optional there. */
+/** The description of a transaction code; all members are optional. */
 export interface TxCodeDescription {
   readonly inputMode: 'numeric' | 'text'
   readonly length: number | undefined
   readonly description: string | undefined
 }
 
-/** The way to an access token that the wallet takes; the pre-authorized code where the offer has both. */
+/** The grant of the offer that the wallet uses; the pre-authorized code if the offer has both. */
 export type OfferedGrant =
   | {
       readonly name: 'pre-authorized_code'
       readonly preAuthorizedCode: string
-      /** The transaction code that the holder must enter, when the issuer requires one. */
+      /** The description of the transaction code, if one is required. */
       readonly txCode: TxCodeDescription | undefined
     }
   | { readonly name: 'authorization_code'; readonly issuerState: string | undefined }
@@ -28,7 +28,7 @@ export interface ReceivedOffer {
   readonly credentialIssuer: string
   readonly configurationIds: readonly string[]
   readonly grant: OfferedGrant
-  /** The authorization server of the offer, when the issuer has several. */
+  /** The authorization server in the offer, if the issuer has several. */
   readonly authorizationServer: string | undefined
 }
 
@@ -37,8 +37,8 @@ const MAX_CREDENTIALS = 20
 const MAX_DESCRIPTION = 300
 
 /**
- * Reads the offer of a link. Refuses with `invalid_link`, `invalid_offer`, or `unsupported` for an offer beyond this
- * wallet.
+ * Reads the offer of a link. Refuses with `invalid_link`, `invalid_offer`, or with `unsupported` an offer that this
+ * wallet does not support.
  */
 export async function readOffer(wallet: WalletContext, link: string): Promise<ReceivedOffer> {
   const parameters = readLink(link, SCHEMES, 'credential offer')
@@ -86,7 +86,7 @@ function readPreAuthorizedGrant(grant: JsonObject): OfferedGrant {
     preAuthorizedCode:
       ownString(grant, 'pre-authorized_code') ||
       refuseWith('invalid_offer', 'the pre-authorized_code of the offer is missing'),
-    // The presence of `tx_code` means that a code is required, even when the object is empty.
+    // A code is required if `tx_code` is present, even if it is empty.
     txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
   }
 }
@@ -97,7 +97,7 @@ function readAuthorizationCodeGrant(grant: JsonObject): OfferedGrant {
   return refuseWith('invalid_offer', 'the issuer_state of the offer is not a string')
 }
 
-/** Reads the description of the code, leniently: the issuer decides whether the code is right. */
+/** Reads the description of the transaction code. Ignores invalid members, since it is only for display. */
 function readTxCode(value: Json | undefined): TxCodeDescription {
   const [mode, length, description] = ['input_mode', 'length', 'description'].map((name) => memberOf(value, name))
   return {

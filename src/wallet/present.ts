@@ -1,6 +1,6 @@
 /**
- * Presentations: a request becomes a plan that a person can agree to, and the wallet presents exactly that, or
- * declines. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
+ * Presentations: makes a plan for a request, which the person can review, and sends exactly that, or declines.
+ * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
 import { own } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
@@ -18,30 +18,30 @@ import { type Approval, approvalsOf } from './transaction.ts'
 
 export interface PresentationPlan {
   readonly request: AuthorizationRequest
-  /** The answers in the order of the credential queries: one for each, or several where the query says `multiple`. */
+  /** The answers in the order of the credential queries: one for each, or several with `multiple`. */
   readonly answers: readonly QueryAnswer[]
-  /** The ids of the queries whose answers would be sent; optional queries are left out. */
+  /** The ids of the queries to answer; optional ones are left out. */
   readonly chosenQueryIds: readonly string[]
-  /** The transactions that the presentation would approve, each with one of the chosen queries. */
+  /** The transactions to approve, each with one of the chosen queries. */
   readonly approvals: readonly Approval[]
-  /** The reason for which the request cannot be answered; undefined when it can. */
+  /** Why the request cannot be answered; undefined if it can. */
   readonly problem: string | undefined
 }
 
 export interface PresentationResult {
-  /** The address at which the person should continue in the browser. */
+  /** The URL at which the person continues in the browser. */
   readonly redirect_uri?: string
 }
 
 type Form = Readonly<Record<string, string>>
 
-/** Fetches and verifies the request, and finds the credentials that answer it. Sends nothing about the holder. */
+/** Fetches and verifies the request, and finds matching credentials. Sends nothing about the holder. */
 export async function planPresentation(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
   const request = await fetchRequest(wallet, requestLink)
   return planAnswer(request, await listCredentials(wallet.store), wallet.now())
 }
 
-/** Finds the credentials that answer a request at the time `now`. */
+/** Finds the credentials that match a request at the time `now`. */
 export function planAnswer(
   request: AuthorizationRequest,
   { credentials, unreadable }: Awaited<ReturnType<typeof listCredentials>>,
@@ -60,8 +60,8 @@ export function planAnswer(
 }
 
 /**
- * Sends the presentation of the plan. Throws a WalletError: `cannot_answer`, or `refused` when the verifier did not
- * accept it. `make` makes each presentation; a wallet that misbehaves for a test has another.
+ * Sends the presentation of a plan. Refuses with `cannot_answer`, or with `refused` if the verifier does not accept it.
+ * `make` makes each presentation; tests replace it.
  */
 export async function sendPresentation(
   wallet: WalletContext,
@@ -77,9 +77,9 @@ export async function sendPresentation(
   const presentationsByQuery = new Map(
     presentations.map(([id]) => [id, presentations.flatMap(([queryId, text]) => (queryId === id ? text : []))]),
   )
-  // Before it is sent: whatever becomes of the request, this copy may have been seen.
+  // Recorded before sending, since the verifier may see the copy even if the request fails.
   for (const each of new Set(answers.map(({ credential }) => credential))) await recordPresentation(wallet.store, each)
-  // Object.fromEntries defines own members for any name: an id may be __proto__.
+  // Object.fromEntries defines own members, even for `__proto__`.
   const token = Object.fromEntries(presentationsByQuery)
   return sendResponse(wallet, plan.request, {
     what: 'presented the credentials',
@@ -90,7 +90,7 @@ export async function sendPresentation(
   })
 }
 
-/** Tells the verifier that the holder does not agree, and nothing else. */
+/** Tells the verifier that the person declined. */
 export async function decline(wallet: WalletContext, plan: PresentationPlan): Promise<void> {
   await sendResponse(wallet, plan.request, {
     what: 'declined the request',
@@ -100,7 +100,7 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
   })
 }
 
-/** Makes the presentation of one answer, and refuses with `cannot_answer` one that would not answer its query. */
+/** Makes the presentation for one answer. Refuses with `cannot_answer` if it does not satisfy its query. */
 export async function makePresentation(
   wallet: WalletContext,
   plan: PresentationPlan,
@@ -110,14 +110,14 @@ export async function makePresentation(
   const format = requireHeldFormat(credential.format)
   const binding = bindingOf(wallet, plan, answer)
   const presentation = await format.present(credential.credential, positions, binding, credential.holder)
-  // The verifier's own query is checked against the presentation before it leaves.
+  // Checks the presentation against the query before it is sent.
   const { missing, mismatch } = answerClaims(query, format.read(presentation).claims)
   const problem = missing ?? mismatch
   if (problem !== undefined) refuseWith('cannot_answer', `the presentation would not answer the request: ${problem}`)
   return presentation
 }
 
-/** Returns the request and the time to which the presentation of an answer is bound. */
+/** Returns the values to which the presentation of an answer is bound. */
 export function bindingOf(
   wallet: WalletContext,
   { request, approvals }: PresentationPlan,
@@ -125,7 +125,7 @@ export function bindingOf(
 ): Binding & { readonly at: Date } {
   return {
     nonce: request.nonce,
-    // OpenID4VP 1.0, Preventing Replay: the audience is the client identifier in full.
+    // OpenID4VP 1.0, Preventing Replay: the audience is the full client identifier.
     audience: request.clientId,
     responseUri: request.responseUri,
     encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
@@ -134,7 +134,7 @@ export function bindingOf(
   }
 }
 
-/** Creates the form of the response, encrypted when the verifier wants that. */
+/** Makes the form of the response, encrypted if the request requires it. */
 async function makeResponseForm(
   request: AuthorizationRequest,
   token: Readonly<Record<string, readonly string[]>>,
@@ -156,6 +156,6 @@ async function sendResponse(
   const body = new URLSearchParams(form)
   const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
   const redirectUri = own(answer, 'redirect_uri')
-  // The presentation was accepted; an unsafe address is not passed on.
+  // An unsafe redirect URI is ignored; the presentation was accepted anyway.
   return typeof redirectUri === 'string' && isSafeAddress(redirectUri) ? { redirect_uri: redirectUri } : {}
 }

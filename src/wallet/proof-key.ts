@@ -1,32 +1,32 @@
-/** Chooses the key with which a wallet can prove possession. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+/** Selects the kind of key for a credential. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
 import { isObject, type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { refuseWith } from './error.ts'
 
-/** The type of the key to make, and the form of its proof. */
+/** The kind of key to make, and the form of its proof. */
 export interface ProofKey {
   readonly algorithm: Algorithm
-  /** The algorithm's name in the issuer's metadata: one algorithm has two names. */
+  /** The algorithm's name in the issuer's metadata; an algorithm may have two names. */
   readonly alg: string
   readonly method: BindingMethod
-  /** The attestation that the issuer wants of the keys; absent where it wants none. */
+  /** The required attestation; absent if none is required. */
   readonly attestation?: JsonObject
 }
 
-/** The supported binding methods in order of preference: known issuers expect a DID in `kid`. */
+/** The supported binding methods in order of preference. Known issuers expect a DID in `kid`. */
 const BINDING_METHODS = ['did:jwk', 'jwk', 'did:key'] as const
 type BindingMethod = (typeof BINDING_METHODS)[number]
 
 /**
- * Chooses the key for a credential. Refuses with `unsupported` a credential without a key, which could be presented by
- * anyone, and one whose keys have to be attested where nobody can do that.
+ * Selects the key for a credential. Refuses with `unsupported` a credential that is not bound to a key, and one that
+ * requires key attestations if the wallet cannot make them.
  */
 export function chooseProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
   const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
-  // The algorithms are in the order of how widely they are supported.
+  // The algorithms are in order of preference.
   const alg = joseAlgorithms.find((name) => algs.includes(name))
   if (alg === undefined) {
     const walletAlgorithms = joseAlgorithms.join(', ')
@@ -55,7 +55,7 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
     : { algorithm: algorithmNamed(alg), alg, method, ...attestationMember }
 }
 
-/** Creates the header members of a proof that name the key. OpenID4VCI 1.0, jwt Proof Type. */
+/** Makes the header members that identify the key. OpenID4VCI 1.0, jwt Proof Type. */
 export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObject {
   if (method === 'jwk') return { alg, jwk: { ...jwk } }
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }

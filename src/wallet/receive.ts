@@ -1,6 +1,6 @@
 /**
- * Receives credentials: from the link of an offer, or from the name of an issuer, to credentials in the store.
- * OpenID4VCI 1.0, Pre-Authorized Code Flow and Authorization Code Flow.
+ * Receives credentials from an offer, or without one from a named issuer, and stores them. OpenID4VCI 1.0,
+ * Pre-Authorized Code Flow and Authorization Code Flow.
  */
 import { memberOf, own } from '../codec/json.ts'
 import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from './access-token.ts'
@@ -20,16 +20,16 @@ import {
 } from './stored-authorization.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
-/** The input of the holder. */
+/** The input of the user. */
 export interface Holder {
-  /**
-   * Asks for the transaction code that the issuer gave the holder, just before it is sent. A rejection ends the
-   * receipt.
-   */
+  /** Asks for the transaction code, just before it is sent. A rejection ends the process. */
   readonly askTxCode?: (description: TxCodeDescription) => Promise<string>
 }
 
-/** Receives, checks and stores every credential of the offer. Throws a WalletError; credentials stored before stay. */
+/**
+ * Receives, checks and stores all credentials of an offer. Throws a WalletError; credentials that are stored by then
+ * remain.
+ */
 export async function receiveOffer(
   wallet: WalletContext,
   offerLink: string,
@@ -40,14 +40,14 @@ export async function receiveOffer(
   return receiveCredentials(wallet, await fetchIssuerMetadata(wallet, offer.credentialIssuer), offer, holder)
 }
 
-/** A request for credentials that nobody offered. */
+/** A request for a credential without an offer. */
 export interface WalletInitiatedRequest {
   readonly credentialIssuer: string
-  /** The credential, by the id of its configuration or by its scope. */
+  /** The credential, by its configuration id or its scope. */
   readonly credential: { readonly configurationId: string } | { readonly scope: string }
 }
 
-/** Asks an issuer for a credential without an offer. Throws like {@link receiveOffer}. */
+/** Requests a credential without an offer. Throws like {@link receiveOffer}. */
 export async function receiveWalletInitiated(
   wallet: WalletContext,
   request: WalletInitiatedRequest,
@@ -89,7 +89,7 @@ async function receiveCredentials(
   offer: ReceivedOffer,
   holder: Holder,
 ): Promise<readonly StoredCredential[]> {
-  // Everything that can fail is checked before the code is spent.
+  // Checks everything that can fail before the code is used.
   const offeredCredentials = offer.configurationIds.map((id) => readOfferedCredential(wallet, issuer, id))
   const server = await fetchTokenServer(wallet, issuer, offer)
   const accessToken = await getAccessToken(wallet, { issuer, server, offer }, holder)
@@ -118,7 +118,7 @@ async function receiveCredentials(
 }
 
 /**
- * Stores what is pending in an authorization, or removes the authorization when nothing was stored and nothing is
+ * Stores the pending transactions of an authorization. Removes the authorization if nothing was stored and nothing is
  * pending.
  */
 async function updateAuthorization(

@@ -1,7 +1,6 @@
 /**
- * Checks that the issuer sent the requested credentials, each bound to a key of the wallet and usable. OpenID4VCI 1.0,
- * Credential Response; RFC 9901, Verification by the Holder. The person decides whom to trust: the wallet says who
- * signed.
+ * Checks that the issuer sent the requested credentials, each usable and bound to a key of the wallet. Does not decide
+ * on trust: the wallet shows who signed. OpenID4VCI 1.0, Credential Response; RFC 9901, Verification by the Holder.
  */
 import { type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
 import type { Problem } from '../codec/malformed.ts'
@@ -14,8 +13,8 @@ import type { OfferedCredential } from './issuer-metadata.ts'
 import type { CredentialCopy } from './stored-credential.ts'
 
 /**
- * Reads the credentials of a response, and finds the key of each: at least one, and at most one for each key. Refuses
- * with `invalid_response`, or with `invalid_credential` and the reason.
+ * Parses the credentials of a response, and finds the key of each. There must be at least one, and at most one for each
+ * key. Refuses with `invalid_response`, or with `invalid_credential` and the reason.
  */
 export function checkReceivedCredentials(
   answer: JsonObject,
@@ -81,7 +80,7 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
 function contentProblem(evidence: Evidence, offeredCredential: OfferedCredential): string | undefined {
   const { issuer, holder } = evidence
   const [identifier, ...others] = issuer.identifiers
-  // The name is absent when the format leaves it to the certificate.
+  // The format may leave the issuer to the certificate; then there is no identifier.
   if (identifier === '') return 'it does not say who issued it (iss)'
   if (others.some((other) => other !== identifier)) return 'it names two different issuers'
   if (!requireHeldFormat(offeredCredential.format).matchesMeta(evidence, offeredCredential.meta)) {

@@ -1,6 +1,6 @@
 /**
- * Asks an issuer again without the person: new copies of a credential, and credentials that the issuer had to decide
- * about. RFC 6749 section 6; OpenID4VCI 1.0, Deferred Credential Endpoint.
+ * Requests credentials again without the person: new copies of a credential, and deferred credentials. RFC 6749 section
+ * 6; OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { MalformedError } from '../codec/malformed.ts'
 import { REFRESH_GRANT } from '../protocol/grant.ts'
@@ -23,7 +23,7 @@ import { findCredential, type StoredCredential } from './stored-credential.ts'
 
 type StoredAccess = CredentialAccess & { readonly authorization: StoredAuthorization }
 
-/** A credential that the wallet still waits for, and why it did not come, when that is known. */
+/** A deferred credential that the wallet still waits for, and why it was not received, if known. */
 export interface OutstandingCredential {
   readonly credentialIssuer: string
   readonly configurationId: string
@@ -31,9 +31,8 @@ export interface OutstandingCredential {
 }
 
 /**
- * Replaces the copies of a stored credential by new ones: those that the issuer still had to decide about, or else
- * those of a new request. Refuses with `unsupported` one that came without a refresh token, with `not_yet`, and with
- * `refused`.
+ * Replaces the copies of a stored credential: by a pending deferred response, or by a new request. Refuses with
+ * `unsupported` a credential without a refresh token, with `not_yet`, and with `refused`.
  */
 export async function renewCredential(wallet: WalletContext, id: string): Promise<StoredCredential> {
   const previous = await findCredential(wallet.store, id)
@@ -81,7 +80,7 @@ async function removePreviousCredential(
   if (id !== previousId && (await store.list()).includes(previousId)) await store.remove(previousId)
 }
 
-/** Lists the credentials that the wallet waits for. Asks nobody. */
+/** Returns the credentials that the wallet waits for. Sends no requests. */
 export async function listOutstandingCredentials(wallet: WalletContext): Promise<readonly OutstandingCredential[]> {
   const authorizations = await listAuthorizations(wallet)
   return authorizations.flatMap(({ credentialIssuer, pending }) =>
@@ -89,7 +88,7 @@ export async function listOutstandingCredentials(wallet: WalletContext): Promise
   )
 }
 
-/** Asks for every credential that was to come later; each stays until the issuer has decided. */
+/** Requests all deferred credentials. Those that the issuer has not decided on remain pending. */
 export async function collectPendingCredentials(
   wallet: WalletContext,
 ): Promise<{ readonly received: readonly StoredCredential[]; readonly outstanding: readonly OutstandingCredential[] }> {
@@ -133,7 +132,7 @@ async function collectCredential(
     await removePendingCredential(wallet, access.authorization, transactionId)
     return credential
   } catch (error) {
-    // A refusal by the endpoint is the end of the transaction. OpenID4VCI 1.0, Deferred Credential Error Response.
+    // This error ends the transaction. OpenID4VCI 1.0, Deferred Credential Error Response.
     const endsTransaction = error instanceof WalletError && TRANSACTION_ENDS.has(error.server?.error ?? '')
     if (endsTransaction) await removePendingCredential(wallet, access.authorization, transactionId)
     throw error
@@ -142,10 +141,7 @@ async function collectCredential(
 
 const TRANSACTION_ENDS: ReadonlySet<string> = new Set(['invalid_transaction_id', 'credential_request_denied'])
 
-/**
- * Removes a transaction from the pending ones of the authorization, read again from the store since others may be gone
- * by now.
- */
+/** Removes a pending transaction of an authorization. Reads the authorization again, since it may have changed. */
 async function removePendingCredential(
   wallet: WalletContext,
   { name }: StoredAuthorization,
@@ -157,7 +153,7 @@ async function removePendingCredential(
   await writeAuthorization(wallet, { ...authorization, pending })
 }
 
-/** Gets an access token, and keeps the next refresh token before anything is done with it. */
+/** Refreshes the access token, and stores the new refresh token first. */
 async function refreshAccess(wallet: WalletContext, authorization: StoredAuthorization): Promise<StoredAccess> {
   const issuer = await fetchIssuerMetadata(wallet, authorization.credentialIssuer)
   const server = await fetchTokenServer(wallet, issuer, authorization)
@@ -178,7 +174,7 @@ async function refreshAccess(wallet: WalletContext, authorization: StoredAuthori
     await writeAuthorization(wallet, renewedAuthorization)
     return { issuer, accessToken, authorization: renewedAuthorization }
   } catch (error) {
-    // RFC 6749 section 5.2: the refresh token is good for nothing any more.
+    // RFC 6749 section 5.2: the refresh token is invalid.
     const isTokenInvalid = error instanceof WalletError && error.server?.error === 'invalid_grant'
     if (isTokenInvalid) await removeAuthorization(wallet, authorization)
     throw error

@@ -1,7 +1,6 @@
 /**
- * The request object: the verifier, its query, and the address of the response. The request is valid only when the
- * certificate that the link names signed it. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC
- * 9101.
+ * The request object: parses and verifies it. It must be signed with the certificate that the `client_id` of the link
+ * names. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
@@ -25,7 +24,7 @@ import { readTransactions } from './transaction.ts'
 
 export interface AuthorizationRequest {
   readonly clientId: string
-  /** The name that the verifier claims; unverified. */
+  /** The name of the verifier in the request, which is not verified. */
   readonly clientName: string | undefined
   readonly certificate: Certificate
   readonly query: DcqlQuery
@@ -33,17 +32,17 @@ export interface AuthorizationRequest {
   readonly state: string | undefined
   readonly responseUri: string
   readonly expiresAt: Date | undefined
-  /** The encryption of the response; undefined when it is not encrypted. */
+  /** The encryption of the response; undefined if it is not encrypted. */
   readonly encryption: JweParameters | undefined
-  /** The transactions that the presentation approves. */
+  /** The transactions to approve. */
   readonly transactions: readonly RequestedTransaction[]
 }
 
-/** The link of a request. OpenID4VP 1.0, Authorization Request; HAIP 1.0 for its scheme. */
+/** The parameters in the link of a request. OpenID4VP 1.0, Authorization Request; HAIP 1.0 for its scheme. */
 interface RequestLink {
   readonly clientId: string
   readonly requestUri: string
-  /** The HTTP method to fetch the request object. */
+  /** The HTTP method for fetching the request object. */
   readonly method: 'get' | 'post'
 }
 
@@ -51,8 +50,8 @@ const SCHEMES = ['haip-vp', 'openid4vp']
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
 
 /**
- * Fetches and verifies a request. Refuses with `invalid_link`, `invalid_request_object`, or `unsupported` for a request
- * beyond this wallet.
+ * Fetches and verifies a request. Refuses with `invalid_link`, `invalid_request_object`, or with `unsupported` a
+ * request that this wallet does not support.
  */
 export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
   const { clientId, requestUri, method } = readRequestLink(link)
@@ -69,7 +68,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   const jws = orRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
-  // OpenID4VP 1.0, Request URI Response: the nonce binds the request to this wallet and time.
+  // OpenID4VP 1.0, Request URI Response: `wallet_nonce` must be the sent one.
   if (nonce !== undefined && own(jws.payload, 'wallet_nonce') !== nonce)
     refuseRequestObject('it was not made for this wallet (wallet_nonce)')
   wallet.onStep?.({
@@ -81,8 +80,8 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
 }
 
 /**
- * Reads the link of a request. Refuses with `invalid_link`, `insecure_address`, or `unsupported` for a verifier that
- * this wallet could not authenticate.
+ * Parses the link of a request. Refuses with `invalid_link`, `insecure_address`, or with `unsupported` a verifier that
+ * this wallet cannot authenticate.
  */
 function readRequestLink(link: string): RequestLink {
   const parameters = readLink(link, SCHEMES, 'presentation request')
@@ -106,10 +105,7 @@ function readRequestLink(link: string): RequestLink {
   return { clientId, requestUri: requireAddress(requestUri, 'request_uri', 'invalid_link'), method }
 }
 
-/**
- * Makes the body with the nonce of the wallet and its metadata: only what a verifier needs to make a request that the
- * wallet can answer.
- */
+/** Makes the body of the POST request: the wallet's nonce, and the metadata that a verifier needs. */
 function makeNonceBody(nonce: string) {
   const metadata = {
     vp_formats_supported: presentationFormats(),
@@ -122,7 +118,7 @@ function makeNonceBody(nonce: string) {
   return { body, sent: 'wallet_nonce, wallet_metadata' }
 }
 
-/** Returns the certificate of the key that signed the request, after comparing it with `client_id`. */
+/** Verifies the signature of the request, and that `client_id` names its certificate. Returns the certificate. */
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
   if (own(header, 'typ') !== 'oauth-authz-req+jwt') refuseRequestObject('its typ is not oauth-authz-req+jwt')
@@ -132,7 +128,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
   const certificate = orRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
-    // RFC 7515 section 4.1.6: standard base64. Anything that is not a certificate fails when it is parsed.
+    // RFC 7515 section 4.1.6: standard base64. Parsing fails for anything but a certificate.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
@@ -165,7 +161,7 @@ function readRequestPayload(
     query,
     nonce: ownString(payload, 'nonce') || refuseRequestObject('it has no nonce'),
     state: readState(payload),
-    // The prefix x509_hash does not bind the address to a name in the certificate, as x509_san_dns would.
+    // Unlike x509_san_dns, x509_hash does not restrict the host of response_uri.
     responseUri: requireAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
     expiresAt: readExpiry(payload, now),
     encryption: requiresEncryption(payload) ? readEncryption(payload) : undefined,
@@ -201,7 +197,7 @@ function readState(payload: JsonObject): string | undefined {
   return state === undefined || typeof state === 'string' ? state : refuseRequestObject('its state is not a string')
 }
 
-/** Reads the expiry of the request, if any. RFC 9101 section 4; RFC 7519 section 4.1. */
+/** Returns the expiry of the request, if it has one. RFC 9101 section 4; RFC 7519 section 4.1. */
 function readExpiry(payload: JsonObject, now: Date): Date | undefined {
   const [issuedAt, notBefore, expiresAt] = ['iat', 'nbf', 'exp'].map((name) => readTime(payload, name))
   const latest = now.getTime() + CLOCK_SKEW_SECONDS * 1000

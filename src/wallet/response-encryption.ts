@@ -1,11 +1,11 @@
-/** Encrypts the response of the wallet to the key in the request. OpenID4VP 1.0, Encrypted Responses. */
+/** Encrypts the response with the verifier's key in the request. OpenID4VP 1.0, Encrypted Responses. */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
 import { encryptJwe, findEncryptionKey, type JweEncryption, type JweParameters, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import { refuseWith } from './error.ts'
 
-/** Chooses the encryption with the first usable key. Refuses with `unsupported` when there is none. */
+/** Selects the first supported key. Refuses with `unsupported` if there is none. */
 export function readEncryption(payload: JsonObject): JweParameters {
   const metadata = own(payload, 'client_metadata')
   const clientMetadata = isObject(metadata) ? metadata : {}
@@ -18,14 +18,12 @@ export function readEncryption(payload: JsonObject): JweParameters {
   )
 }
 
-/**
- * Returns the thumbprint of the key (RFC 7638, in bytes), to which a presentation in the encrypted response is bound.
- */
+/** Returns the JWK thumbprint (RFC 7638) as bytes, which an mdoc presentation is bound to. */
 export function hashEncryptionKey({ jwk }: JweParameters): Uint8Array {
   return Buffer.from(thumbprint(jwk), 'base64url')
 }
 
-/** Encrypts the members of a response into the single parameter of its form. */
+/** Encrypts the members of a response, as the form parameter `response`. */
 export async function encryptMembers(
   members: object,
   encryption: JweParameters,
@@ -40,8 +38,8 @@ function chooseVerifierEncryption(metadata: JsonObject): JweEncryption {
 }
 
 /**
- * Chooses the strongest of the encryptions that `recipient` supports in its member `name`. Refuses with `unsupported`
- * when this wallet has none of them.
+ * Selects the strongest encryption of those in the member `name` of `recipient`. Refuses with `unsupported` if none is
+ * supported.
  */
 export function chooseEncryption(values: Json | undefined, recipient: string, name: string): JweEncryption {
   const strongestFirst = [...jweEncryptions].reverse()

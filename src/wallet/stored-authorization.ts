@@ -1,6 +1,6 @@
 /**
- * Authorizations that the wallet keeps to ask an issuer again without the person: the refresh token, the key that it is
- * bound to, and the transactions of credentials that come later. RFC 6749 section 6.
+ * Stored authorizations, for requests without the person: the refresh token, its DPoP key, and pending transactions.
+ * RFC 6749 section 6.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
@@ -15,22 +15,22 @@ export interface StoredAuthorization {
   readonly authorizationServer: string
   readonly clientId: string | undefined
   readonly refreshToken: string
-  /** The DPoP key as the store of keys has it; undefined when the token is bound to none. */
+  /** The record of the DPoP key; undefined if the token is not bound. */
   readonly dpopKey: JsonObject | undefined
   readonly pending: readonly PendingCredential[]
 }
 
-/** A credential that the issuer decides about later. */
+/** A deferred credential. */
 export interface PendingCredential {
   readonly configurationId: string
   readonly transactionId: string
-  /** The proved keys, as the store of keys has them. */
+  /** The records of the proved keys. */
   readonly keys: readonly JsonObject[]
-  /** The id of the stored credential in whose place it comes; undefined for one that is received anew. */
+  /** The id of the stored credential that it replaces; undefined for a new one. */
   readonly replaces: string | undefined
 }
 
-/** Keeps the authorization of a token, and returns it; undefined when there is nothing to ask again with. */
+/** Stores the authorization of an access token; returns undefined if it could not be used again. */
 export async function storeAuthorization(
   wallet: WalletContext,
   servers: { readonly credentialIssuer: string; readonly authorizationServer: string },
@@ -43,6 +43,7 @@ export async function storeAuthorization(
   return authorization
 }
 
+/** Writes an authorization to the store. */
 export async function writeAuthorization(wallet: WalletContext, authorization: StoredAuthorization): Promise<void> {
   const record = {
     credential_issuer: authorization.credentialIssuer,
@@ -60,7 +61,7 @@ export async function writeAuthorization(wallet: WalletContext, authorization: S
   await requireAuthorizationStore(wallet).write(authorization.name, `${JSON.stringify(record, null, 2)}\n`)
 }
 
-/** Reads an authorization; undefined when it is not there, or damaged. */
+/** Reads an authorization; undefined if it is missing or invalid. */
 export async function readAuthorization(wallet: WalletContext, name: string): Promise<StoredAuthorization | undefined> {
   const authorizations = requireAuthorizationStore(wallet)
   if (!(await authorizations.list()).includes(name)) return undefined
@@ -68,13 +69,14 @@ export async function readAuthorization(wallet: WalletContext, name: string): Pr
   return orUndefined(() => readAuthorizationRecord(name, parseJsonObject(text)))
 }
 
-/** Lists the authorizations that can be read. */
+/** Returns all valid authorizations. */
 export async function listAuthorizations(wallet: WalletContext): Promise<readonly StoredAuthorization[]> {
   const names = (await wallet.store.authorizations?.list()) ?? []
   const authorizations = await Promise.all(names.map((name) => readAuthorization(wallet, name)))
   return authorizations.filter((each) => each !== undefined)
 }
 
+/** Removes an authorization from the store. */
 export async function removeAuthorization(wallet: WalletContext, { name }: StoredAuthorization): Promise<void> {
   await requireAuthorizationStore(wallet).remove(name)
 }

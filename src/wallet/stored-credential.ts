@@ -1,4 +1,4 @@
-/** Stored credentials: each with its copies and their keys in one text, which is checked whenever it is read. */
+/** Stored credentials. Each has its copies and their keys in one text, which is validated when it is read. */
 import { hash } from 'node:crypto'
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
@@ -12,54 +12,57 @@ import { refuseWith } from './error.ts'
 import type { ClaimName } from './issuer-metadata.ts'
 
 export interface StoredCredential {
-  /** The beginning of the credential's hash: stable, and short enough to type. */
+  /** The first characters of the credential's hash. */
   readonly id: string
-  /** The name for people. */
+  /** The name of the credential for people. */
   readonly name: string
-  /** The way to draw it that its issuer described. */
+  /** The display description of the issuer. */
   readonly display: JsonObject | undefined
   readonly format: string
   readonly types: readonly string[]
   readonly claims: JsonObject
-  /** The members at the root of `claims` that are not about the subject. */
+  /** The top-level members of `claims` that are not about the subject. */
   readonly envelope: readonly string[]
   readonly claimNames: readonly ClaimName[]
-  /** The issuer according to the credential or its certificate, and the name in the issuer's metadata. */
+  /** The issuer according to the credential or its certificate, and its name in the metadata. */
   readonly issuer: string
   readonly issuerName: string | undefined
   readonly receivedAt: Date
   readonly validFrom: Date | undefined
   readonly expiresAt: Date | undefined
-  /** The positions of hidable claims, parents before children. */
+  /** The positions of selectively disclosable claims; parents come before children. */
   readonly hidable: readonly ClaimPosition[]
-  /** The certificate of the key that signed the credential, verified at receipt; undefined when none came with it. */
+  /**
+   * The certificate of the signing key, which was verified when the credential was received; undefined if there was
+   * none.
+   */
   readonly issuerCertificate: Certificate | undefined
-  /** The certificates that came with the credential (DER), the issuer's own first. */
+  /** The certificates in the credential (DER), the issuer's own first. */
   readonly chain: readonly Uint8Array[]
-  /** The copy that is presented next, as it was issued. */
+  /** The copy to present next, as it was issued. */
   readonly credential: string
-  /** The signer with the key to which that copy is bound. */
+  /** The signer for the key of that copy. */
   readonly holder: Signer
-  /** The copies, which differ in their keys alone, and how many nobody has seen. */
+  /** The number of copies, which differ only in their keys, and of those that were not presented yet. */
   readonly copies: { readonly all: number; readonly unseen: number }
-  /** The way to new copies, when the issuer gave one. */
+  /** How to get new copies, if that is possible. */
   readonly source: CredentialSource | undefined
 }
 
-/** The authorization by which the wallet can get new copies. */
+/** The authorization for new copies. */
 export interface CredentialSource {
   readonly configurationId: string
-  /** The name of the kept authorization. */
+  /** The name of the stored authorization. */
   readonly authorization: string
 }
 
-/** A credential of a batch. */
+/** A credential of a batch, and its key. */
 export interface CredentialCopy {
   readonly credential: string
   readonly holderKey: HolderKey
 }
 
-/** The stored members; everything else follows from the credential. */
+/** The stored members. Everything else is computed from the credential. */
 export interface NewCredential {
   readonly name: string
   readonly display: JsonObject | undefined
@@ -78,6 +81,7 @@ export interface UnreadableCredential {
 
 const ID_CHARACTERS = 10
 
+/** Stores a credential with its copies and their keys. */
 export async function storeCredential(
   { store }: WalletContext,
   newCredential: NewCredential,
@@ -103,14 +107,14 @@ export async function storeCredential(
   return readStoredCredential(id, await store.read(id), store.keys)
 }
 
-/** Keeps in mind that somebody sees the copy that is presented next, so that another one is presented after it. */
+/** Records that the next copy is being presented, so that another one is used after it. */
 export async function recordPresentation(store: WalletStore, { id, copies }: StoredCredential): Promise<void> {
   if (copies.all === 1) return
   const record = parseJsonObject(await store.read(id))
   await store.write(id, `${JSON.stringify({ ...record, presented: readPresentationCount(record) + 1 }, null, 2)}\n`)
 }
 
-/** Lists every credential, the newest first, and those that cannot be read with the reason. Changes nothing. */
+/** Returns all credentials, the newest first, and those that cannot be read, with the reason. Changes nothing. */
 export async function listCredentials(store: WalletStore): Promise<{
   readonly credentials: readonly StoredCredential[]
   readonly unreadable: readonly UnreadableCredential[]
@@ -129,7 +133,7 @@ export async function listCredentials(store: WalletStore): Promise<{
   return { credentials, unreadable }
 }
 
-/** Finds the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
+/** Returns the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
 export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
   const [id, ...others] = (await store.list()).filter((name) => name.startsWith(prefix))
   if (id === undefined || prefix === '') return refuseWith('not_found', `the wallet has no credential ${prefix}`)
@@ -152,7 +156,7 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
   if (idOf(first) !== id) malformed('the credential is not the one that was stored under this id')
   const all = copiesOf(record)
   const presentationCount = readPresentationCount(record)
-  // Once each copy was seen, the one that was seen longest ago is next.
+  // After all copies were presented, the one presented longest ago is used.
   const copy = all[presentationCount % all.length] ?? record
   const credential = ownString(copy, 'credential') ?? malformed('one of its copies has no credential')
   const format = ownString(record, 'format') ?? ''
@@ -188,8 +192,8 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
 }
 
 /**
- * Returns the copies in the order of their use; a copy is an object with `credential` and `holder_key`, as the record
- * is.
+ * Returns the copies in the order of their use. A copy is an object with `credential` and `holder_key`, like the
+ * record.
  */
 function copiesOf(record: JsonObject): readonly JsonObject[] {
   const more = own(record, 'more_copies') ?? []

@@ -1,6 +1,6 @@
 /**
- * Transactions that a verifier wants approved: the wallet shows all of each and approves it by presenting. It knows no
- * types of transactions. OpenID4VP 1.0, Transaction Data.
+ * Transaction data: the wallet shows all of it, and presenting approves it. The wallet knows no specific types.
+ * OpenID4VP 1.0, Transaction Data.
  */
 import { type JsonObject, own, refuseMany } from '../codec/json.ts'
 import { orElse } from '../codec/malformed.ts'
@@ -15,15 +15,15 @@ import {
 } from '../protocol/transaction-data.ts'
 import { refuseWith } from './error.ts'
 
-/** The most members and elements of one transaction: nobody agrees to what takes too long to read. */
+/** The maximum number of members and elements of a transaction that a person can be expected to read. */
 const MAX_VALUES = 1000
 
-/** A transaction, and the credential query whose presentation would approve it. */
+/** A transaction, and the query whose presentation approves it. */
 export type Approval = RequestedTransaction & { readonly queryId: string }
 
 /**
- * Reads the transactions of a request. Refuses with `invalid_request_object` a malformed transaction or one for a
- * credential that is not requested, and with `unsupported` one that no presentation of this wallet could approve.
+ * Returns the transactions of a request. Refuses with `invalid_request_object` an invalid transaction, or one for a
+ * credential that is not requested, and with `unsupported` one that this wallet cannot approve.
  */
 export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly RequestedTransaction[] {
   const value = own(payload, 'transaction_data')
@@ -35,8 +35,8 @@ export function readTransactions(payload: JsonObject, query: DcqlQuery): readonl
 }
 
 /**
- * Assigns each transaction to one presentation. A query that is optional is presented too when it has to approve a
- * transaction. Returns the reason when a transaction cannot be approved.
+ * Assigns each transaction to one presentation. An optional query is answered too if it must approve a transaction.
+ * Returns a problem if a transaction cannot be approved.
  */
 export function approvalsOf(
   transactions: readonly RequestedTransaction[],

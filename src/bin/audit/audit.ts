@@ -1,6 +1,6 @@
 /**
- * `vouchsafe audit`: exports a copy of the audit log, and verifies a copy. Exits with 1 when a copy is wrong, and
- * with 2 when it cannot be told whether the copy is intact.
+ * `vouchsafe audit`: exports a copy of the audit log, and verifies a copy. The exit status is 1 if a copy is wrong, and
+ * 2 if it cannot be verified.
  */
 import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'
@@ -14,9 +14,10 @@ import { files } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters } from '../terminal.ts'
 
-/** The most characters of a line of a copy; a record has some hundred. */
+/** The maximum length of a line of a copy. */
 const MAX_LINE = 1024 * 1024
 
+/** Runs `vouchsafe audit` with the words after it. */
 export async function runAudit(args: string[]): Promise<void> {
   const { values, positionals } = readWords('audit', args)
   const [word, file, ...more] = positionals
@@ -47,8 +48,8 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
 }
 
 /**
- * Splits a file at line feeds, and a line that is longer than any of ours into pieces, so that any file takes little
- * memory. Throws a message for the operator when the file cannot be read.
+ * Reads a file line by line. A line over the maximum is split, so that any file needs little memory. Throws a message
+ * for the operator if the file cannot be read.
  */
 async function* readLines(file: string): AsyncGenerator<string> {
   let unfinishedLine = ''
@@ -85,7 +86,7 @@ function readKeys(certificateFiles: readonly string[]): CheckpointKeys {
   )
 }
 
-/** Returns the checkpoint on the command line, or those in a file. */
+/** Returns the checkpoint on the command line, or the checkpoints in the file that it names. */
 function readCheckpoints(word: string): readonly string[] {
   const checkpoints = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(readFile(word))
   if (checkpoints.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)

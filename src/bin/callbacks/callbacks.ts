@@ -1,6 +1,6 @@
 /**
- * `vouchsafe callbacks`: lists the events that the application has not received, and sends them now. Shows no session
- * ids and no data.
+ * `vouchsafe callbacks`: lists the events that the application has not received, and delivers them now. Does not show
+ * session ids and payloads.
  */
 import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
 import type { EventCollections } from '../../event/event.ts'
@@ -12,25 +12,26 @@ import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 
-/** The most sessions whose events wait, and the most dead events, in the list. */
+/** The maximum number of sessions with waiting events, and of dead events, in the list. */
 const MAX_LISTED_ROWS = 1000
-/** The number of dead events in memory at once. */
+/** The number of dead events that are read at once. */
 const ROWS_AT_ONCE = 100
-/** An id of 16 bytes that begins with a hyphen, as one in 64 does, and looks like an option. */
+/** An id of 16 bytes that begins with a hyphen and so looks like an option. */
 const HYPHENED_ID = /^-[\w-]{21}$/
 
 interface ListedEvent {
   readonly id: string
   readonly type: string
   readonly state: 'pending' | 'dead'
-  /** The time of the event, ISO 8601. */
+  /** The time of the event, in ISO 8601. */
   readonly timestamp: string
-  /** The time of the next delivery; absent while the event is being delivered, waits behind another, or is dead. */
+  /** The time of the next attempt; absent if the event is being delivered, waits behind another one, or is dead. */
   readonly next?: string
   readonly failures?: number
   readonly problem?: string
 }
 
+/** Runs `vouchsafe callbacks` with the words after it. */
 export async function runCallbacks(words: string[]): Promise<void> {
   const isId = (word: string): boolean => HYPHENED_ID.test(word)
   const ids = words.filter(isId)
@@ -52,7 +53,7 @@ export async function runCallbacks(words: string[]): Promise<void> {
   } else throw new UsageError('callbacks')
 }
 
-/** The states that the list includes. */
+/** The states to list. */
 interface StateFilter {
   readonly dead: boolean
   readonly pending: boolean
@@ -60,7 +61,7 @@ interface StateFilter {
 
 interface EventList {
   readonly events: readonly ListedEvent[]
-  /** Whether there are more events than these. */
+  /** Whether the list is incomplete. */
   readonly isCut: boolean
 }
 
@@ -90,7 +91,7 @@ function describeEvent({ id, type, at }: PendingCallback, state: ListedEvent['st
 }
 
 interface RetryOutcome {
-  /** The number of events that are tried again at once. */
+  /** The number of events that are retried now. */
   readonly retried: number
   readonly text: string
 }
@@ -113,14 +114,14 @@ async function retryEvent(store: Store<EventCollections>, id: string): Promise<R
 
 const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.' }
 
-/** Hastens the dead events, and those that wait for their next delivery. */
+/** Retries all dead events, and those that wait for their next attempt. */
 async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
   let count = 0
   for await (const { id } of readEveryRow(store, 'callback')) {
     if (await retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now())) count += 1
   }
   for (;;) {
-    // The first that died goes first, so that the events of a session keep their order; each leaves this collection.
+    // The oldest first, so that the events of a session stay in order. A retried event leaves this collection.
     const dead = await store.listDue('dead_callback', END_OF_TIME, ROWS_AT_ONCE)
     if (dead.length === 0) break
     for (const { id } of dead) {

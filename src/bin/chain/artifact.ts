@@ -1,4 +1,4 @@
-/** Contracts that can be deployed: those that come with Vouchsafe, and files of compilers. */
+/** Contracts that can be deployed: those of Vouchsafe, and files of compilers. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { artifacts } from '../../../components/artifacts/index.ts'
@@ -8,15 +8,15 @@ import { isObject, type Json, own } from '../../codec/json.ts'
 export interface Artifact {
   readonly name: string
   readonly abi: readonly AbiItem[]
-  /** The bytecode in hexadecimal, after `0x`. */
+  /** The bytecode in hexadecimal, with the prefix `0x`. */
   readonly bytecode: string
 }
 
 export const builtInNames: readonly string[] = Object.keys(artifacts)
 
 /**
- * Reads a contract that comes with Vouchsafe by its name, or a file of Hardhat, Foundry or the like. Throws a message
- * for the user when there is none.
+ * Returns a contract of Vouchsafe by its name, or one in a file of Hardhat, Foundry or a similar tool. Throws a message
+ * for the user if there is none.
  */
 export function readArtifact(name: string): Artifact {
   const builtInEntry = Object.entries(artifacts).find(([builtIn]) => builtIn.toLowerCase() === name.toLowerCase())
@@ -65,21 +65,21 @@ function readText(file: string): string {
   }
 }
 
-/** Reads the bytecode, which Foundry puts into an object. */
+/** Returns the bytecode, which Foundry has in an object. */
 function bytecodeOf(value: Json | undefined): string | undefined {
   const text = isObject(value) ? own(value, 'object') : value
   if (typeof text !== 'string' || !/^(0x)?([0-9a-f]{2})+$/i.test(text)) return undefined
   return text.startsWith('0x') ? text : `0x${text}`
 }
 
-/** Returns the ABI of `artifact`, or those of all contracts that come with Vouchsafe. */
+/** Returns the ABI of `artifact`, or of all contracts of Vouchsafe. */
 export function abiOf(artifact: string | undefined): readonly AbiItem[] {
   return (artifact === undefined ? builtInNames : [artifact]).flatMap((name) => readArtifact(name).abi)
 }
 
 /**
- * Parses a function with its types, or finds it by its name in a known contract. Throws a message for the user when
- * there is none.
+ * Parses a function signature, or finds a function by its name in the ABI. Throws a message for the user if there is
+ * none.
  */
 export function findFunction(word: string, artifact: string | undefined): AbiItem {
   if (word.includes('(')) return parseSignature(word)

@@ -1,7 +1,7 @@
 /**
- * The directory of a local chain: `blocks/` with a file for each block, and `components/` with the bytes of off-chain
- * components by digest. A block is written to a temporary file, flushed to disk, and linked to its name, which
- * only one process can do: no block is incomplete, and no number occurs twice.
+ * The directory of a local chain: `blocks/` has a file for each block, and `components/` the off-chain components by
+ * digest. A block is written to a temporary file, flushed, and linked to its name. Linking fails if the name exists, so
+ * that blocks are complete and each number is used once.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -13,10 +13,10 @@ import { makeDirectory } from '../directory.ts'
 import { writeDurably } from '../flush-to-disk.ts'
 
 const NAME = /^(\d{10})\.json$/
-/** The prefix of temporary files, of which a killed process may leave some. */
+/** The prefix of temporary files, which a killed process may leave behind. */
 const TEMPORARY_PREFIX = '.'
 
-/** Makes the access to the files of a chain in `directory`, which is made if need be. */
+/** Opens the files of a chain in `directory`, which is created if it does not exist. */
 export function openBlockFiles(directory: string): BlockFiles {
   const blocks = join(directory, 'blocks')
   makeDirectory(blocks)
@@ -39,7 +39,7 @@ function nameOf(number: number): string {
 }
 
 function readIfThere(path: string): Buffer | undefined {
-  // The file is usually missing, and a test costs less than an error.
+  // The file usually does not exist, and this test is cheaper than an error.
   if (!existsSync(path)) return undefined
   try {
     return readFileSync(path)
@@ -49,7 +49,7 @@ function readIfThere(path: string): Buffer | undefined {
   }
 }
 
-/** Writes a block. Returns false when a file of that name exists. */
+/** Writes a block atomically. Returns false if the file exists. */
 async function createAtomically(directory: string, name: string, bytes: Uint8Array): Promise<boolean> {
   const temporary = join(directory, `${TEMPORARY_PREFIX}${process.pid}-${randomBytes(6).toString('hex')}`)
   try {
@@ -65,7 +65,7 @@ async function createAtomically(directory: string, name: string, bytes: Uint8Arr
   }
 }
 
-/** Flushes a directory, which Windows cannot and need not do. */
+/** Flushes a directory. Windows cannot do this and does not need it. */
 async function syncDirectory(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
@@ -76,7 +76,7 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Stores the bytes of a component beside the chain, and returns their name, their SHA-256 in hexadecimal. */
+/** Stores a component with the chain. Returns its SHA-256 in hexadecimal, which is its name. */
 export async function storeComponent(directory: string, bytes: Uint8Array): Promise<string> {
   const components = join(directory, 'components')
   makeDirectory(components)
@@ -85,7 +85,7 @@ export async function storeComponent(directory: string, bytes: Uint8Array): Prom
   return sha256
 }
 
-/** Reads a stored component; undefined when there is none. Throws when the file has other bytes. */
+/** Returns a stored component; undefined if there is none. Throws if the content does not match its digest. */
 export function readStoredComponent(directory: string, sha256: string): Uint8Array | undefined {
   if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined
   const path = join(directory, 'components', sha256)

@@ -13,12 +13,13 @@ import { deploy, readNewComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
-/** The output of a command, as text and for programs. */
+/** The output of a command, as text and as JSON. */
 interface ChainOutput {
   readonly text: string
   readonly json: Json
 }
 
+/** Runs `vouchsafe chain` with the words after it. */
 export async function runChain(args: string[]): Promise<void> {
   const { values, positionals } = readWords('chain', separateNegatives(args))
   const [word = '', first, second, ...rest] = positionals
@@ -47,7 +48,10 @@ export async function runChain(args: string[]): Promise<void> {
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
 }
 
-/** Tests whether a function takes the digest of a file instead of arguments. */
+/**
+ * Tests whether to call `setComponent` with the file of `--component` instead of arguments. Throws if the option is
+ * used for another function.
+ */
 function changesComponent(name: string, { component }: { readonly component?: string | undefined }): boolean {
   if (component !== undefined && name !== 'setComponent')
     throw new Error('--component is for deploy, and for send ADDRESS setComponent')
@@ -68,7 +72,7 @@ function usageProblem(word: string, count: number): string {
   return EXPECTED_WORDS[word] ?? `there is no command chain ${removeControlCharacters(word)}`
 }
 
-/** Separates negative numbers from options. */
+/** Inserts `--` before the first negative number, so that it is not parsed as an option. */
 function separateNegatives(args: string[]): string[] {
   const index = args.findIndex((arg) => /^-\d+$/.test(arg))
   return index === -1 || args.includes('--') ? args : [...args.slice(0, index), '--', ...args.slice(index)]
@@ -85,7 +89,7 @@ function throwError(why: string): never {
   throw new Error(why)
 }
 
-/** Parses the arguments of a function: lists and objects are JSON, everything else is text. */
+/** Parses the arguments of a function. Arrays and objects are JSON; all else is text. */
 function valuesOf({ inputs = [] }: AbiItem, words: readonly string[]): readonly Json[] {
   return words.map((word, index) => {
     if (!/\]$|^tuple/.test(inputs[index]?.type ?? '')) return word
@@ -149,7 +153,7 @@ async function describeContract(
   return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
 }
 
-/** Checks that there is a contract at the address: a transaction to no contract succeeds and does nothing. */
+/** Throws if there is no contract at the address, since a transaction to it would succeed without effect. */
 async function refuseMissingContract({ node, head }: Connection, to: Address): Promise<void> {
   const { length } = await node.fetchCode(to, head.number)
   if (length === 0) throwError(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)

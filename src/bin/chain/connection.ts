@@ -1,4 +1,4 @@
-/** The chain and the account of a command: a directory, or a node of a network. */
+/** The chain and the account of a command: a directory with a local chain, or a node of a network. */
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,14 +23,14 @@ export interface ChainLocation {
 export interface Connection {
   readonly rpc: JsonRpc
   readonly node: EvmNode
-  /** The chain, whose head is the latest block. */
+  /** The chain. Its head is the latest block. */
   readonly chain: EvmChain
   readonly head: Block
-  /** The directory of a local chain. */
+  /** The directory of a local chain; undefined for a network. */
   readonly directory: string | undefined
-  /** True when this command has created the local chain. */
+  /** Whether this command has created the local chain. */
   readonly isNew: boolean
-  /** Returns the key of the account. Throws a message for the user when there is none. */
+  /** Returns the private key of the account. Throws a message for the user if there is none. */
   readonly readAccountKey: () => Uint8Array
 }
 
@@ -38,17 +38,17 @@ const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
 
 export interface ConnectOptions {
-  /** True when a missing local chain is to be created. */
+  /** Whether to create a missing local chain. */
   readonly createsChain?: boolean
-  /** The setting or option that names the directory. */
+  /** The setting or option with the directory, for messages. */
   readonly option?: string
-  /** The ABI with the errors of the contracts that are called. */
+  /** The ABI with the errors of the called contracts. */
   readonly abi?: readonly AbiItem[]
 }
 
 /**
- * Opens the chain. Throws a message for the user when the chain cannot be reached, or does not exist and is not to be
- * created.
+ * Opens the chain. Throws a message for the user if it cannot be reached, or does not exist and `createsChain` is not
+ * set.
  */
 export async function connect(
   { dir, rpc: url, key }: ChainLocation,
@@ -79,7 +79,7 @@ function warn(problem: string): void {
   process.stderr.write(`${problem}\n`)
 }
 
-/** Reads the key of the file; on a local chain, where every account may do anything, makes one by default. */
+/** Returns the key in the file. On a local chain, where all accounts may do anything, makes one by default. */
 function readOrMakeKey(file: string | undefined, directory: string | undefined): Uint8Array {
   if (file !== undefined) return readKey(file)
   if (directory === undefined) {

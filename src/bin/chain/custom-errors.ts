@@ -1,10 +1,10 @@
-/** Custom errors of contracts by their names: a node returns bytes, which the ABI of the contract explains. */
+/** Names the custom errors of contracts: a node returns their bytes, which the ABI decodes. */
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { removeControlCharacters } from '../terminal.ts'
 
-/** Wraps `rpc`, so that the message of a revert has the error's name in `abi`. */
+/** Wraps `rpc` so that the message of a revert has the name of the error in `abi`. */
 export function nameCustomErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {
   return async (method, params) => {
     try {

@@ -1,6 +1,4 @@
-/**
- * `vouchsafe chain deploy`: deploys a contract with its off-chain component and its engines, and sets a new component.
- */
+/** `vouchsafe chain deploy`: deploys a contract with its component and its engines. Also prepares a new component. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
@@ -17,7 +15,7 @@ import type { ChainLocation, Connection } from './connection.ts'
 import { jsonHttp } from './json-http.ts'
 import { transact } from './transactions.ts'
 
-/** The pauses for an engine that was just started. */
+/** The pauses between attempts to reach an engine that was just started. */
 const PAUSES_MS = [250, 500, 1000, 2000]
 
 export interface DeployWords extends ChainLocation {
@@ -33,11 +31,11 @@ export interface Deployment {
   readonly transaction: string
   readonly block: number
   readonly component?: string
-  /** The settings that engines lack, in words. */
+  /** The settings that are still missing before engines can work, in words. */
   readonly missing: readonly string[]
 }
 
-/** Deploys a contract. Throws a message for the user when a part of it is invalid. */
+/** Deploys a contract. Throws a message for the user if a part of it is invalid. */
 export async function deploy(connection: Connection, name: string, words: DeployWords): Promise<Deployment> {
   const { abi, bytecode, name: contract } = readArtifact(name)
   const engines = await Promise.all(words.engine.map((word) => resolveEngine(word, connection.chain.id)))
@@ -59,7 +57,7 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   return { contract, address, transaction, block, ...component, missing }
 }
 
-/** Lists the missing settings of engines, with the command that sets each where the contract has a function for it. */
+/** Lists the missing settings of engines, each with the command that sets it if the contract has a function for it. */
 function listMissingSettings(address: string, abi: readonly AbiItem[], options: DeployWords): readonly string[] {
   const { component, engine } = options
   const commandText = (name: string, words: string): string =>
@@ -79,7 +77,7 @@ function listMissingSettings(address: string, abi: readonly AbiItem[], options: 
   ]
 }
 
-/** Repeats the options of chain and account. The path of a URL may be a secret, and output is often stored. */
+/** Repeats the options of chain and account. Leaves out the path of a URL, which may be a secret. */
 function chainOptionsText({ dir, rpc, key }: ChainLocation): string {
   const isPlain = rpc === undefined || new URL(rpc).href === `${new URL(rpc).origin}/`
   return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key })
@@ -87,7 +85,7 @@ function chainOptionsText({ dir, rpc, key }: ChainLocation): string {
     .join('')
 }
 
-/** Prepares the arguments of `setComponent`, and stores the bytes for engines of a local chain. */
+/** Makes the arguments of `setComponent`, and on a local chain stores the component for the engines. */
 export function readNewComponent(
   file: string,
   uri: string,
@@ -112,8 +110,8 @@ function readModule(file: string): Uint8Array {
 }
 
 /**
- * Tests whether the constructor begins with engines, digest and address of the component, as in the contracts of
- * Vouchsafe.
+ * Tests whether the constructor begins with engines, digest and address of the component, like those of Vouchsafe's
+ * contracts.
  */
 function hasVouchsafeConstructor(abi: readonly AbiItem[]): boolean {
   const inputs = abi.find(({ type }) => type === 'constructor')?.inputs ?? []
@@ -121,7 +119,7 @@ function hasVouchsafeConstructor(abi: readonly AbiItem[]): boolean {
   return engines === 'tuple[]' && digest === 'bytes32' && uri === 'string'
 }
 
-/** Returns the address and URL of an engine; an engine that is named by its URL alone is asked for its address. */
+/** Returns the address and the URL of an engine. If only the URL is given, fetches the address from the engine. */
 async function resolveEngine(word: string, chainId: string): Promise<Json> {
   if (isHttp(word)) return { engine: await fetchAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
@@ -153,7 +151,7 @@ async function fetchAddress(url: string, chainId: string): Promise<string> {
   return address
 }
 
-/** Asks the engine, again after each pause while it does not listen. */
+/** Fetches the identity of an engine. Repeats this after each pause if the engine does not listen. */
 async function fetchEngine(
   url: string,
   [pause, ...more]: readonly number[],

@@ -7,7 +7,7 @@ import type { Outbound } from '../../http/outbound.ts'
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
-/** Requests JSON. Plain http is for addresses of this machine and its network. */
+/** Creates a client for JSON. Plain http is only allowed for private hosts. */
 export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
   const base = baseUrl.replace(/\/+$/, '')
   return async (method, path, body) => {

@@ -1,4 +1,4 @@
-/** JSON-RPC over HTTP: bounded in time and size, and repeated when the connection fails. */
+/** JSON-RPC over HTTP, with limits for time and size, and with retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
@@ -6,7 +6,7 @@ import { type HttpClientRequest, type HttpClientResponse, type Outbound, Outboun
 
 const TIMEOUT_MS = 10_000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** The pauses before further attempts. Every method that is used may be repeated. */
+/** The pauses before retries. All used methods may be repeated. */
 const PAUSES_MS = [100, 400]
 const BUSY = [429, 502, 503, 504]
 
@@ -16,7 +16,7 @@ export interface RequestLimits {
   readonly timeoutMs?: number
 }
 
-/** Creates a client. Plain http is for addresses of this machine and its network. Rejects as {@link JsonRpc} does. */
+/** Creates a client. Plain http is only allowed for private hosts. Rejects like {@link JsonRpc}. */
 export function createHttpJsonRpc(
   url: string,
   outbound: Outbound,
@@ -48,12 +48,12 @@ function requestOf(url: string, body: string): Omit<HttpClientRequest, 'timeoutM
     headers: { 'content-type': 'application/json' },
     body,
     maxBytes: MAX_ANSWER_BYTES,
-    // The operator chooses the address of the chain, so private addresses are allowed.
+    // The operator chooses the URL of the chain, so private addresses are allowed.
     allowPrivateAddresses: true,
   }
 }
 
-/** Tests whether the request is worth repeating after `error`, which it is not after its time limit. */
+/** Tests whether to retry after `error`: not after a timeout. */
 function isTemporary(error: unknown): boolean {
   return error instanceof OutboundError && error.limit === undefined
 }

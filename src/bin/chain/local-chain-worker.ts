@@ -1,4 +1,4 @@
-/** The thread in which a local chain runs; bundled into a file of its own (`build/bundle.js`). */
+/** The entry point of the thread of a local chain, which `build/bundle.js` bundles into its own file. */
 import { workerData } from 'node:worker_threads'
 import { cacheValue } from '../../async/cache.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'

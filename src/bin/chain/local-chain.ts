@@ -1,13 +1,10 @@
-/**
- * Runs the chain of a directory in its own thread: a transaction takes milliseconds of the processor, for which
- * requests do not wait.
- */
+/** Runs the local chain of a directory in its own thread, so that its transactions do not block requests. */
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { createWorkerClient } from '../../thread/worker-client.ts'
 
 /**
- * Opens the chain, or starts one. Rejects with a message for the operator when the directory has something else.
- * `workerFile` is `local-chain-worker.ts`, bundled.
+ * Opens the chain, or creates one. Rejects with a message for the operator if the directory contains something else.
+ * `workerFile` is the bundled `local-chain-worker.ts`.
  */
 export async function openLocalChain(directory: string, workerFile: string): Promise<JsonRpc> {
   const thread = createWorkerClient(workerFile, directory)

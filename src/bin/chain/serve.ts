@@ -1,6 +1,6 @@
 /**
- * `vouchsafe chain serve`: serves a chain as JSON-RPC over HTTP on this machine, for wallets, Hardhat, Foundry and the
- * like.
+ * `vouchsafe chain serve`: serves a chain as JSON-RPC over HTTP on loopback, for wallets, Hardhat, Foundry and similar
+ * tools.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
@@ -11,15 +11,15 @@ import { closeServer, listenOnLoopback } from '../network.ts'
 
 const MAX_CONNECTIONS = 1000
 const REQUEST_TIMEOUT_MS = 30_000
-/** The time after which a stalled connection is closed, also when the client does not read. */
+/** The time after which an inactive connection is closed. */
 const IDLE_TIMEOUT_MS = 70_000
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
-/** The most bytes of the answers to a batch: as much as an engine reads of a node. */
+/** The maximum size of the response to a batch: as much as an engine reads. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** The most bytes that all request bodies and unread answers may take. */
+/** The maximum memory for all request bodies and unread responses. */
 const MAX_USED_BYTES = 256 * 1024 * 1024
-/** The size up to which an answer is always sent: methods that change the chain have short answers. */
+/** The size up to which a response is always sent. Methods that change the chain have such short responses. */
 const SHORT_ANSWER = 1024
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
@@ -27,7 +27,7 @@ const INTERNAL_ERROR = -32603
 const TOO_LARGE = -32003
 const FAILURE = 'The chain failed to answer a request'
 
-/** Serves the chain on loopback until the process ends; resolves when the server listens. */
+/** Serves the chain on loopback until the process ends. Resolves when the server listens. */
 export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   const server = createChainServer(rpc)
   const actualPort = await listenOnLoopback(server, port)
@@ -37,7 +37,7 @@ export async function serveChain(rpc: JsonRpc, port: number): Promise<void> {
   }
 }
 
-/** Creates the server, which does not listen yet. */
+/** Creates the server. The caller makes it listen. */
 export function createChainServer(rpc: JsonRpc): Server {
   const usedMemory: UsedMemory = { bytes: 0 }
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -48,15 +48,15 @@ export function createChainServer(rpc: JsonRpc): Server {
   return Object.assign(server, { maxConnections: MAX_CONNECTIONS, timeout: IDLE_TIMEOUT_MS })
 }
 
-/** The memory that all request bodies and unread answers take at present. */
+/** The memory in use for request bodies and unread responses. */
 interface UsedMemory {
   bytes: number
 }
 
-/** The memory that a request may use. */
+/** The memory that one request may use. */
 interface MemoryAllowance {
   readonly countFreeBytes: () => number
-  /** Reserves bytes until the request is over. */
+  /** Reserves bytes until the request ends. */
   readonly reserve: (bytes: number) => void
 }
 
@@ -95,7 +95,7 @@ async function answerHttp(
 
 type Refuse = (status: number, why: string) => void
 
-/** Reads the body; undefined when the request was refused. */
+/** Returns the body; undefined if the request was refused. */
 async function readRequest(
   request: IncomingMessage,
   allowance: MemoryAllowance,
@@ -122,8 +122,8 @@ async function readRequest(
 }
 
 /**
- * Returns the refusal of a request by a page of another site, told by the host name, which may lead to this machine,
- * and by the origin; undefined when the request is answered.
+ * Returns the refusal of a request from a web page of another site, by its `Host` (DNS rebinding) and its `Origin`;
+ * undefined if the request is allowed.
  */
 function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | undefined {
   const { host = '', origin, 'content-type': type = '' } = headers
@@ -136,7 +136,7 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
   return undefined
 }
 
-/** Tests whether pages of an origin are answered; an undefined one is `null`, which any page can have. */
+/** Tests whether pages of an origin are allowed. An undefined origin means `null`, which any page can have. */
 function isAllowedOrigin(origin: URL | undefined): boolean {
   if (origin === undefined) return false
   return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
@@ -146,7 +146,7 @@ function urlOf(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined
 }
 
-/** Answers a request or a batch; undefined when no answer is due. */
+/** Answers a request or a batch; undefined if there is no response. */
 async function answerText(rpc: JsonRpc, allowance: MemoryAllowance, json: Uint8Array): Promise<string | undefined> {
   let body: Json
   try {
@@ -166,7 +166,10 @@ async function answerText(rpc: JsonRpc, allowance: MemoryAllowance, json: Uint8A
   return answers.length === 0 ? undefined : `[${answers.join(',')}]`
 }
 
-/** Answers the requests of a batch one by one. After an answer that is too large, the rest is refused. */
+/**
+ * Creates the function that answers the requests of a batch one by one. After a response over the limit, the others are
+ * refused.
+ */
 function createBatchAnswerer(rpc: JsonRpc, allowance: MemoryAllowance): (request: Json) => Promise<string | undefined> {
   let remainingBytes = MAX_ANSWER_BYTES
   const countAllowedBytes = (): number => Math.min(remainingBytes, allowance.countFreeBytes())
@@ -187,7 +190,7 @@ function createBatchAnswerer(rpc: JsonRpc, allowance: MemoryAllowance): (request
 }
 
 interface Question {
-  /** The id; undefined for a notification, which gets no answer. */
+  /** The id; undefined for a notification, which has no response. */
   readonly id: string | number | null | undefined
   readonly method: string
   readonly params: readonly unknown[]

@@ -1,4 +1,4 @@
-/** Sends the transactions of commands, and waits for them. */
+/** Sends transactions for commands, and waits until they are included. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ChainError, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
@@ -16,8 +16,8 @@ export interface SentTransaction {
 }
 
 /**
- * Sends a transaction, which creates a contract when `to` is undefined. Rejects with a message for the user when it
- * fails, or is not included for two minutes.
+ * Sends a transaction; with `to` undefined it creates a contract. Rejects with a message for the user if it fails, or
+ * is not included within two minutes.
  */
 export async function transact(
   { node, chain, readAccountKey }: Connection,
@@ -36,8 +36,8 @@ export async function transact(
 }
 
 /**
- * Signs a transaction. Rejects with a message for the user when the contract would refuse, most often because another
- * account has to send.
+ * Signs a transaction. Rejects with a message for the user if the contract would revert, usually because the sender is
+ * not allowed.
  */
 async function signTransaction(
   account: EvmAccount,

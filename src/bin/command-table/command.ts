@@ -1,6 +1,6 @@
-/** Types of the table of commands: words, options, examples and exit statuses as data, for all that is made of them. */
+/** The types of the table of commands: words, options, examples and exit statuses as data. */
 
-/** The words that stand for values, and what a shell completes in the place of each. */
+/** The placeholders for values, and how a shell completes each. */
 export const PLACEHOLDERS = {
   FILE: 'file',
   KEYFILE: 'file',
@@ -26,18 +26,18 @@ export const PLACEHOLDERS = {
 } as const satisfies Readonly<Record<string, 'file' | 'directory' | 'unknown'>>
 export type Placeholder = keyof typeof PLACEHOLDERS
 
-/** An option of a command, in the form that `parseArgs` of Node takes, with what people read about it. */
+/** An option of a command, as `parseArgs` of Node expects it, with its description. */
 export interface CommandOption {
   readonly type: 'string' | 'boolean'
   readonly short?: string
   readonly multiple?: boolean
   readonly default?: string | boolean | string[]
-  /** The word that stands for the value; for an option with choices these stand there. */
+  /** The placeholder of the value; an option with choices shows these instead. */
   readonly value?: Placeholder
-  /** The values of which one has to be given. */
+  /** The allowed values. */
   readonly choices?: readonly string[]
   readonly does: string
-  /** The subcommands that take the option; all of them when absent. */
+  /** The subcommands that have the option; all when absent. */
   readonly subcommands?: readonly string[]
 }
 
@@ -57,7 +57,7 @@ export interface CommandEntry {
   readonly group: CommandGroup
   readonly does: string
   readonly forms: readonly CommandForm[]
-  /** The first words among which to choose: subcommands, services or shells. */
+  /** The choices for the first word: subcommands, services or shells. */
   readonly choices?: readonly string[]
   readonly options: Readonly<Record<string, CommandOption>>
   readonly notes?: readonly string[]
@@ -68,7 +68,7 @@ export interface CommandEntry {
 
 export type ExitStatus = 0 | 1 | 2 | 75
 
-/** The headings under which help lists the commands, in their order. */
+/** The groups of commands in the help, in order. */
 export const COMMAND_GROUPS = [
   'Services',
   'Getting started and finding out',
@@ -79,7 +79,7 @@ export const COMMAND_GROUPS = [
 ] as const
 export type CommandGroup = (typeof COMMAND_GROUPS)[number]
 
-/** The configuration of a service, unless its command names another. */
+/** The default configuration file of a service. */
 export const CONFIG_FILE = 'conf/server.json'
 
 export const CONFIG_OPTION = {
@@ -95,5 +95,5 @@ export const JSON_OPTION = {
   does: 'print JSON and nothing else, errors too',
 } as const
 
-/** The meaning that the exit status 2 has for every command. */
+/** The meaning of exit status 2 for all commands. */
 export const WRONG_WORDS = 'the command line is wrong'

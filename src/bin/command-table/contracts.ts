@@ -1,4 +1,4 @@
-/** The commands around the execution engine: contracts, their components, and secrets that engines share. */
+/** The table of the commands for the execution engine: contracts, components, and secrets that engines share. */
 import { type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
 
 const ACTIONS = ['deploy', 'send', 'call', 'show', 'mine']

@@ -1,4 +1,4 @@
-/** The commands of operators beside a service that runs, the wallet, and the completion of shells. */
+/** The table of the commands for operators, the wallet, and shell completion. */
 import { CONFIG_OPTION, type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
 
 const SERVICE_OPTION = {

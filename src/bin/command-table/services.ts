@@ -1,4 +1,4 @@
-/** The commands that run, make and examine services. */
+/** The table of the commands that run, create and check services. */
 import { CONFIG_OPTION, type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
 
 const SERVICES = ['issuer', 'verifier', 'engine'] as const

@@ -1,4 +1,4 @@
-/** The completion of bash. */
+/** Shell completion for bash. */
 import { commandNames } from '../command-table/index.ts'
 import { choicePlaces, filePlaces, optionPlaces, placePattern, type ShellCompletion, valuePlaces } from './places.ts'
 

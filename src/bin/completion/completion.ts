@@ -1,4 +1,4 @@
-/** `vouchsafe completion`: a script with which a shell completes the words of the command, made of the table. */
+/** `vouchsafe completion`: prints a script for shell completion, made from the table of commands. */
 import { readWords, UsageError } from '../command-line.ts'
 import { bashScript } from './bash.ts'
 import { fishScript } from './fish.ts'

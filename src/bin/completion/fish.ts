@@ -1,4 +1,4 @@
-/** The completion of fish. */
+/** Shell completion for fish. */
 import { type CommandName, commandEntry, commandNames } from '../command-table/index.ts'
 import { filePlaces, type ShellCompletion, valuePlaces } from './places.ts'
 

@@ -1,14 +1,14 @@
-/** The places of a command line at which a shell can complete something, for the scripts of all shells. */
+/** The positions in a command line that can be completed, for the scripts of all shells. */
 import { type CommandOption, PLACEHOLDERS, type Placeholder } from '../command-table/command.ts'
 import { type CommandName, commandEntry, commandNames, optionNamesOf } from '../command-table/index.ts'
 
-/** A completion at a place: one of some words, the name of a file or directory, or nothing that a shell knows. */
+/** A completion: one of some words, a file, a directory, or nothing known. */
 export type ShellCompletion = { readonly words: readonly string[] } | 'file' | 'directory' | 'unknown'
 
-/** The options after a command and, where it has subcommands, after one of these. */
+/** The options after a command, or after one of its subcommands. */
 export interface OptionPlace {
   readonly command: CommandName
-  /** Absent for a command without subcommands. */
+  /** The subcommand; absent for a command without subcommands. */
   readonly subcommand?: string
   readonly options: readonly string[]
 }
@@ -20,7 +20,7 @@ export interface ValuePlace {
   readonly completion: ShellCompletion
 }
 
-/** Returns the places of options, those after subcommands first, as scripts take the first place that fits. */
+/** Returns the positions of options. Those after subcommands come first, since scripts use the first match. */
 export function optionPlaces(): readonly OptionPlace[] {
   const places = commandNames.flatMap((command) => {
     const { choices } = commandEntry(command)
@@ -35,7 +35,7 @@ export function optionPlaces(): readonly OptionPlace[] {
   return [...places.filter((place) => !isGeneral(place)), ...places.filter(isGeneral)]
 }
 
-/** Returns the commands that have a choice of first words, each with its words. */
+/** Returns the commands with a choice of first words, each with its words. */
 export function choicePlaces(): readonly (readonly [CommandName, string])[] {
   return commandNames.flatMap((command) => {
     const { choices } = commandEntry(command)
@@ -43,7 +43,7 @@ export function choicePlaces(): readonly (readonly [CommandName, string])[] {
   })
 }
 
-/** Formats the pattern that `"$command $subcommand"` has at the place, for bash and zsh. */
+/** Makes the pattern that matches `"$command $subcommand"`, for bash and zsh. */
 export function placePattern({ command, subcommand }: Pick<OptionPlace, 'command' | 'subcommand'>): string {
   return subcommand === undefined ? `'${command} '*` : `'${command} ${subcommand}'`
 }
@@ -65,7 +65,7 @@ function isFile(subject: string): boolean {
   return Object.hasOwn(PLACEHOLDERS, subject) && PLACEHOLDERS[subject as Placeholder] === 'file'
 }
 
-/** Returns the forms after whose subcommand a file may stand, as in `audit verify COPY`. */
+/** Returns the forms with a file after the subcommand, as in `audit verify COPY`. */
 export function filePlaces(): readonly { readonly command: CommandName; readonly subcommand: string }[] {
   return commandNames.flatMap((command) =>
     commandEntry(command).forms.flatMap(({ words }) => {

@@ -1,4 +1,4 @@
-/** The completion of zsh. */
+/** Shell completion for zsh. */
 import { commandEntry, commandNames } from '../command-table/index.ts'
 import { choicePlaces, filePlaces, optionPlaces, placePattern, type ShellCompletion, valuePlaces } from './places.ts'
 
@@ -74,7 +74,7 @@ function zshAction(completion: ShellCompletion): string {
   return `compadd -- ${completion.words.join(' ')}`
 }
 
-/** Formats an entry of `_describe`, whose word a colon ends. */
+/** Formats an entry of `_describe`, in which a colon ends the word. */
 function describeEntry(word: string, does: string): string {
   return `'${word.replaceAll(':', '\\:')}:${does.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-/** `vouchsafe component`: builds a component of its sources, and runs its tests. */
+/** `vouchsafe component`: builds a component from its sources, and runs its tests. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ export async function runComponent(args: string[]): Promise<void> {
   return word === 'build' ? buildComponent(file, values) : testComponent(file)
 }
 
-/** Builds a component. Writes nothing that an engine would not run. */
+/** Builds a component. Writes no file if an engine would refuse it. */
 async function buildComponent(
   file: string,
   { out, json }: { readonly out?: string | undefined; readonly json: boolean },

@@ -1,14 +1,14 @@
-/** The people who may sign in to a console at a provider, by the values of their claims. */
+/** The people who may sign in to a console with an OpenID Connect provider, by the values of claims. */
 import { type Json, type JsonObject, own, stringsIn } from '../../codec/json.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
 
-/** A value that a claim has to have, or to have among others. */
+/** A claim and a value that it must have; if the claim is an array, it must contain the value. */
 export interface AllowedClaim {
   readonly claim: string
   readonly value: string
 }
 
-/** The client that the console is at a provider, and the people who may sign in. */
+/** The client of the console at the provider, and the people who may sign in. */
 export interface ConsoleClient {
   readonly issuer: string
   readonly clientId: string
@@ -26,10 +26,7 @@ interface SignInWords {
 
 const DEFAULT_SCOPE = 'openid email'
 
-/**
- * Tests whether the claims have one of the allowed values. An e-mail address counts only when the provider has verified
- * it: otherwise anybody may write any.
- */
+/** Tests whether the claims have one of the allowed values. An email address must be verified by the provider. */
 export function mayPersonEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): boolean {
   return allowed.some(({ claim, value }) => {
     const actual = own(claims, claim)
@@ -38,14 +35,14 @@ export function mayPersonEnter(claims: JsonObject, allowed: readonly AllowedClai
   })
 }
 
-/** Lists the claims that {@link mayPersonEnter} looks at. */
+/** Returns the names of the claims that {@link mayPersonEnter} uses. */
 export function requiredClaims(allowed: readonly AllowedClaim[]): readonly string[] {
   return allowed.flatMap(({ claim }) => (claim === 'email' ? ['email', 'email_verified'] : [claim]))
 }
 
 /**
- * Reads the words about signing in at a provider; undefined where there are none. Throws an error that says what is
- * wrong: nobody starts a console which lets everybody in whom a provider knows.
+ * Reads the options for sign-in with a provider; undefined if there are none. Throws if they are incomplete, or if
+ * everybody at the provider could sign in.
  */
 export function readSignInWords(words: SignInWords, clientSecret: string | undefined): ConsoleClient | undefined {
   const { 'sign-in': issuer, 'client-id': clientId, scope = DEFAULT_SCOPE, allow = [] } = words
@@ -71,9 +68,7 @@ function parseAllowedClaim(text: string): AllowedClaim {
   return { claim, value }
 }
 
-/**
- * Tests whether two addresses are the same in any case, since providers may write them in other letters than people do.
- */
+/** Compares two email addresses without regard to case. */
 function isSameEmail(has: Json | undefined, value: string): boolean {
   return typeof has === 'string' && has.toLowerCase() === value.toLowerCase()
 }

@@ -1,4 +1,4 @@
-/** Answers of the console itself: files, values, and refusals, as pages for people and as JSON for scripts. */
+/** The responses of the console itself: files, JSON, and refusals as pages or JSON. */
 import type { ServerResponse } from 'node:http'
 import { escapeHtml } from '../../http/browser-page.ts'
 
@@ -12,12 +12,12 @@ export interface ConsoleAnswer extends ConsoleFile {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The refusal of a request, with what a person does next. */
+/** A refusal of a request, with advice for the person. */
 export interface ConsoleRefusal {
   readonly status: number
   readonly title: string
   readonly message: string
-  /** Where a person signs in, when this helps. */
+  /** The URL for signing in, if that helps. */
   readonly signIn?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export function jsonAnswer(value: object, status = 200): ConsoleAnswer {
   return { status, type: 'application/json; charset=utf-8', body: Buffer.from(JSON.stringify(value)) }
 }
 
-/** Returns a refusal as a page where a person looks, and else in the form of the services' errors. */
+/** Makes the response for a refusal: a page for a person, and otherwise JSON like the services. */
 export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefined): ConsoleAnswer {
   const { status, title, message, signIn } = refusal
   if (accepts?.includes('text/html') !== true)
@@ -37,8 +37,8 @@ export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefin
 }
 
 /**
- * Returns the page after signing in, which goes on to the console by itself; a redirect would not carry the cookie
- * where the link was opened from another site.
+ * Makes the page after the sign-in, which opens the console. A redirect would not send the cookie if the link was
+ * opened from another site.
  */
 export function signedInAnswer(path: string, cookie: string): ConsoleAnswer {
   const body = `<h1>You are signed in</h1><p><a href="${path}">Go on to the console.</a></p>`
@@ -46,7 +46,7 @@ export function signedInAnswer(path: string, cookie: string): ConsoleAnswer {
   return { ...answer, headers: { 'set-cookie': cookie } }
 }
 
-/** Sends a browser on, with a cookie or without. */
+/** Makes a redirect, optionally with a cookie. */
 export function redirectAnswer(location: string, cookie?: string): ConsoleAnswer {
   const headers = { location, ...(cookie !== undefined && { 'set-cookie': cookie }) }
   return { status: 303, type: 'text/plain', body: new Uint8Array(), headers }
@@ -56,7 +56,7 @@ export function sendAnswer(response: ServerResponse, { status, type, body, heade
   response.writeHead(status, { ...headers, 'content-type': type, 'content-length': body.length }).end(body)
 }
 
-/** Returns a page outside of the console, with its style sheet. */
+/** Makes a page outside of the console, with its style sheet. */
 function pageAnswer(body: string, status: number, head = ''): ConsoleAnswer {
   const text = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Vouchsafe console</title><link rel="icon" href="data:,"><link rel="stylesheet" href="/style.css">${head}</head><body><header><p class="brand">Vouchsafe</p></header><main>${body}</main></body></html>`
   return { status, type: PAGE_TYPE, body: Buffer.from(text) }

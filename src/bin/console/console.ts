@@ -1,4 +1,4 @@
-/** `vouchsafe console`: a page in the browser for whoever integrates or operates an issuer and a verifier. */
+/** `vouchsafe console`: serves a web page for integrators and operators of an issuer and a verifier. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { builtDirectory } from '../../toolchain/places.ts'
@@ -11,29 +11,27 @@ import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
 
-/** The usual port of the console. */
+/** The default port of the console. */
 export const CONSOLE_PORT = 8090
-/** The text that stands in VOUCHSAFE_ENGINE_API_KEYS for an engine without a key. */
+/** The value in VOUCHSAFE_ENGINE_API_KEYS for an engine without an API key. */
 const NO_KEY = '-'
-/** The media types of the page's files, by how their names end. */
+/** The media types of the page's files, by extension. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 }
 
-/** A console that listens. */
+/** A running console. */
 export interface OpenConsole {
-  /** The link that signs in once. */
+  /** The link with the sign-in code, which works once. */
   readonly link: string
-  /** The address without a code. */
+  /** The URL without a code. */
   readonly address: string
   close(): Promise<void>
 }
 
-/**
- * Runs the console until a signal ends it. The API keys come from the environment, which no list of processes shows.
- */
+/** Runs the console until a signal. API keys come from the environment, so that process lists do not show them. */
 export async function runConsole(args: string[]): Promise<void> {
   const { values } = readWords('console', args)
   const services = {
@@ -47,7 +45,7 @@ export async function runConsole(args: string[]): Promise<void> {
   const client = readSignInWords(values, process.env.VOUCHSAFE_CONSOLE_CLIENT_SECRET)
   const openedConsole = await openConsole(services, parsePort(values.port), '', client)
   const stop = (): void => void openedConsole.close().then(() => process.exit(0))
-  // A signal may follow the first output at once.
+  // Handlers are set before the first output, since a signal may follow it at once.
   process.on('SIGINT', stop)
   process.on('SIGTERM', stop)
   process.stdout.write(
@@ -58,7 +56,7 @@ export async function runConsole(args: string[]): Promise<void> {
   }
 }
 
-/** Opens a console on this machine alone, whose link leads to `firstPage`. Rejects when the port is in use. */
+/** Starts a console on loopback. Its link opens `firstPage`. Rejects if the port is in use. */
 export async function openConsole(
   services: ConsoleServices,
   port: number,
@@ -71,7 +69,7 @@ export async function openConsole(
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
   })
   const actualPort = await listenOnLoopback(server, port)
-  // Another user of this machine may listen at ::1, which browsers try first for localhost.
+  // Not `localhost`: browsers try ::1 first, where another user's program may listen.
   const origin = `http://127.0.0.1:${actualPort}`
   return {
     link: origin + signInPath,
@@ -80,7 +78,7 @@ export async function openConsole(
   }
 }
 
-/** Reads the files of the page, each once, into a map by path; `index.html` has the path `/`. */
+/** Reads the files of the page into a map by path. `index.html` has the path `/`. */
 function readPageFiles(directory: string): ReadonlyMap<string, ConsoleFile> {
   return new Map(
     readdirSync(directory).flatMap((name) => {
@@ -107,7 +105,7 @@ function readService(
   return { [name]: { url: base, apiKey } }
 }
 
-/** Reads the engines, which may be those of other operators: each key goes to the engine in its place alone. */
+/** Returns the engines, which may have different operators: each API key is only sent to the engine at its position. */
 function readEngines(urls: readonly string[], apiKeys = ''): readonly ConsoleEngine[] {
   const keys = apiKeys.split(' ').filter((key) => key !== '')
   if (keys.length > urls.length) {

@@ -1,14 +1,14 @@
-/** The endpoints of the services that the pages use; the console passes nothing else on. */
+/** The endpoints of the services that the pages use. The console forwards no other requests. */
 
 export interface ConsoleService {
   /** The base URL. */
   readonly url: string
   readonly apiKey: string
-  /** Where wallets reach the service, when that is not its `url`. */
+  /** The URL of the service for wallets, if it is not `url`. */
   readonly walletOrigin?: string
 }
 
-/** An execution engine. Without its API key, the console shows only what the engine tells everybody. */
+/** An execution engine. Without an API key, the console shows only public information. */
 export interface ConsoleEngine {
   readonly url: string
   readonly apiKey?: string
@@ -20,7 +20,7 @@ export interface ConsoleServices {
   readonly engines?: readonly ConsoleEngine[]
 }
 
-/** A request to pass on to a service. */
+/** A request to forward to a service. */
 export interface ForwardedRequest {
   readonly service: ConsoleEngine
   readonly method: string
@@ -56,7 +56,7 @@ const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegE
   engine: [/^GET \/health\/ready$/, /^GET \/engine(\?after=\w+|\/contracts\/\w+)?$/],
 }
 
-/** Finds the service and the target of a request of the pages; undefined when these use no such endpoint. */
+/** Returns the service and the target for a request of a page; undefined if it is not an allowed endpoint. */
 export function findEndpoint(services: ConsoleServices, method: string, url: string): ForwardedRequest | undefined {
   const [, prefix = '', at, target = ''] = /^\/api\/(issuer|verifier|engine\/(\d+))(\/.*)$/.exec(url) ?? []
   const name = prefix === 'issuer' || prefix === 'verifier' ? prefix : 'engine'

@@ -1,4 +1,4 @@
-/** Passes a request on to a service with its API key, and the answer back as fast as the browser reads it. */
+/** Forwards a request to a service with its API key, and streams the response back. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,7 +7,7 @@ import type { ForwardedRequest } from './endpoints.ts'
 const MAX_BODY_BYTES = 1024 * 1024
 const SERVICE_MS = 30_000
 
-/** Passes a request on. Rejects when the service cannot be reached, or breaks its answer off. */
+/** Forwards a request. Rejects if the service cannot be reached, or its response is incomplete. */
 export async function passOn(
   fetchFrom: typeof globalThis.fetch,
   { service, method, target }: ForwardedRequest,
@@ -16,7 +16,7 @@ export async function passOn(
 ): Promise<void> {
   const clientAbort = new AbortController()
   response.on('close', () => clientAbort.abort())
-  // A stream of events goes on for as long as somebody looks.
+  // An event stream has no time limit.
   const isStream = target.includes('/events/')
   const hasBody = body.length > 0
   const answer = await fetchFrom(service.url + target, {
@@ -38,12 +38,12 @@ export async function passOn(
     response.end()
     return
   }
-  // The head of a stream says that it is open, long before its first event.
+  // Sends the headers now, long before the first event of a stream.
   response.flushHeaders()
   await pipeline(Readable.fromWeb(answer.body), response)
 }
 
-/** Reads a body; undefined when it is too large. */
+/** Returns the body; undefined if it is too large. */
 export async function readBody(request: IncomingMessage): Promise<Buffer<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0

@@ -1,6 +1,6 @@
 /**
- * Signing in to the console at an OpenID Connect provider, for the people that the operator has named. A cookie binds a
- * sign-in to the browser in which it began.
+ * Sign-in to the console with an OpenID Connect provider, for the people that the operator allows. A cookie binds each
+ * sign-in to the browser in which it started.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
@@ -17,30 +17,30 @@ export interface ProviderSignInOptions {
   readonly outbound: Outbound
   readonly random: (bytes: number) => Uint8Array
   readonly now: () => Date
-  /** Tells the operator in the terminal why somebody could not sign in. */
+  /** Tells the operator in the terminal why a sign-in failed. */
   readonly report: (line: string) => void
 }
 
-/** The parts of a request to one of the two addresses that the sign-in reads. */
+/** The parts of a request that the sign-in uses. */
 export interface SignInRequest {
   readonly url: string
   readonly host: string
-  /** The port that the console listens at. */
+  /** The port of the console. */
   readonly port: number
   readonly cookies: string | undefined
 }
 
 export interface ProviderSignIn {
-  /** Sends a browser to the provider. */
+  /** Redirects a browser to the provider. */
   beginSignIn(request: SignInRequest): Promise<ConsoleAnswer | ConsoleRefusal>
-  /** Handles the authorization response that a browser brings; returns `allowed` when its person may enter. */
+  /** Handles the authorization response. Returns `allowed` if the person may enter. */
   finishSignIn(request: SignInRequest): Promise<'allowed' | ConsoleRefusal>
 }
 
 interface PendingSignIn extends SignInAttempt {
-  /** The digest of the cookie of the browser in which the sign-in began. */
+  /** The digest of the cookie of the browser in which the sign-in started. */
   readonly cookieDigest: string
-  /** The end of the attempt in milliseconds since the epoch. */
+  /** When the attempt expires, in milliseconds since the epoch. */
   readonly expiresAt: number
 }
 
@@ -48,7 +48,7 @@ export const START_PATH = '/sign-in/start'
 export const ANSWER_PATH = '/sign-in/answer'
 const COOKIE = 'vouchsafe_console_sign_in'
 const PENDING_SECONDS = 600
-/** The most attempts that wait at once, each a few hundred bytes; a new one takes the place of the oldest. */
+/** The maximum number of pending attempts. A new one replaces the oldest. */
 const MAX_PENDING = 1000
 const UNKNOWN_ATTEMPT = {
   status: 400,
@@ -62,7 +62,7 @@ const PERSON_REFUSED = {
   message: 'You are signed in at the provider, but the console was started for other people (--allow).',
 }
 
-/** Makes the sign-in of one console; the provider is called first when somebody begins. */
+/** Creates the sign-in of a console. The provider's metadata is fetched with the first attempt. */
 export function createProviderSignIn(options: ProviderSignInOptions): ProviderSignIn {
   const { client, random, now, report } = options
   const pending = new Map<string, PendingSignIn>()
@@ -73,7 +73,7 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
   }
   return {
     beginSignIn: async ({ host, port }) => {
-      // The provider sends browsers to this name alone, and a cookie is for one name.
+      // The redirect URI has this host name, and a cookie is for one host, so the sign-in must start there.
       if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
       const randomText = (): string => toBase64url(random(32))
       const attempt = { state: randomText(), nonce: randomText(), verifier: randomText() }
@@ -119,7 +119,7 @@ function providerFor({ client, outbound, now }: ProviderSignInOptions, port: num
   return createOpenidProvider({ ...rest, claims, redirectUri: originOf(port) + ANSWER_PATH }, { outbound, now })
 }
 
-/** Returns the result, or a refusal for the person; the operator is told why. */
+/** Returns the result, or a refusal for the person after reporting the reason to the operator. */
 async function resultOrRefusal<T>(report: (line: string) => void, work: () => Promise<T>): Promise<T | ConsoleRefusal> {
   try {
     return await work()

@@ -1,6 +1,6 @@
 /**
- * The server of the console: the page, the sign-in, and the administrative endpoints of the services, to which it adds
- * the API key that no browser has.
+ * The server of the console: the page, the sign-in, and forwarded requests to the services, to which it adds the API
+ * key.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isClientGone } from '../failed-request.ts'
@@ -20,20 +20,20 @@ import { createSignIn, type SignIn } from './sign-in.ts'
 
 export interface ConsoleOptions {
   readonly services: ConsoleServices
-  /** The files of the page by path, below that of the sign-in. */
+  /** The files of the page by path, below the path of the sign-in. */
   readonly files: ReadonlyMap<string, ConsoleFile>
-  /** The page that is shown after signing in, when it is not the overview. */
+  /** The page after the sign-in; the overview when absent. */
   readonly firstPage?: string
   readonly random: (bytes: number) => Uint8Array
   readonly now: () => Date
   readonly fetch: typeof globalThis.fetch
   /** Tells the operator in the terminal why a request failed. */
   readonly report: (line: string) => void
-  /** Signing in at a provider, beside the link that signs in once. */
+  /** Sign-in with a provider, in addition to the link. */
   readonly providerSignIn?: ProviderSignIn | undefined
 }
 
-/** The names of this machine for itself. */
+/** The host names of loopback. */
 const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/
 const STYLE = '/style.css'
 const REQUEST_MS = 30_000
@@ -72,7 +72,7 @@ const LINK_REFUSED = {
 
 type Decision = ConsoleAnswer | ForwardedRequest | ConsoleRefusal
 
-/** Makes the server, which does not listen yet, and the path that signs in once. */
+/** Creates the server and the path of the sign-in link. The caller makes the server listen. */
 export function createConsoleServer(options: ConsoleOptions): { readonly server: Server; readonly signInPath: string } {
   const signIn = createSignIn(options.random, options.now)
   const policy = policyFor(options.services)
@@ -88,8 +88,8 @@ export function createConsoleServer(options: ConsoleOptions): { readonly server:
 }
 
 /**
- * Returns the policy of the page, which may load nothing from elsewhere but pictures, since an issuer's logo is where
- * the issuer says. Its wallet talks to the services as any wallet does, without a key.
+ * Makes the Content-Security-Policy of the page. It allows images from everywhere, since issuers choose the URL of
+ * their logo, and requests to the services, which its wallet makes without API keys.
  */
 function policyFor(services: ConsoleServices): string {
   const origins = [services.issuer, services.verifier].flatMap((service) => service?.walletOrigin ?? service?.url ?? [])
@@ -118,13 +118,13 @@ async function respond(
   } else sendAnswer(response, decision)
 }
 
-/** Refuses a request, or breaks off an answer that has begun. */
+/** Refuses a request, or aborts a response that has started. */
 function endWithRefusal({ headers }: IncomingMessage, response: ServerResponse, refusal: ConsoleRefusal): void {
   if (response.headersSent) response.destroy()
   else sendAnswer(response, refusalAnswer(refusal, headers.accept))
 }
 
-/** Returns the message of an error with the code or the message of its cause. */
+/** Returns the message of an error, with the code or the message of its cause. */
 function reasonText(error: unknown): string {
   const { message, cause } = error as Error
   const { code, message: detail } = (cause ?? {}) as Partial<NodeJS.ErrnoException>
@@ -132,17 +132,17 @@ function reasonText(error: unknown): string {
   return why === undefined ? message : `${message} (${why})`
 }
 
-/** Decides about a request before its body is read. */
+/** Decides on a request before its body is read. */
 function decide(
   { services, files, firstPage, providerSignIn }: ConsoleOptions,
   signIn: SignIn,
   { method = 'GET', url = '/', headers }: IncomingMessage,
 ): Decision {
-  // A page of another name that leads to this address would else read what the console shows (DNS rebinding).
+  // Refuses other host names, against DNS rebinding.
   if (!OWN_HOST.test(headers.host ?? '')) return FOREIGN_NAME
   if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return redeemLink(signIn, url, firstPage)
   const style = files.get(STYLE)
-  // The pages of who is not signed in have the style sheet, which says nothing of anybody.
+  // The style sheet is public, since the pages before the sign-in use it.
   if (method === 'GET' && url === STYLE && style !== undefined) return { status: 200, ...style }
   if (!url.startsWith(signIn.path) || !signIn.isSignedIn(headers.cookie)) {
     return providerSignIn === undefined ? SIGNED_OUT : { ...SIGNED_OUT, signIn: START_PATH }
@@ -154,12 +154,12 @@ function decide(
   if (method === 'GET' && path === '/api/services') return jsonAnswer(serviceAddresses(services))
   const forwardedRequest = findEndpoint(services, method, target)
   if (forwardedRequest === undefined) return NOT_FOUND
-  // A browser names the page that a change comes from; those of others change nothing, whatever cookies come along.
+  // Refuses POST requests from pages of other origins (CSRF).
   if (method === 'POST' && headers.origin !== `http://${headers.host ?? ''}`) return FOREIGN_PAGE
   return forwardedRequest
 }
 
-/** Answers the two addresses of signing in at a provider; returns undefined for any other request. */
+/** Handles the two URLs of the sign-in with a provider; returns undefined for other requests. */
 function signInAtProvider(
   { providerSignIn, firstPage }: ConsoleOptions,
   signIn: SignIn,

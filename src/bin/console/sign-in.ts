@@ -1,6 +1,6 @@
 /**
- * Signing in to the console: a code that works once, or a provider that knows the person, opens a session, which a
- * cookie of the browser names.
+ * Sign-in to the console. A code that works once, or an OpenID Connect provider, opens a session, whose id is in a
+ * cookie.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
@@ -11,33 +11,31 @@ const SESSION_MS = 12 * 3_600_000
 const COOKIE = 'vouchsafe_console'
 
 export interface SignIn {
-  /** The code of the link. */
+  /** The code in the link. */
   readonly code: string
   /**
-   * The path of the pages, which nobody else knows: a browser sends cookies of a host to all of its ports, of which
-   * some may be other people's programs, but those of a path to this path alone.
+   * The secret path of the pages. Browsers send the cookies of a host to all of its ports, which may belong to other
+   * users' programs, but those of a path only to this path.
    */
   readonly path: string
-  /**
-   * Makes the `Set-Cookie` header of a browser that came with the code; undefined when the code is wrong, used or old.
-   */
+  /** Returns the `Set-Cookie` header for a browser with the code; undefined if the code is wrong, used or expired. */
   redeemCode(code: string): string | undefined
-  /** Makes the `Set-Cookie` header of a browser whose person may enter. */
+  /** Returns the `Set-Cookie` header for a browser whose person may enter. */
   openSession(): string
-  /** Tests whether the `Cookie` header names an open session. */
+  /** Tests whether the `Cookie` header has an open session. */
   isSignedIn(cookies: string | undefined): boolean
 }
 
-/** The most sessions at once; a new one takes the place of the oldest. */
+/** The maximum number of sessions. A new one replaces the oldest. */
 const MAX_SESSIONS = 100
 
-/** Makes the sign-in of one console. */
+/** Creates the sign-in of a console. */
 export function createSignIn(random: (bytes: number) => Uint8Array, now: () => Date): SignIn {
   const code = toBase64url(random(24))
   const path = `/${toBase64url(random(24))}/`
   const openedAt = now().getTime()
   let isUsed = false
-  /** When each session ends, by the digest of its id. */
+  /** When each session expires, by the digest of its id. */
   const sessions = new Map<string, number>()
   const openSession = (): string => {
     const id = toBase64url(random(24))

@@ -1,6 +1,6 @@
 /**
- * `vouchsafe db backup`: a consistent copy of the database while it is used, in one file, which is an SQLite database
- * for either kind. docs/decisions/0019-backups.md.
+ * `vouchsafe db backup`: writes a consistent copy of the database to one file, while it is in use. The file is an
+ * SQLite database, also for PostgreSQL. docs/decisions/0019-backups.md.
  */
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -18,15 +18,12 @@ import { beginFile, removeFiles } from './unfinished-file.ts'
 
 const BUSY_TIMEOUT_MS = 5000
 
-/**
- * Makes a backup. Throws a message for the operator; then there is no file of this name, or the one that was there
- * before.
- */
+/** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */
 export async function backUp(subject: Subject, file: string): Promise<CommandResult> {
   const partial = `${file}.partial`
   beginFile(partial, 'backup')
   try {
-    // Another backup to this file may have ended just now.
+    // Another backup may have written this file meanwhile.
     if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
     return await writeBackup(subject, file, partial)
   } finally {
@@ -34,7 +31,7 @@ export async function backUp(subject: Subject, file: string): Promise<CommandRes
   }
 }
 
-/** Throws while a copy into the database has not ended: a service refuses such a database, and its backup. */
+/** Throws if copying into the database was interrupted. A service refuses such a database. */
 function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
   return withTables(database, ({ steps }) => {
     if (!steps.includes(UNFINISHED_COPY)) return Promise.resolve()
@@ -74,16 +71,16 @@ async function copyFile(from: string, file: string): Promise<void> {
   const source = new (await loadDriver())(from)
   try {
     source.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Reads the whole database in one transaction; others write meanwhile, and are not waited for.
+    // Reads the whole database in one transaction, which does not block writers.
     source.prepare('vacuum into ?').run(file)
   } finally {
-    // Closing would move the log of a service that was killed into the file, perhaps only at the end of this process.
+    // Otherwise closing might move the WAL of a killed service into the file, possibly only when this process ends.
     source.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
     source.close()
   }
 }
 
-/** Writes the tables into a new SQLite file, and compares both. */
+/** Writes the tables to a new SQLite file, and compares the two. */
 async function copyReadTables(reader: TableReader, migrations: readonly Migration[], file: string): Promise<void> {
   const { makeSqliteTables, withSqliteTables } = await import('../../store/sqlite-tables.ts')
   await makeSqliteTables(file, stepsLike(reader, migrations), (writer) => copyTables(reader, writer, reader.tables))

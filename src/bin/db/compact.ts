@@ -1,4 +1,4 @@
-/** `vouchsafe db compact`: rewrites the file of an embedded database without what is unused in it. */
+/** `vouchsafe db compact`: rewrites the file of an embedded database without unused space. */
 import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
@@ -7,7 +7,7 @@ import { bytesText, type CommandResult } from '../command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { refuseMissingFile, type Subject, throwAt } from './subject.ts'
 
-/** Compacts the database. Throws a message for the operator; then the database is as it was. */
+/** Compacts the database. Throws a message for the operator; the database is then unchanged. */
 export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
   if (database.kind === 'postgresql') {
     throw new Error(`${describeDatabase(database)}: PostgreSQL clears up by itself (autovacuum); this is for SQLite`)

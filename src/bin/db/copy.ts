@@ -1,6 +1,6 @@
 /**
- * `vouchsafe db copy`: moves a service from one database to another, of either kind. What was copied stays when the
- * command is cut off, and the same command goes on. docs/decisions/0019-backups.md.
+ * `vouchsafe db copy`: copies the database of a service to another database, of either kind. After an interruption, the
+ * same command continues. docs/decisions/0019-backups.md.
  */
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,17 +14,17 @@ import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, throwAt, withTables } from './subject.ts'
 
-/** The pause between two reports of progress. */
+/** The interval of progress reports. */
 const REPORT_EVERY_MS = 2000
 
 interface CopyOptions {
   readonly from: string
   readonly to: string
-  /** The service whose configuration is named, where that does not tell it. */
+  /** The service of the configuration, if the configuration does not reveal it. */
   readonly service?: string | undefined
 }
 
-/** Copies a database into another. Throws a message for the operator; the source is as it was. */
+/** Copies a database. Throws a message for the operator; the source is never changed. */
 export async function copyDatabase(
   { from, to, service }: CopyOptions,
   tell: (text: string) => void = () => undefined,
@@ -52,8 +52,8 @@ export async function copyDatabase(
 }
 
 /**
- * Returns the database that an option names: by URL, or by a configuration, which keeps a password off the command
- * line.
+ * Returns the database that an option names, by URL or by a configuration file. The latter keeps passwords off the
+ * command line.
  */
 async function readDatabaseOption(
   option: 'from' | 'to',

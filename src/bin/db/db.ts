@@ -1,4 +1,4 @@
-/** `vouchsafe db`: backups of a database, restoring them, its state and its schema. */
+/** `vouchsafe db`: backs up, restores, copies, migrates and describes a database. */
 
 import { readWords, UsageError } from '../command-line.ts'
 import type { CommandResult } from '../command-result.ts'
@@ -6,7 +6,7 @@ import { removeControlCharactersByLine } from '../terminal.ts'
 import { readSubject } from './subject.ts'
 
 export async function runDb(args: string[]): Promise<void> {
-  // A backup has what its database has: it is for this user alone.
+  // Backups contain the same data as the database, so they are private too.
   process.umask(0o077)
   const { values, positionals } = readWords('db', args)
   const [word, file, ...more] = positionals
@@ -20,7 +20,7 @@ async function runCopy({ from, to, service, json }: Values): Promise<CommandResu
   return (await import('./copy.ts')).copyDatabase({ from, to, service }, json ? undefined : writeToStderr)
 }
 
-/** Shows how far a copy is, to whoever waits for it. */
+/** Shows the progress of a copy. */
 function writeToStderr(text: string): void {
   process.stderr.write(`${text}\n`)
 }

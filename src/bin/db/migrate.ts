@@ -1,6 +1,6 @@
 /**
- * `vouchsafe db migrate`: brings the schema up to date, as each start of a service does, without a service: before the
- * first process of a new release, by a user who may change tables, or to see whether there is anything to do.
+ * `vouchsafe db migrate`: updates the schema without starting a service: before the first process of a new release, as
+ * a user who may alter tables, or to check whether there is anything to do.
  */
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
@@ -10,9 +10,7 @@ import { openDatabase } from '../effects.ts'
 import { schemaOf, schemaText } from './status.ts'
 import { type Subject, throwAt, withTables } from './subject.ts'
 
-/**
- * Brings the schema up to date; with `onlyCheck` nothing is changed, and the exit status is 1 where steps are missing.
- */
+/** Updates the schema. With `onlyCheck`, changes nothing, and the exit status is 1 if migrations are missing. */
 export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
@@ -34,7 +32,7 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
   return { text: `${place}: the schema is ${text}`, facts: { database: place, schema: version, added: missing } }
 }
 
-/** Tests whether the file of an embedded database is missing, so that migrating would make one. */
+/** Tests whether the file of an embedded database does not exist, so that migrating would create one. */
 function isMissing(database: DatabaseConfig): boolean {
   return database.kind === 'sqlite' && !existsSync(database.file)
 }

@@ -1,4 +1,4 @@
-/** Puts another file in the place of that of an embedded database. */
+/** Replaces the file of an embedded database. */
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -9,23 +9,23 @@ import { fetchTitle } from '../who-listens.ts'
 import { refuseUnreadableFile } from './subject.ts'
 
 const LOCK_TIMEOUT_MS = 500
-/** SQLite result codes: another process has the database open, or a lock on it. */
+/** The SQLite result codes if another process has the database open or locked. */
 const IN_USE = [5, 6]
 
 export interface FileReplacement {
   readonly file: string
   readonly copy: string
-  /** The new path of the previous file; where a file was kept there before, a number is added. */
+  /** The new path of the previous file. A number is appended if that path exists. */
   readonly keptFile: string
-  /** The text that the generation of the copy has, for the file beside it. */
+  /** The text in the generation of the copy, which the generation file must have too. */
   readonly witness: string | undefined
 }
 
-/** Puts `copy` in the place of `file`. Returns the new path of the previous file; undefined where there was none. */
+/** Replaces `file` by `copy`. Returns the new path of the previous file; undefined if there was none. */
 export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacement): string | undefined {
   flushToDisk(copy)
   const witnessFile = generationFile(file)
-  // The file has both generations while the database changes, as the process may end in between.
+  // During the replacement, the generation file has the texts of both, since the process may end in between.
   writeWitnesses(witnessFile, [...readWitnesses(witnessFile), witness])
   const hasFile = existsSync(file)
   const freeFile = findFreeName(keptFile)
@@ -38,7 +38,7 @@ export function replaceFile({ file, copy, keptFile, witness = '' }: FileReplacem
   return hasFile ? freeFile : undefined
 }
 
-/** Returns the name, or the first one with a number after it of which there are no files. */
+/** Returns the path, or the first one with a number at its end at which there are no files. */
 function findFreeName(file: string): string {
   const isTaken = (name: string): boolean => FILE_ENDS.some((end) => existsSync(name + end))
   let free = file
@@ -47,8 +47,8 @@ function findFreeName(file: string): string {
 }
 
 /**
- * Throws while another process has the database open. A file that SQLite cannot open tells nothing: then a service that
- * listens on the port of this one is taken for the process that uses the file.
+ * Throws if another process has the database open. If SQLite cannot open the file, a service that listens on the
+ * configured port is assumed to use it.
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
@@ -59,7 +59,7 @@ export async function refuseWhileOpen(file: string, port?: number): Promise<void
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
 }
 
-/** Tries what SQLite grants only to the one process that has the database open: to change its kind of journal. */
+/** Tries to change the journal mode, which SQLite allows only if no other process has the database open. */
 async function tryLock(file: string): Promise<'free' | 'in use' | 'unknown'> {
   const database = new (await loadDriver())(file)
   try {

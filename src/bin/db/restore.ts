@@ -1,7 +1,6 @@
 /**
- * `vouchsafe db restore`: puts a backup in the place of the database. A copy of the backup is opened beside the
- * database as a service would open it, and replaces the database only when that succeeded.
- * docs/decisions/0019-backups.md.
+ * `vouchsafe db restore`: replaces the database by a backup. A copy of the backup is first opened as a service would
+ * open it, and replaces the database only if that succeeds. docs/decisions/0019-backups.md.
  */
 import {
   chmodSync,
@@ -29,17 +28,17 @@ import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, throwAt, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
-/** The beginning of the names of directories in which a backup is prepared for PostgreSQL. */
+/** The prefix of directories in which a backup is prepared for PostgreSQL. */
 const DIRECTORY_PREFIX = 'vouchsafe-restore-'
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 /** The result of a restore. */
 interface RestoreResult {
-  /** Where the previous database is; undefined where there was none. */
+  /** Where the previous database was moved to; undefined if there was none. */
   readonly kept: string | undefined
   readonly voided: number | undefined
-  /** The directories that earlier restores into PostgreSQL have left, each with a backup. */
+  /** The directories that interrupted restores into PostgreSQL left behind, each with a backup. */
   readonly leftovers: readonly string[]
   readonly rows: number
   readonly schema: string | undefined
@@ -47,7 +46,7 @@ interface RestoreResult {
   readonly newest: string | null
 }
 
-/** Restores a backup. Throws a message for the operator; then the database is as it was. */
+/** Restores a backup. Throws a message for the operator; the database is then unchanged. */
 export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
   refuseMissingFile(file, 'there is no such file; name a backup')
   const { database } = subject.config
@@ -59,7 +58,7 @@ export async function restoreBackup(subject: Subject, file: string): Promise<Com
   return withPrivateDirectory((directory) => restoreByCopy(subject, file, join(directory, 'backup.db')))
 }
 
-/** Runs `work` with a directory that is removed afterwards, also where a signal ends the process. */
+/** Runs `work` with a private directory, which is removed afterwards, also after a signal. */
 async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
   let directory: string | undefined
   const remove = (): void => {
@@ -67,12 +66,12 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
   }
   const end = (signal: NodeJS.Signals): void => {
     remove()
-    // Nothing listens any more, so that this ends the process.
+    // There is no other listener, so this ends the process.
     process.kill(process.pid, signal)
   }
   for (const signal of END_SIGNALS) process.once(signal, end)
   try {
-    // The directory is new, so that nobody can have put a link into it.
+    // The directory is new, so it cannot contain a link of another user.
     directory = mkdtempSync(join(tmpdir(), DIRECTORY_PREFIX))
     return await work(directory)
   } finally {
@@ -88,7 +87,7 @@ async function restoreByCopy(subject: Subject, file: string, copy: string): Prom
   try {
     replacement = await restoreCopy(subject, file, copy)
   } finally {
-    // Before anything else: a file of this name that comes later is that of another restore.
+    // First of all, since a later file of this name belongs to another restore.
     removeFiles(copy)
   }
   const { database } = subject.config
@@ -96,7 +95,7 @@ async function restoreByCopy(subject: Subject, file: string, copy: string): Prom
   return resultOf(subject, file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
 }
 
-/** Returns the directories of other restores of this user: of those that were killed, or still run. */
+/** Returns the directories of other restores of this user, which were killed or are running. */
 function findLeftovers(ownDirectory: string): readonly string[] {
   const isOwn = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.uid === process.getuid?.()
   return readdirSync(tmpdir())
@@ -116,11 +115,11 @@ async function restoreCopy(
   copy: string,
 ): Promise<Pick<RestoreResult, 'kept' | 'voided'>> {
   const { database } = config
-  // A plain copy of the database of a stopped service may have a log or a journal, which hold a part of its data.
+  // A copy of the files of a stopped service may have a WAL or a journal with part of the data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
     if (!existsSync(file + end)) continue
     copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
-    // A copy has the mode of what it was made of, and is to be the database of this user alone.
+    // The copy has the mode of the backup, and must be private.
     chmodSync(copy + end, PRIVATE)
   }
   const { damage } = await findDamage(copy, Infinity)
@@ -141,8 +140,8 @@ function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseCon
 }
 
 /**
- * Opens the copy as a service does, which begins another generation in it, and returns the number of sessions that this
- * made void.
+ * Opens the copy as a service does, which starts a new generation in it. Returns the number of sessions that this
+ * ended.
  */
 async function prepareCopy({ kind, config }: Subject): Promise<number | undefined> {
   const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
@@ -154,10 +153,7 @@ async function prepareCopy({ kind, config }: Subject): Promise<number | undefine
   return openedStore.voidedSessions
 }
 
-/**
- * Puts the copy in the place of the database, and returns where the previous database is kept; undefined where there
- * was none.
- */
+/** Replaces the database by the copy. Returns where the previous database was moved to; undefined if there was none. */
 async function replaceDatabase(
   { kind, config: { database, port } }: Subject,
   copy: string,

@@ -1,4 +1,4 @@
-/** `vouchsafe db status`: what a database is like, read without changing it. */
+/** `vouchsafe db status`: describes a database without changing it. */
 import { describeDatabase } from '../../config/database.ts'
 import type { DatabaseGeneration } from '../../store/generation.ts'
 import { UNFINISHED_COPY } from '../../store/statements.ts'
@@ -26,18 +26,18 @@ export async function describeDatabaseState({ kind, config }: Subject): Promise<
 }
 
 interface SchemaState {
-  /** The last step that the schema has had; null where there is no schema. */
+  /** The last applied migration; null if there is no schema. */
   readonly version: string | null
-  /** The steps that this release would add. */
+  /** The migrations of this release that are missing. */
   readonly missing: readonly string[]
-  /** The steps that this release does not know. */
+  /** The applied migrations that this release does not know. */
   readonly unknown: readonly string[]
 }
 
 interface GenerationState {
   readonly id: string
   readonly number: number
-  /** The time at which a service last noticed that the database is a copy. */
+  /** When a service last detected that the database was restored. */
   readonly restored_at?: string
 }
 
@@ -60,7 +60,7 @@ async function readState(reader: TableReader, migrations: readonly Migration[]):
   }
 }
 
-/** Compares the steps that a schema has had with those that this release has. */
+/** Compares the applied migrations with those of this release. */
 export function schemaOf(steps: readonly string[], migrations: readonly Migration[]): SchemaState {
   const ids = migrations.map(({ id }) => id)
   return {

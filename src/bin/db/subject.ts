@@ -1,4 +1,4 @@
-/** The database that a command is about: that of a configured service. */
+/** The database of a command: that of a configured service. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
@@ -20,8 +20,8 @@ export interface Subject {
 }
 
 /**
- * Reads the settings of the service that a command is about, from its file and the environment. Throws a message for
- * the operator when they cannot be used.
+ * Reads the configuration of the service from its file and the environment. Throws a message for the operator if it is
+ * invalid.
  */
 export async function readSubject(words: {
   readonly service?: string | undefined
@@ -42,8 +42,8 @@ async function kindOf(value: unknown, path: string): Promise<KindName> {
 }
 
 /**
- * Runs `work` on the tables of a database as they are, whether or not a service uses it. Throws a message for the
- * operator when there is no such database, or none that may be opened.
+ * Runs `work` with the tables of a database, which a service may be using. Throws a message for the operator if the
+ * database does not exist or must not be opened.
  */
 export async function withTables<T>(database: DatabaseConfig, work: (reader: TableReader) => Promise<T>): Promise<T> {
   const throwNamed = (error: unknown): never => {
@@ -60,26 +60,26 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
   return withMissingLogKept(database.file, () => withSqliteTables(database.file, work)).catch(throwNamed)
 }
 
-/** Tests whether an error is in the words of a driver, which do not name the database. */
+/** Tests whether an error is one of a database driver, whose messages do not name the database. */
 function isOfDriver(error: unknown): boolean {
   return error instanceof Error && ('errcode' in error || error.message.startsWith('PostgreSQL: '))
 }
 
-/** Returns a function that throws an error again, with the name of the database or file before its message. */
+/** Returns a function that rethrows an error with the name of the database or file before its message. */
 export function throwAt(place: string): (error: unknown) => never {
   return (error) => {
     throw new Error(`${place}: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** Counts the rows of each table, one table after another. */
+/** Counts the rows of each table. */
 export async function countTables(reader: TableReader): Promise<readonly TableCount[]> {
   const counts: TableCount[] = []
   for (const table of reader.tables) counts.push({ table: table.name, rows: await reader.count(table) })
   return counts
 }
 
-/** Returns the time of the newest session or callback, ISO 8601; null where there is none. */
+/** Returns the time of the newest session or callback in ISO 8601; null if there is none. */
 export async function findNewestTime(reader: TableReader): Promise<string | null> {
   let newest = 0
   for (const table of reader.tables) {
@@ -88,7 +88,10 @@ export async function findNewestTime(reader: TableReader): Promise<string | null
   return newest === 0 ? null : new Date(newest).toISOString()
 }
 
-/** Throws `missing` where there is no file, and a message where SQLite would read what does not belong to it. */
+/**
+ * Throws `missing` if the file does not exist, and a message if SQLite would apply a WAL or journal of another
+ * database.
+ */
 export function refuseMissingFile(
   file: string,
   missing = 'there is no such database; has the service run here?',
@@ -99,7 +102,7 @@ export function refuseMissingFile(
   if (!existsSync(file)) throw new Error(`${file}: ${missing}`)
 }
 
-/** Throws a message for the operator where a directory is in the place of a file, or the user may not read the file. */
+/** Throws a message for the operator if the path is a directory, or the user may not read the file. */
 export function refuseUnreadableFile(file: string): void {
   if (!existsSync(file)) return
   if (statSync(file).isDirectory()) throw new Error(`${file}: it is a directory; name a file`)

@@ -1,10 +1,10 @@
-/** The file that a command writes before the file gets the name that was asked for; one command at a time has it. */
+/** The temporary file of a command, which is renamed when it is complete. Only one command at a time can have it. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { FILE_ENDS } from '../database-file.ts'
 import { PRIVATE } from '../directory.ts'
 import { generationFile } from '../generation-file.ts'
 
-/** The advice for the codes of some errors, for the end of their messages. */
+/** Advice for some error codes, which is appended to messages. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: '; make its directory first',
   ENOTDIR: '; name a directory before the last slash',
@@ -12,8 +12,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes the file, empty and for this user alone, and removes what lies beside it since an earlier command was
- * interrupted. Throws a message for the operator when there is such a file, which another command may be writing.
+ * Creates the empty private file, and removes the WAL and journal of an interrupted command. Throws a message for the
+ * operator if the file exists, since another command may be writing it.
  */
 export function beginFile(file: string, work: 'backup' | 'restore'): void {
   try {
@@ -29,7 +29,7 @@ export function beginFile(file: string, work: 'backup' | 'restore'): void {
   removeFiles(file, { butMain: true })
 }
 
-/** Removes the file and what lies beside it; `butMain` leaves the file itself. */
+/** Removes the file, its WAL and its journal; with `butMain`, keeps the file itself. */
 export function removeFiles(file: string, { butMain = false } = {}): void {
   const ends = FILE_ENDS.filter((end) => !butMain || end !== '')
   for (const each of [...ends.map((end) => file + end), generationFile(file)]) rmSync(each, { force: true })

@@ -1,4 +1,4 @@
-/** The calls of the applications that use the services: those with an API key. */
+/** The calls of the applications in the demo to the services, with an API key. */
 import { ownString, parseJsonObject } from '../../codec/json.ts'
 import type { VerificationReport } from '../../verifier/verification.ts'
 import type { DemoService } from './services.ts'
@@ -10,7 +10,7 @@ export interface ApiResult {
   readonly text: string
 }
 
-/** The members of a status that the demo reads. */
+/** The members of a session status that the demo uses. */
 export interface Status {
   readonly status: string
   readonly result?: VerificationReport
@@ -31,7 +31,7 @@ export async function callService(service: DemoService, path: string, body?: obj
   return { url, method, status: response.status, text: await response.text() }
 }
 
-/** Returns a successful result; throws the refusal and its reason otherwise. */
+/** Returns a successful result. Throws the refusal otherwise. */
 export function requireSuccess(answer: ApiResult): ApiResult {
   if (answer.status < 300) return answer
   throw new Error(`${answer.method} ${answer.url} answered ${answer.status}: ${answer.text}`)
@@ -46,7 +46,7 @@ export async function fetchStatus(
   return JSON.parse(requireSuccess(await callService(service, path + sessionId)).text) as Status
 }
 
-/** A session and the link that starts it in a wallet. */
+/** A session, and the link for a wallet. */
 export interface StartedSession {
   readonly sessionId: string
   readonly link: string

@@ -16,7 +16,7 @@ type RequestedClaims = Readonly<Record<(typeof REQUESTED_CLAIMS)[number], string
 
 export const configuration = {
   format: 'jwt_vc_json-ld',
-  // A configuration with a scope is one that wallets may ask for without an offer.
+  // Wallets can request a configuration with a scope without an offer.
   scope: 'student_card',
   credential_definition: { '@context': ['https://www.w3.org/ns/credentials/v2'], type: TYPE },
   credential_metadata: {
@@ -32,7 +32,7 @@ export const dataset = {
   credentialSubject: Object.fromEntries(Object.entries(CLAIMS).map(([name, [, value]]) => [name, value])),
 }
 
-/** The data of another student, for continuing by hand: every claim that the query asks for. */
+/** The data of another student, for continuing by hand, with the claims of the query. */
 export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies RequestedClaims }
 
 export const dcqlQuery = {

@@ -1,7 +1,6 @@
 /**
- * `vouchsafe demo`: an issuer, a verifier and a wallet on this machine, one credential that goes from the issuer over
- * the wallet to the verifier by HTTP, and then links for a wallet of one's own. With `--once` it ends after the walk
- * with its status.
+ * `vouchsafe demo`: runs an issuer, a verifier and a wallet on this machine, issues and presents a credential over
+ * HTTP, and then shows links for other wallets. With `--once` it ends after the walk.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,48 +22,48 @@ import { showLinks } from './stay.ts'
 import { type Cast, type DeclaredIds, walkThroughOffer } from './walk.ts'
 import { walkWithoutOffer } from './wallet-asks.ts'
 
-/** The usual ports; the verifier's is two above the issuer's. */
+/** The default ports. The verifier's is two above the issuer's. */
 const PORT_BASE = credentialServices.issuer.defaults.port
 const VERIFIER_OFFSET = credentialServices.verifier.defaults.port - PORT_BASE
-/** The port of the front is between those of issuer and verifier. */
+/** The port of the front is between those of the issuer and the verifier. */
 const FRONT_OFFSET = 1
 const PORTAL_OFFSET = VERIFIER_OFFSET + 1
 const ENGINE_OFFSET = 8400 - PORT_BASE
 const ENGINES = 3
-/** The longest time for which running requests may delay the end. */
+/** The time limit for closing at the end. */
 const CLOSE_LIMIT_MS = 3000
-/** The exit status of a shell for SIGINT. */
+/** The exit status of a shell after SIGINT. */
 const INTERRUPT_STATUS = 130
 
 type Part = 'credential' | 'secret'
 
 interface Options {
   readonly once: boolean
-  /** The part of the demo; both parts when absent. */
+  /** The part of the demo to run; both when absent. */
   readonly part: Part | undefined
   readonly home: string
-  /** True when the home directory is made for this run, and removed at its end. */
+  /** Whether the home directory is temporary and removed at the end. */
   readonly isTemporary: boolean
   readonly portBase: number
-  /** The address of the tunnel or proxy by which wallets come. */
+  /** The URL of the tunnel or proxy for wallets. */
   readonly baseUrl: string | undefined
-  /** Whether the console may be opened in a browser. */
+  /** Whether to open the console in a browser. */
   readonly mayOpen: boolean
 }
 
-/** A thing that has to be closed at the end. */
+/** Something to close at the end. */
 interface Closable {
   readonly close: () => Promise<void>
 }
 
-/** The progress of the demo, for its end. */
+/** The progress of the demo. */
 interface Progress {
   hasWalked: boolean
   isStopping: boolean
 }
 
 export async function runDemo(args: string[]): Promise<void> {
-  // Keys, databases and the log are for this user alone.
+  // Keys, databases and the log are private.
   process.umask(0o077)
   const options = readOptions(args)
   const services: Closable[] = []
@@ -81,14 +80,14 @@ export async function runDemo(args: string[]): Promise<void> {
       return
     }
   } catch (error) {
-    // Stopping makes the running step fail, which the user expects.
+    // Stopping makes the running step fail, which is expected.
     if (progress.isStopping) return
     reportDemoFailure(narrator, error as Error)
   }
   await closeAll(services)
 }
 
-/** Removes the directory. A killed engine can end one more write meanwhile, so that a first try finds it not empty. */
+/** Removes the directory. A killed engine may still finish a write, so that the first attempt fails. */
 function removeHome(home: string): void {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 })
 }
@@ -142,8 +141,8 @@ async function showCredential(
 }
 
 /**
- * Plays the second part, in a new directory: each run has new engines and a new chain. The engines go on running, for
- * the console, where the demo stays.
+ * Plays the second part in a new directory, with new engines and a new chain. The engines keep running for the console
+ * if the demo stays.
  */
 async function playSecretPart(
   { home, portBase, once, part }: Options,
@@ -161,7 +160,7 @@ async function playSecretPart(
   return engines
 }
 
-/** Makes what is missing, and starts what listens; the wallet has no server. Shows where everything is. */
+/** Creates missing files, starts the servers, and shows their addresses. */
 async function startServices(
   options: Options,
   narrator: Narrator,
@@ -200,7 +199,7 @@ async function startServices(
   return { cast: { issuer, verifier, wallet, walletHome, narrator, write }, portal }
 }
 
-/** Tells where everything is. */
+/** Makes the text with the addresses. */
 function addressesText(
   { home, isTemporary, baseUrl }: Options,
   { issuer, verifier }: Readonly<Record<CredentialServiceName, DemoAddress>>,
@@ -220,7 +219,7 @@ function describeAddress({ preferredPort, port, url }: DemoAddress): string {
   return port === preferredPort ? url : `${url} (port ${preferredPort} is taken)`
 }
 
-/** Prints the failure, and makes it the exit status. */
+/** Prints the failure, and sets the exit status. */
 function reportDemoFailure(narrator: Narrator, { message, cause }: Error): void {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''
   const why = `${message}${message.includes(reason) ? '' : reason}`
@@ -230,7 +229,7 @@ function reportDemoFailure(narrator: Narrator, { message, cause }: Error): void 
   process.exitCode = 1
 }
 
-/** Stops at the first signal: with 0 when the walk is over, as a failure before. */
+/** Stops the demo at the first signal. The exit status is 0 if the walk is complete. */
 function stopDemoOnSignal(services: readonly Closable[], progress: Progress): void {
   const stop = (): void => {
     if (progress.isStopping) return
@@ -241,7 +240,7 @@ function stopDemoOnSignal(services: readonly Closable[], progress: Progress): vo
     void closeAll(services).finally(exit)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
-  // The reader of stdout has ended, as after `| head`.
+  // The reader of stdout has ended, as with `| head`.
   process.stdout.on('error', stop)
 }
 

@@ -1,4 +1,4 @@
-/** The database of an engine of the demo, for what only an operator of that engine can do. */
+/** Opens the database of an engine of the demo, for what only its operator can do. */
 import { join, resolve } from 'node:path'
 import type { EngineStore } from '../../engine/collections.ts'
 import { readEngineConfig } from '../../engine/config.ts'
@@ -8,8 +8,8 @@ import { files, now } from '../effects.ts'
 import { openStore } from '../engine/store.ts'
 
 /**
- * Runs `work` on the embedded database of the engine in `directory`, which must not run meanwhile. Throws a message for
- * the operator when the database cannot be opened.
+ * Runs `work` on the embedded database of the engine in `directory`. The engine must not be running. Throws a message
+ * for the operator if the database cannot be opened.
  */
 export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
   const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }

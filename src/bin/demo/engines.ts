@@ -1,4 +1,4 @@
-/** The engines of the demo: each a process of its own, with a key, a database and a port, all on one local chain. */
+/** The engines of the demo. Each is a process with its own key, database and port, and all use one local chain. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
@@ -15,15 +15,15 @@ export interface DemoEngine {
   readonly url: string
   readonly address: Address
   readonly apiKey: string
-  /** Starts the engine. Rejects when it accepts no requests within a minute. */
+  /** Starts the engine. Rejects if it does not accept requests within a minute. */
   start(): Promise<void>
-  /** Ends the engine without warning, as a crash would. */
+  /** Kills the engine, as a crash would. */
   kill(): Promise<void>
 }
 
 export const STARTS_WITHIN_MS = 60_000
 
-/** Makes the files of an engine, which `start` starts. `chain` is the directory of the local chain. */
+/** Makes the files of an engine. `chain` is the directory of the local chain. */
 export async function makeEngine(
   name: string,
   home: string,
@@ -48,17 +48,17 @@ export async function makeEngine(
     engineProcess = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
       env: removeSettings(process.env),
-      // The channel only reports its end: an engine of the demo ends with the demo, however that ends.
+      // The IPC channel only detects the end of the demo, which also ends the engine.
       stdio: ['ignore', 'pipe', log, 'ipc'],
     })
     await waitUntilListening(engineProcess, `engine ${name}`)
   }
-  // The engines end with the demo, however it ends, and before its directory is removed: a live engine writes into it.
+  // Engines must end before the demo's directory is removed, since they write to it.
   process.prependOnceListener('exit', () => engineProcess?.kill('SIGKILL'))
   return { name, directory, url, address, apiKey, start, kill }
 }
 
-/** Leaves out the settings of the caller's own services, which an engine would take for its own. */
+/** Removes the settings of the user's own services, which the engine would use. */
 function removeSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VOUCHSAFE_')))
 }

@@ -1,6 +1,6 @@
 /**
- * The front of the demo: one port for both services, so that one tunnel or proxy brings wallets from elsewhere. It
- * passes on the operations that need no API key, as the OpenAPI documents of the services have them, and nothing else.
+ * The front of the demo: one port for both services, so that one tunnel or proxy is enough for wallets elsewhere. It
+ * forwards only operations without API key, according to the OpenAPI documents of the services.
  */
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
@@ -12,21 +12,21 @@ export interface FrontService {
   readonly openapi: JsonObject
 }
 
-/** An operation that needs no API key. */
+/** An operation without API key. */
 interface OpenOperation {
   readonly port: number
   readonly method: string
   readonly path: RegExp
 }
 
-/** A front that listens. */
+/** A running front. */
 export interface ListeningFront {
-  /** The address to which a tunnel has to lead. */
+  /** The URL that a tunnel must forward to. */
   readonly url: string
   readonly close: () => Promise<void>
 }
 
-/** Starts a front before the services, on this machine alone: at the preferred port, or at another when it is taken. */
+/** Starts a front on loopback, before the services: at the preferred port, or at another if that is in use. */
 export async function listenAsFront(
   services: readonly { readonly url: string; readonly port: number }[],
   preferredPort: number,
@@ -44,12 +44,14 @@ export async function listenAsFront(
   return { url: `http://127.0.0.1:${port}`, close: () => closeServer(server) }
 }
 
-/** Makes the front, which does not listen yet. Of two services with an operation, the first has it. */
+/**
+ * Creates the front. The caller makes it listen. If both services have an operation, the first one gets the request.
+ */
 export function createFront(services: readonly FrontService[]): Server {
   const operations = services.flatMap(openOperations)
   return createServer((request, response) => {
     const [path = ''] = (request.url ?? '/').split('?', 1)
-    // Browsers ask whether they may before they do.
+    // A preflight request is allowed if GET or POST is.
     const methods = request.method === 'OPTIONS' ? ['GET', 'POST'] : [request.method ?? '']
     const operation = operations.find((each) => methods.includes(each.method) && each.path.test(path))
     if (operation === undefined) refuseRequest(response, 404, 'there is nothing for wallets here')
@@ -65,7 +67,7 @@ function openOperations({ port, openapi }: FrontService): readonly OpenOperation
   )
 }
 
-/** Tests whether an operation has a way in by an API key; one without `security` counts as one that has. */
+/** Tests whether an operation requires an API key; one without `security` does. */
 function needsApiKey(operation: JsonObject): boolean {
   const ways = own(operation, 'security')
   return !Array.isArray(ways) || ways.some((way) => Object.hasOwn(membersOf(way), 'apiKey'))

@@ -1,4 +1,4 @@
-/** The links that the demo leaves for a wallet of one's own, and the calls to continue by hand. */
+/** The links of the demo for other wallets, and the commands for continuing by hand. */
 import { join } from 'node:path'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, shellWord } from '../command-line.ts'

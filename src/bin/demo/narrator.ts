@@ -2,13 +2,13 @@
 import type { Step } from '../../wallet/context.ts'
 import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 
-/** A step of the wallet or of a similar actor. `what` follows `who`. */
+/** A step of the wallet or of another party; `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {
   readonly who: string
 }
 
 export interface Narrator {
-  /** Begins a part of the walk. */
+  /** Starts a part of the walk. */
   beginPart(title: string): void
   /** Writes the next numbered step. */
   tellStep(step: ShownStep): void

@@ -1,6 +1,6 @@
 /**
- * The page of the university in the demo, to which the issuer sends people whose wallets ask for a card. Everybody who
- * comes there is Ada Lovelace: a page of yours has people log in first.
+ * The university's page in the demo, to which the issuer redirects people whose wallets request a card. It treats
+ * everybody as Ada Lovelace; a real page would have people log in first.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { ownString, parseJsonObject } from '../../codec/json.ts'
@@ -12,7 +12,7 @@ import { dataset } from './data.ts'
 import type { DemoService } from './services.ts'
 
 export interface Portal {
-  /** Hears of each call of the issuer that the page makes. */
+  /** Called for each request of the page to the issuer. */
   onCall?: (result: ApiResult) => void
   readonly close: () => Promise<void>
 }
@@ -24,7 +24,7 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-/** Has the page listen at `port` for the people whom `issuer` sends. */
+/** Starts the page at `port`, for people whom `issuer` redirects. */
 export async function listenAsPortal(issuer: DemoService, port: number): Promise<Portal> {
   const host = await chooseDefaultHost()
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** A verification report for people: every question with its outcome, then what was disclosed. */
+/** Formats a verification report: all checks with their outcomes, and the disclosed claims. */
 
 import type { CheckResult } from '../../check/check.ts'
 import { isObject, type Json } from '../../codec/json.ts'
@@ -6,7 +6,7 @@ import type { VerificationReport } from '../../verifier/verification.ts'
 import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
-/** The shown characters of a fingerprint in hexadecimal. */
+/** The number of shown characters of a fingerprint. */
 const FINGERPRINT_SHOWN = 16
 const COLOURS = {
   passed: 'green',
@@ -16,7 +16,7 @@ const COLOURS = {
   not_run: 'dim',
 } as const
 
-/** Formats every check of the response and of each credential in it. */
+/** Formats all checks of the response and of each credential. */
 export function reportLines({ checks, credentials }: VerificationReport): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
     reports.map((report) => ({ title: `The credential "${removeControlCharacters(id)}"`, checks: report.checks })),
@@ -27,7 +27,7 @@ export function reportLines({ checks, credentials }: VerificationReport): string
   })
 }
 
-/** Formats the issuer of each credential, one a line: the certificate that signed it, and its trust anchor. */
+/** Formats the issuer of each credential, one per line: its certificate and its trust anchor. */
 export function issuerLines({ credentials }: VerificationReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ issuer_certificate: certificate }) => {
@@ -40,7 +40,7 @@ export function issuerLines({ credentials }: VerificationReport): string[] {
   )
 }
 
-/** Formats the disclosed claims, one a line. */
+/** Formats the disclosed claims, one per line. */
 export function claimLines({ credentials }: VerificationReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ claims = {} }) =>
@@ -60,7 +60,7 @@ export function failureLines({ checks, credentials }: VerificationReport): strin
     .map(({ id, detail }) => `${id}: ${detail ?? 'it does not hold'}`)
 }
 
-/** Formats the question of a check and its detail, with the id when the answer is not simply yes. */
+/** Formats the question of a check and its detail; with the id if it did not pass. */
 function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: number): string {
   const head = `${INDENT}${paint(COLOURS[outcome], outcome.replace('_', ' ').padEnd(outcomeWidth))}  `
   const width = INDENT.length + outcomeWidth + 2

@@ -1,4 +1,7 @@
-/** The second part of the demo: three engines keep a secret for its owner, also when one dies and another lies. */
+/**
+ * The second part of the demo: three engines keep a secret for its owner, even when one is killed and another one
+ * returns a wrong share.
+ */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,18 +33,18 @@ interface Scene {
 }
 
 export interface SecretPlay {
-  /** The directory of the files of the engines. */
+  /** The directory with the files of the engines. */
   readonly home: string
-  /** The port of the first engine; the others listen above. */
+  /** The port of the first engine; the others use the following ones. */
   readonly port: number
   readonly narrator: Narrator
-  /** Registers the function that kills an engine, for a demo that is stopped meanwhile. */
+  /** Registers the function that kills an engine, in case the demo is stopped. */
   readonly registerKill: (kill: () => Promise<void>) => void
-  /** Whether the engines go on running after the play. */
+  /** Whether the engines keep running afterwards. */
   readonly keepsEngines: boolean
 }
 
-/** Plays the second part. Throws at the step that fails, after which no engine runs; else resolves with the engines. */
+/** Plays the second part, and returns the engines. Throws if a step fails; the engines are then stopped. */
 export async function playSecret(play: SecretPlay): Promise<readonly DemoEngine[]> {
   const { home, port, narrator, registerKill, keepsEngines } = play
   const engines: DemoEngine[] = []
@@ -175,7 +178,7 @@ function requireSecret(secret: Uint8Array): void {
   if (Buffer.from(secret).toString() !== SECRET) throw new Error('the engines gave back another secret')
 }
 
-/** Changes a share as only an operator can: with the key of the engine, in its database. */
+/** Corrupts a share in the engine's database, as its operator could. */
 async function corruptShare({ directory, address }: DemoEngine, { client }: SecretSharing): Promise<void> {
   const state = await sharingStatus(client, ID)
   const index = state?.engines.findIndex((engine) => engine.address === address) ?? -1
@@ -183,7 +186,7 @@ async function corruptShare({ directory, address }: DemoEngine, { client }: Secr
   await withEngineStore(directory, async (store) => {
     for (const { id, value } of await store.list('component_storage')) {
       const bytes = Buffer.from(value.value, 'base64')
-      // The component stores a share behind its commitment, at the end of the value.
+      // The component stores a share after its commitment, at the end of the value.
       const shareBytes = bytes.subarray(bytes.indexOf(commitment) + commitment.length)
       if (!createHash('sha256').update(shareBytes).digest().equals(commitment)) continue
       shareBytes.writeUInt8(shareBytes.readUInt8(0) ^ 1, 0)

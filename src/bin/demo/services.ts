@@ -1,4 +1,4 @@
-/** Both services of the demo in this process: their files, made as `vouchsafe init` makes them, and their servers. */
+/** The services of the demo in this process: creates their files like `vouchsafe init`, and starts their servers. */
 import { copyFileSync, existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
@@ -19,11 +19,11 @@ import {
 } from '../service/credential-services.ts'
 import { buildService, type Service } from '../service/run-service.ts'
 
-/** A listening service. */
+/** A running service. */
 export interface DemoService {
-  /** The address for wallets. */
+  /** The URL for wallets. */
   readonly baseUrl: string
-  /** The address for applications on this machine. */
+  /** The URL for applications on this machine. */
   readonly url: string
   readonly port: number
   readonly apiKey: string
@@ -37,7 +37,7 @@ const NAMES: Readonly<Record<CredentialServiceName, string>> = {
   verifier: 'Example Library',
 }
 
-/** The address of a service: at the preferred port, or at another when that one is taken. */
+/** The address of a service: at the preferred port, or at another if that is in use. */
 export interface DemoAddress {
   readonly preferredPort: number
   readonly port: number
@@ -46,8 +46,8 @@ export interface DemoAddress {
 }
 
 /**
- * Finds an address for a service, on the network of this machine when it has one. With a base URL wallets come by that,
- * and applications stay on this machine.
+ * Returns an address for a service, in the local network if this machine has one. With a base URL, wallets use that,
+ * and applications use loopback.
  */
 export async function findAddress(preferredPort: number, baseUrl: string | undefined): Promise<DemoAddress> {
   const port = await findFreePort(preferredPort)
@@ -58,7 +58,7 @@ export async function findAddress(preferredPort: number, baseUrl: string | undef
 
 export const logFile = (home: string): string => join(home, 'services.log')
 
-/** Makes the missing files of both services, and gives the verifier the issuer's certificate. */
+/** Creates the missing files of both services. The verifier trusts the issuer's certificate. */
 export async function makeHome(
   home: string,
   addresses: Readonly<Record<CredentialServiceName, DemoAddress>>,
@@ -75,7 +75,7 @@ export async function makeHome(
   }
 }
 
-/** Starts a service with the configuration in its directory, in which `settings` replaces what is there. */
+/** Starts a service with the configuration in its directory, overridden by `settings`. */
 export async function startService(
   name: CredentialServiceName,
   home: string,
@@ -102,7 +102,7 @@ async function listenOrClose(service: Service<CommonConfig>, { port }: CommonCon
   }
 }
 
-/** Reads the configuration in `directory` for this run; its paths are relative to that directory. */
+/** Reads the configuration in `directory` for this run. Its paths are relative to that directory. */
 function readConfig(
   name: CredentialServiceName,
   directory: string,
@@ -116,7 +116,7 @@ function readConfig(
     read: (relative) => files.read(resolve(directory, relative)),
     list: (relative) => files.list(resolve(directory, relative)),
   }
-  // A revocation in the demo shows at once.
+  // A short ttl, so that a revocation is visible at once.
   const listSettings = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
   const result =
     'mistakes' in file

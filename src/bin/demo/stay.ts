@@ -1,4 +1,4 @@
-/** The end of the demo: links for wallets, calls by hand, and last the console, with its wallet in the page. */
+/** The end of the demo: links for wallets, commands, and the console with its wallet. */
 import { CONSOLE_PORT, openConsole } from '../console/console.ts'
 import type { ConsoleEngine, ConsoleServices } from '../console/endpoints.ts'
 import { findFreePort } from '../network.ts'
@@ -14,13 +14,13 @@ const CONSOLE_OFFSET = CONSOLE_PORT - credentialServices.issuer.defaults.port
 interface StayOptions {
   readonly isTemporary: boolean
   readonly portBase: number
-  /** The engines of the demo that still run. */
+  /** The engines that are still running. */
   readonly engines: readonly ConsoleEngine[]
-  /** Whether the console may be opened in a browser. */
+  /** Whether to open the console in a browser. */
   readonly mayOpen: boolean
 }
 
-/** Shows how to continue, and what a wallet does with the links. The services keep the process alive. */
+/** Shows how to continue, and reports what wallets do with the links. The running services keep the process alive. */
 export async function showLinks(cast: Cast, declaredIds: DeclaredIds, options: StayOptions): Promise<void> {
   const { write } = cast
   const links = await startLinks(cast, declaredIds)
@@ -46,7 +46,7 @@ function consoleText(link: string): string {
   return `\n${paint('bold', 'Now in your browser')}\n\n${hangingIndent('', 0, what)}\n\n${paint('bold', link)}\n\n`
 }
 
-/** Returns the services of the demo as its console and the wallet in its page call them. */
+/** Returns the services of the demo for the console and the wallet in its page. */
 function servicesOf({ issuer, verifier }: Cast): ConsoleServices {
   return {
     issuer: { url: issuer.url, apiKey: issuer.apiKey, walletOrigin: issuer.baseUrl },

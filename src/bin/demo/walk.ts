@@ -1,4 +1,4 @@
-/** The walk of the demo: one credential, from the issuer to the wallet and from there to the verifier, over HTTP. */
+/** The walk of the demo: issues a credential to the wallet and presents it to the verifier, over HTTP. */
 import type { WalletContext } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
 import { type PresentationPlan, planPresentation, sendPresentation } from '../../wallet/present.ts'
@@ -20,13 +20,13 @@ export interface Cast {
   readonly write: (text: string) => void
 }
 
-/** The ids that the walk has made, for continuing by hand. */
+/** The created ids, for continuing by hand. */
 export interface DeclaredIds {
   readonly configurationId: string
   readonly queryId: string
 }
 
-/** Takes every step, or throws at the one that fails. */
+/** Performs all steps. Throws if one fails. */
 export async function walkThroughOffer(cast: Cast): Promise<DeclaredIds> {
   const { narrator, wallet } = cast
   const configurationId = await declareConfiguration(cast)
@@ -121,10 +121,7 @@ function showPlan({ narrator }: Cast, { answers, problem }: PresentationPlan): v
   narrator.addLine('would keep', answer.hidden.map((position) => position.at(-1)).join(', '))
 }
 
-/**
- * Presents the plan, and returns the error of a verifier that rejected the presentation, as its report says why; throws
- * any other error.
- */
+/** Presents the plan. Returns the error if the verifier rejects the presentation; throws any other error. */
 async function presentOrRefusal(wallet: WalletContext, plan: PresentationPlan): Promise<WalletError | undefined> {
   try {
     await sendPresentation(wallet, plan)
@@ -160,7 +157,7 @@ async function readReport(cast: Cast, { sessionId }: StartedSession, plan: Prese
 
 type ServiceStep = Omit<ShownStep, 'request' | 'status'> & { readonly sent?: string; readonly body?: object }
 
-/** Calls a service, shows the step, and returns the text of the response. Throws when the call fails. */
+/** Calls a service, shows the step, and returns the body of the response. Throws if the call fails. */
 async function takeStep({ narrator }: Cast, service: DemoService, path: string, step: ServiceStep): Promise<string> {
   const { sent, body, ...narratedStep } = step
   const answer = await callService(service, path, body)

@@ -1,4 +1,4 @@
-/** The second walk of the demo: a wallet asks for the card by itself, in the authorization code flow. */
+/** The second walk of the demo: a wallet requests the card without an offer, by the authorization code flow. */
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { receiveWalletInitiated } from '../../wallet/receive.ts'
 import type { ApiResult } from './calls.ts'
@@ -7,12 +7,12 @@ import type { Narrator, ShownStep } from './narrator.ts'
 import type { Portal } from './portal.ts'
 import type { Cast, DeclaredIds } from './walk.ts'
 
-/** An address of this machine that nothing listens at: the browser of the demo stops before it. */
+/** A redirect URI at which nothing listens; the simulated browser stops before it. */
 const REDIRECT_URI = 'http://127.0.0.1/callback'
 const LIMIT_MS = 10_000
 const MAX_PAGES = 5
 
-/** Takes every step, or throws at the one that fails. */
+/** Performs all steps. Throws if one fails. */
 export async function walkWithoutOffer(
   { issuer, wallet, narrator }: Cast,
   { configurationId }: DeclaredIds,
@@ -39,7 +39,7 @@ function stepOfPortal({ method, url, status }: ApiResult): ShownStep {
   return { who, what: 'decided', means, request: { method, url, sent }, status }
 }
 
-/** Makes a browser whose person goes on at every page. */
+/** Makes a simulated browser whose person continues on every page. */
 function openBrowser(narrator: Narrator): BrowserVisit {
   return {
     redirectUri: REDIRECT_URI,
@@ -48,7 +48,7 @@ function openBrowser(narrator: Narrator): BrowserVisit {
   }
 }
 
-/** Follows the pages from `address` until one leads to the wallet, and returns the query that it has for the wallet. */
+/** Follows the pages from `address` to the redirect URI, and returns its query. */
 async function followPages(narrator: Narrator, address: string): Promise<string> {
   let [url, method, cookie] = [address, 'GET', '']
   for (let pages = 0; pages < MAX_PAGES; pages++) {
@@ -60,7 +60,7 @@ async function followPages(narrator: Narrator, address: string): Promise<string>
     if (location?.startsWith(REDIRECT_URI)) return location.slice(REDIRECT_URI.length + 1)
     if (status >= 400)
       throw new Error(`the browser got ${status} at ${new URL(url).pathname}`)
-      // A page without a way on has a button.
+      // A page without a redirect has a button, which is pressed.
     ;[url, method] = location === null ? [url, 'POST'] : [new URL(location, url).href, 'GET']
   }
   throw new Error('the browser was sent from page to page and never back to the wallet')

@@ -1,4 +1,4 @@
-/** Reports when a wallet has used a link that the demo left. */
+/** Reports that a wallet has used a link of the demo. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { paint, removeControlCharacters } from '../terminal.ts'
 import { fetchStatus, type Status } from './calls.ts'
@@ -8,7 +8,7 @@ import type { Cast } from './walk.ts'
 
 const PAUSE_MS = 1000
 
-/** Polls both sessions until they or the services have ended. */
+/** Polls both sessions until they have ended, or the services have. */
 export function reportWalletUse({ issuer, verifier, write }: Cast, { offer, request }: Links): void {
   const writeLine = (text: string): void => write(`\n${text}\n`)
   void waitForEnd(() => fetchStatus(issuer, 'issuance', offer.sessionId)).then((status) => {
@@ -19,7 +19,7 @@ export function reportWalletUse({ issuer, verifier, write }: Cast, { offer, requ
   })
 }
 
-/** Returns the last status of a session; undefined when the service cannot be reached any more. */
+/** Returns the last status of a session; undefined if the service cannot be reached any more. */
 async function waitForEnd(ask: () => Promise<Status>): Promise<Status | undefined> {
   try {
     for (;;) {

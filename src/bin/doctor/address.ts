@@ -1,4 +1,4 @@
-/** Checks whether a service could listen at its address, and be reached at its `baseUrl`. */
+/** Checks whether a service can listen at its address, and be reached at its `baseUrl`. */
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
@@ -9,16 +9,17 @@ import { clockFinding } from './machine.ts'
 
 export interface ServiceAddress {
   readonly baseUrl: string | undefined
-  /** The port; undefined when the setting is not a port. */
+  /** The port; undefined if the setting is invalid. */
   readonly port: number | undefined
   readonly host: string | undefined
-  /** The title of the service's OpenAPI document. */
+  /** The title of the service's OpenAPI document, by which it is recognized. */
   readonly title: string
 }
 
-/** The title of an engine, which phones do not call. */
+/** The title of an engine's OpenAPI document. Phones do not call engines. */
 export const ENGINE_TITLE = 'Vouchsafe execution engine'
 
+/** Returns the findings about the address and `baseUrl` of a service. */
 export async function addressFindings(address: ServiceAddress): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && findAddressMistakes(baseUrl).length === 0
@@ -39,7 +40,9 @@ function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Fin
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
-/** Warns when the ports of `baseUrl` and of the service differ on a private network, where a proxy is rare. */
+/**
+ * Returns a warning if the ports of `baseUrl` and of the service differ in a private network, where a proxy is rare.
+ */
 function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
   const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
   const expectedPort = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
@@ -48,7 +51,7 @@ function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] 
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 
-/** Asks the service at `baseUrl`: the first finding is on its answer, another on its clock. */
+/** Requests `baseUrl`. Returns findings about the response and about the clock of its server. */
 async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> {
   const url = `${baseUrl}/health/live`
   try {

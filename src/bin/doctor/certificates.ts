@@ -1,4 +1,4 @@
-/** Findings about the keys and certificates of a service, before a wallet or verifier meets them. */
+/** Findings about the keys and certificates of a service. */
 import { describeValidity, endsSoon, findCertificateWarnings } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
@@ -7,10 +7,7 @@ import type { Finding } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
-/**
- * Makes the findings about a signing key and its chain. Reading them has found out already that the key fits and the
- * chain holds.
- */
+/** Returns the findings about a signing key and its chain, which were checked when they were read. */
 export function signingFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
@@ -22,6 +19,7 @@ export function signingFindings(subject: string, chain: readonly Certificate[], 
   ]
 }
 
+/** Returns the findings about the TLS certificate. */
 export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at: Date): Finding[] {
   const plain = baseUrl?.startsWith('http:') ?? false
   const contradiction = 'the service speaks https, and baseUrl says http'
@@ -31,7 +29,7 @@ export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at:
   ]
 }
 
-/** Makes findings of the warnings of start-up, and one of the end of a certificate's validity when that is far. */
+/** Returns the certificate warnings as findings, and one with the expiry if that is not soon. */
 function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
@@ -43,6 +41,7 @@ function certificateFindings(subject: string, chain: readonly Certificate[], at:
   ]
 }
 
+/** Returns the finding whether `issuer.id` is a name of the certificate. */
 export function identifierFinding([leaf]: readonly Certificate[], issuerId: string): Finding {
   const say: Say = (outcome, text) => ({ subject: 'issuer.id', outcome, text })
   if (!leaf?.hasSubjectAltName) {
@@ -54,7 +53,7 @@ export function identifierFinding([leaf]: readonly Certificate[], issuerId: stri
     : say('warning', `${problem}; verifiers that compare the two refuse what it signs`)
 }
 
-/** Makes the findings about the valid anchors; reading the configuration reports the others. */
+/** Returns the findings about valid anchors; those about invalid ones come from reading the configuration. */
 export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors
@@ -62,7 +61,7 @@ export function anchorFindings(subject: string, anchors: readonly Certificate[],
     .flatMap((anchor) => [expiryFinding(anchor, at, say), ...anchorUsageFindings(anchor, at, say)])
 }
 
-/** Checks whether the anchor itself may sign credentials: it should, or be a CA. */
+/** Returns a finding if the anchor may not sign credentials and is not a CA. */
 function anchorUsageFindings(anchor: Certificate, at: Date, say: Say): Finding[] {
   const problem = leafProblem(anchor, at, 0, 'credential')
   if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []
@@ -88,7 +87,7 @@ function singleCertificateFindings(leaf: Certificate, say: Say): Finding[] {
   return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
 }
 
-/** Makes the findings about a chain without its anchor, which may have expired without harm here. */
+/** Returns the findings about a chain without its anchor, whose expiry does not matter here. */
 function chainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
   const problems = chain.slice(1).map((issuer) => certificateProblem(issuer, at, 0))
   return [

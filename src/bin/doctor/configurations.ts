@@ -1,4 +1,4 @@
-/** Checks the credential configurations in the database of an issuer against its settings. */
+/** Checks the credential configurations in an issuer's database against its settings. */
 import type { DatabaseConfig } from '../../config/database.ts'
 import { parseConfiguration } from '../../credential/configuration.ts'
 import { mappingsOf } from '../../issuer/claims-dataset.ts'
@@ -16,7 +16,9 @@ import { isUsableFile } from './usable-file.ts'
 const SUBJECT = 'credential configurations'
 const QUERY = 'select id, value from credential_configuration order by id'
 
-/** Returns the findings; none where the database cannot be read, which is reported elsewhere, or has none. */
+/**
+ * Returns the findings; none if the database cannot be read, which another finding reports, or has no configurations.
+ */
 export async function configurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
   const rows = await readRows(database).catch(() => [])
   const offeredRows = rows.filter(({ stored }) => !stored.removed)
@@ -43,7 +45,7 @@ function problemsOf(id: string, configuration: CredentialConfiguration, config: 
   ]
 }
 
-/** Returns the problem of a configuration with a scope for which no dataset is made of the claims of a person. */
+/** Returns the problem of a configuration with a scope for which no dataset mapping is configured. */
 function unnamedProblem(
   id: string,
   configuration: CredentialConfiguration,

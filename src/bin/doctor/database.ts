@@ -1,4 +1,4 @@
-/** Checks whether a service could open its database, without making or changing anything. */
+/** Checks whether a service can open its database, without changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -12,9 +12,10 @@ import { findExistingDirectory } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
-/** The time for which a large database is searched for damage. */
+/** The time limit for checking a large database for damage. */
 const CHECK_MS = 5000
 
+/** Returns the findings about the database. */
 export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
   const { kind } = database
   if (kind === 'sqlite') return withClosingNoted(database.file, () => sqliteFindings(database.file, migrations))
@@ -48,7 +49,7 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
   }
 }
 
-/** Checks an existing database: that it can be written, and its schema. */
+/** Checks that an existing database is writable, and its schema. */
 function checkExistingDatabase(
   database: InstanceType<Awaited<ReturnType<typeof loadDriver>>>,
   file: string,
@@ -56,7 +57,7 @@ function checkExistingDatabase(
 ): Finding {
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    // Writes a page unchanged and rolls back: for a read-only file, SQLite refuses no lock.
+    // Takes the write lock, which SQLite refuses for a read-only file, and rolls back.
     database.exec('begin immediate')
     const version = database.prepare('pragma user_version').get()?.user_version
     try {
@@ -72,7 +73,7 @@ function checkExistingDatabase(
     const appliedSteps = ids.map(({ id }) => String(id))
     return schemaFinding(file, tables.length > 0, appliedSteps, migrations)
   } finally {
-    // Closing would move the log of a service that was killed into the file, perhaps only at the end of this process.
+    // Otherwise closing might move the WAL of a killed service into the file, possibly only when this process ends.
     database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
     database.close()
   }
@@ -97,7 +98,7 @@ function schemaFinding(
   return databaseFinding('ok', `${file} can be written; its schema is ${appliedSteps.at(-1) ?? 'empty'}, the newest`)
 }
 
-/** Checks the directory of a missing database, which is made at the start. */
+/** Checks the directory of a missing database, which a start would create. */
 function creationFinding(file: string): Finding {
   const directory = findExistingDirectory(file)
   if (!lstatSync(directory).isDirectory())

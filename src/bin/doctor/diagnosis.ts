@@ -1,6 +1,6 @@
 /**
- * The diagnosis of a configuration before a service starts with it: all mistakes at once, and the files and addresses
- * behind each setting. A part that can be read is checked even when another cannot.
+ * Diagnoses a configuration before a service starts with it: all mistakes, and the files and addresses in the settings.
+ * A readable part is checked even if another one is invalid.
  */
 import { isObject } from '../../codec/json.ts'
 import { ANCHOR_SETTINGS, type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
@@ -23,6 +23,7 @@ import { privateFileFindings } from './private-file.ts'
 import { secretsFindings } from './secrets.ts'
 import { signingKeyFindings } from './signing-keys.ts'
 
+/** Returns all findings about the configuration `value` of a service at the time `at`, without repetitions. */
 export async function diagnose(
   service: CredentialServiceName,
   value: unknown,
@@ -49,7 +50,7 @@ export async function diagnose(
   ])
 }
 
-/** Returns the findings on what the database has; none while the settings have mistakes. */
+/** Returns the findings about credential configurations; none if the settings have mistakes. */
 async function findingsOnConfigurations(
   database: DatabaseConfig,
   result: ReadResult<IssuerConfig>,
@@ -57,13 +58,13 @@ async function findingsOnConfigurations(
   return 'config' in result ? configurationFindings(database, result.config) : []
 }
 
-/** Returns the configured database; undefined when the setting is malformed. */
+/** Returns the configured database; no mistakes if the setting has the wrong form, which is reported elsewhere. */
 function readNamedDatabase(value: unknown, settings: Settings, defaultFile: string, files: Files) {
   const isMisshapen = isObject(value) && Object.hasOwn(value, 'database') && settings.database === undefined
   return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, defaultFile, files)
 }
 
-/** Removes repeated findings, since the findings on certificates repeat the certificate warnings of start-up. */
+/** Removes repeated findings: certificate findings repeat some warnings of the configuration. */
 function removeRepetitions(findings: readonly Finding[]): Finding[] {
   const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
   return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
@@ -77,7 +78,7 @@ function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   return [summary, ...result.warnings.map((warning) => findingOfMistake('warning', warning))]
 }
 
-/** Tells whether anything of the profile is missing; the problems before it say what. */
+/** Returns whether the settings conform to the profile; other findings have the problems. */
 function profileFinding(result: ReadResult<unknown>): Finding {
   const fits = 'config' in result
   const text = fits

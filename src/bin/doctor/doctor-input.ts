@@ -1,4 +1,4 @@
-/** The input of the doctor: a configuration, as far as it can be read. */
+/** The input of the doctor: a configuration, of which only some settings may be valid. */
 import type { AnchorSetting } from '../../config/anchor-directory.ts'
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { readDatabase } from '../../config/database.ts'
@@ -7,7 +7,7 @@ import type { KeySettings } from '../../config/service-keys.ts'
 import type { KeyAndCertificates } from '../../config/signing.ts'
 import type { encryptionFindings } from './encryption.ts'
 
-/** The settings of any service without those whose form is wrong. */
+/** The settings of any service that have the right form. */
 export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>>> {
   readonly port?: number
   readonly profile?: string
@@ -22,7 +22,7 @@ export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>
   readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
 }
 
-/** A configuration, and the access to its files. */
+/** A configuration, and access to its files. */
 export interface DoctorInput {
   readonly settings: Settings
   readonly files: Files

@@ -1,7 +1,4 @@
-/**
- * `vouchsafe doctor`: says everything that is wrong with a configuration before anything starts, and what support asks
- * for.
- */
+/** `vouchsafe doctor`: reports everything that is wrong with a configuration, and the facts that support needs. */
 import { existsSync } from 'node:fs'
 import { readWords, serviceProblem } from '../command-line.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
@@ -17,6 +14,7 @@ import { privateFileFindings } from './private-file.ts'
 import { redactSettings } from './redact.ts'
 import { printReport } from './report.ts'
 
+/** Runs `vouchsafe doctor` with the words after it. */
 export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', args)
   const alone = readConfigFile(values.config, positionals[0])
@@ -38,7 +36,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   printReport({ service: service ?? null, config: values.config, machine, settings, findings }, values.json)
 }
 
-/** Runs the diagnosis, and adds findings about the place and the kind of the file. */
+/** Runs the diagnosis, and adds findings about the configuration file itself. */
 async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
   const start = { name: service, configFile, before: ['doctor'] }

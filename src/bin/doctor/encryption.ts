@@ -1,4 +1,4 @@
-/** Checks whether the data of a service is encrypted, and whether it has the keys for it. */
+/** Checks whether the data of a service is encrypted, and whether its keys are configured. */
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { readEncryptionKeys } from '../../config/encryption-keys.ts'
@@ -24,7 +24,7 @@ interface Surroundings {
   readonly defaults: ServiceDefaults
 }
 
-/** Returns the findings; none when the settings are malformed, which is reported elsewhere. */
+/** Returns the findings; none if the settings have the wrong form, which is reported elsewhere. */
 export async function encryptionFindings(
   { database: settings, retention }: Settings,
   database: DatabaseConfig,
@@ -34,7 +34,7 @@ export async function encryptionFindings(
   const keysResult = readEncryptionKeys(path, files)
   if ('mistakes' in keysResult) return []
   const keys = keysResult.keys.map(makeEncryptionKey)
-  // A start looks at the keys of a database on PostgreSQL; the doctor does not connect to it for this.
+  // For PostgreSQL, only a start checks the keys, since the doctor does not connect for this.
   const { kind } = database
   const storedKeys = kind === 'sqlite' ? await withClosingNoted(database.file, () => readStoredKeys(database.file)) : []
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
@@ -46,9 +46,9 @@ export async function encryptionFindings(
   return [{ subject: SETTING, outcome: 'ok', text }, ...privateFileFindings(SETTING, path)]
 }
 
-/** Reads the ids of the keys in the database; none when it does not exist or is of an earlier release. */
+/** Returns the ids of the keys in the database; none if it does not exist or is of an earlier release. */
 async function readStoredKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
-  // SQLite applies a log that lies beside the file when it opens the file, also the log of another database.
+  // SQLite applies any WAL beside the file when it opens the file, even that of another database.
   if (!isUsableFile(file)) return []
   try {
     const Database = await loadDriver()
@@ -60,7 +60,7 @@ async function readStoredKeys(file: string): Promise<Parameters<typeof missingKe
       database.close()
     }
   } catch {
-    // The check of the database reports its problems.
+    // The database findings report this problem.
     return []
   }
 }

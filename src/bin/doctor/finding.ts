@@ -1,14 +1,14 @@
 /** The findings of `vouchsafe doctor`. */
 
 export interface Finding {
-  /** The setting of the finding. */
+  /** The setting that the finding is about. */
   readonly subject: string
-  /** `problem`: the service cannot start, or cannot be used. `note`: nothing needs to be done. */
+  /** With `problem`, the service cannot start or be used. With `note`, nothing needs to be done. */
   readonly outcome: 'ok' | 'note' | 'warning' | 'problem'
   readonly text: string
 }
 
-/** Makes a finding of a mistake or a warning, which begins with the path of its setting. */
+/** Makes a finding from a mistake or a warning, which begins with the path of its setting. */
 export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string): Finding {
   const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
   return { subject, outcome, text }

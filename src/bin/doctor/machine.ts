@@ -1,4 +1,4 @@
-/** The machine below a service: versions, the file system of an embedded database and its space, and the clock. */
+/** The machine of a service: versions, file system and free space of an embedded database, and the clock. */
 import { existsSync, statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
 import { dirname } from 'node:path'
@@ -8,12 +8,12 @@ import { PACKAGE_VERSION } from '../command-line.ts'
 import type { Finding } from './finding.ts'
 
 const GB = 1e9
-/** The free space below which a database may soon have no room. */
+/** The free space below which there is a warning. */
 const LITTLE_BYTES = GB
-/** The difference of two clocks up to which the doctor does not warn; wallets and databases tolerate more. */
+/** The clock difference above which there is a warning; wallets and databases tolerate more. */
 const CLOCK_SECONDS = 5
 
-/** The file systems of Linux by the magic numbers of statfs(2). */
+/** Linux file systems, by the magic number of statfs(2). */
 const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   61267: 'ext4',
   1481003842: 'xfs',
@@ -27,10 +27,10 @@ const FILE_SYSTEMS: Readonly<Record<number, string>> = {
   16914839: '9p',
   1702057286: 'fuse',
 }
-/** File systems whose locks SQLite cannot rely on. */
+/** File systems with unreliable locks, on which SQLite must not be used. */
 const REMOTE: readonly unknown[] = ['nfs', 'cifs', 'smb2', '9p']
 
-/** The installation and the machine, as a report has them. */
+/** The facts about the installation and the machine. */
 export interface MachineFacts {
   readonly vouchsafe: string
   readonly node: string
@@ -52,8 +52,7 @@ export function describeMachine(at: Date): MachineFacts {
 }
 
 /**
- * Makes the findings about the place of an embedded database; none for another database, or where the place cannot be
- * read.
+ * Returns the findings about the storage of an embedded database; none for another database, or if it cannot be read.
  */
 export async function storageFindings(database: DatabaseConfig): Promise<Finding[]> {
   if (database.kind !== 'sqlite' || database.file === ':memory:') return []
@@ -87,7 +86,7 @@ export function describeStorage({
   ]
 }
 
-/** Compares the clock of this machine with that of another one, which may be read to the second alone. */
+/** Compares the clock of this machine with another one, which may have whole seconds only. */
 export function clockFinding(otherName: string, otherTime: Date, ownTime: Date): Finding {
   const seconds = (ownTime.getTime() - otherTime.getTime()) / 1000
   const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'clock', outcome, text })
@@ -109,7 +108,7 @@ async function sqliteVersion(): Promise<string> {
   }
 }
 
-/** Finds the directory of a file, or the nearest one above that exists. */
+/** Returns the directory of a file, or its nearest existing parent. */
 export function findExistingDirectory(file: string): string {
   let directory = dirname(file)
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory)

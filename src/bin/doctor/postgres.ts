@@ -1,4 +1,4 @@
-/** Checks whether a service could use its PostgreSQL database, without changing anything. */
+/** Checks whether a service can use its PostgreSQL database, without changing anything. */
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { type StatementRunner, withConnection } from '../../store/postgres-connections.ts'
 import {

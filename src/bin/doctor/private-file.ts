@@ -1,8 +1,8 @@
-/** Checks whether a file with secrets is readable for its owner only. */
+/** Checks that a file with secrets is only readable for its owner. */
 import { statSync } from 'node:fs'
 import type { Finding } from './finding.ts'
 
-/** Warns about a private key or database that other users of the machine can read. */
+/** Returns a warning if other users can read the file. */
 export function privateFileFindings(subject: string, file: string): Finding[] {
   try {
     const mode = statSync(file).mode & 0o777

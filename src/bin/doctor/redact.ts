@@ -1,11 +1,11 @@
 /**
- * The configuration for whoever helps: every setting by its name, and of its values only those that cannot be a secret.
- * Whatever is not known to be harmless is left out, since keys are pasted into wrong places.
+ * Redacts a configuration for support: keeps the names of known settings, and only those values that cannot be secrets.
+ * All else is left out, since keys are sometimes pasted into wrong settings.
  */
 import { isIP } from 'node:net'
 import { isObject } from '../../codec/json.ts'
 
-/** The parts of a schema of settings that are looked at. */
+/** The used parts of a settings schema. */
 export interface SettingsSchema {
   readonly properties?: Readonly<Record<string, SettingsSchema>>
   readonly items?: SettingsSchema
@@ -18,7 +18,7 @@ const PATH = /(File|Files|[dD]irectory|TrustAnchors|module)$/
 const URL_NAME = /(url|Url|Uri|issuer|id|endpoint)$/
 const LEFT_OUT = '(set)'
 
-/** Redacts a setting. `exists` tells whether a path leads to a file or directory. */
+/** Redacts a setting. `exists` tests whether a path exists. */
 export function redactSettings(
   schema: SettingsSchema,
   value: unknown,
@@ -38,7 +38,7 @@ export function redactSettings(
   return typeof value === 'string' && schema.type === 'string' ? redactText(value, name, exists) : LEFT_OUT
 }
 
-/** Redacts the members that the schema knows, and counts all others, whose names may be keys. */
+/** Redacts the members in the schema, and counts all others, whose names may be secrets. */
 function redactObject(
   properties: SettingsSchema['properties'] = {},
   value: Readonly<Record<string, unknown>>,
@@ -67,7 +67,7 @@ function redactText(text: string, name: string, exists: (path: string) => boolea
   return URL_NAME.test(name) || name === 'baseUrl' ? addressOf(text) : LEFT_OUT
 }
 
-/** Returns the scheme and the host of an address, without user, path and query. */
+/** Returns the scheme and the host of a URL. */
 function addressOf(text: string): string {
   const address = text.replace(/^jdbc:/, '')
   if (!URL.canParse(address)) return LEFT_OUT

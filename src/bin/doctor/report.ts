@@ -1,4 +1,4 @@
-/** Output of the findings of `vouchsafe doctor`, and its exit status. */
+/** Prints the findings of `vouchsafe doctor`, and sets its exit status. */
 import { hangingIndent, paint } from '../terminal.ts'
 import type { Finding } from './finding.ts'
 import type { MachineFacts } from './machine.ts'
@@ -7,16 +7,16 @@ const COLOURS = { ok: 'green', note: 'dim', warning: 'yellow', problem: 'red' } 
 const OUTCOME_WIDTH = 11
 
 interface Report {
-  /** The service; null when it is not known. */
+  /** The service; null if it is unknown. */
   readonly service: string | null
   readonly config: string
   readonly machine: MachineFacts
-  /** The settings without secrets; absent when the configuration cannot be read. */
+  /** The redacted settings; absent if the configuration cannot be read. */
   readonly settings: unknown
   readonly findings: readonly Finding[]
 }
 
-/** Writes the findings, and sets the exit status to 2 when a service could not start. */
+/** Prints the findings. The exit status is 2 if a service could not start. */
 export function printReport(report: Report, json: boolean): void {
   const { service, config, machine, settings, findings } = report
   const ready = findings.every(({ outcome }) => outcome !== 'problem')

@@ -1,13 +1,10 @@
-/** Findings on the secrets file, from which the codes, nonces and tokens of an issuer are derived. */
+/** Findings about the secrets file. */
 import type { Files } from '../../config/files.ts'
 import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
-/**
- * Makes the findings about the secrets file; none where the file has mistakes, since reading the settings reports
- * those.
- */
+/** Returns the findings about the secrets file; none if it has mistakes, which are reported elsewhere. */
 export function secretsFindings(path: string | undefined, files: Files): Finding[] {
   if (path === undefined) {
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'

@@ -1,6 +1,4 @@
-/**
- * The keys that sign, each with its certificates: in files, which nobody else may read, or in tokens, which are tried.
- */
+/** Checks the signing keys and their certificates: keys in files must be private, and keys in tokens must sign. */
 import { type NamedKey, namedKeys } from '../../config/service-keys.ts'
 import { readSigningKey } from '../../config/signing.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
@@ -11,10 +9,7 @@ import type { DoctorInput } from './doctor-input.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 
-/**
- * Makes the findings about each key of `signing` and `keys`, and returns the key of `signing` itself where it can be
- * read.
- */
+/** Returns the findings about each key of `signing` and `keys`, and the key of `signing` if it can be read. */
 export async function signingKeyFindings(
   input: DoctorInput,
 ): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {

@@ -1,4 +1,4 @@
-/** The chain that a configuration names. */
+/** Opens the chain of an engine's configuration. */
 import { join } from 'node:path'
 import type { Chain } from '../../chain/chain.ts'
 import { evmChain, fetchChainId } from '../../chain/evm/evm.ts'
@@ -15,12 +15,12 @@ import { outbound } from '../effects.ts'
 
 type ChainSettings = Pick<EngineConfig, 'chain' | 'contractFilter' | 'components'>
 
-/** The gas of a transaction on Partisia whose component names none: a reader node cannot estimate it. */
+/** The default gas of a transaction on Partisia, since a reader node cannot estimate it. */
 const PARTISIA_GAS = 100_000n
 
 const MAX_TOLD = 1000
 
-/** Makes a function that calls `tell` once for each text, and forgets all texts when there are very many. */
+/** Makes a function that calls `tell` once for each text. The texts are forgotten when there are very many. */
 export function createOncePerText(tell: (text: string) => void): (text: string) => void {
   const texts = new Set<string>()
   return (text) => {
@@ -32,8 +32,8 @@ export function createOncePerText(tell: (text: string) => void): (text: string) 
 }
 
 /**
- * Opens the chain of the configuration. Rejects with a message for the operator that begins with the setting when the
- * chain cannot be identified.
+ * Opens the configured chain. Rejects with a message for the operator, which begins with the setting, if the chain
+ * cannot be identified.
  */
 export async function openChain(config: ChainSettings, reportProblem: (problem: string) => void): Promise<Chain> {
   const { chain, contractFilter } = config
@@ -52,8 +52,7 @@ export async function openChain(config: ChainSettings, reportProblem: (problem: 
 type PartisiaConfig = Extract<EngineConfig['chain'], { type: 'partisia' }>
 
 /**
- * Opens Partisia Blockchain. A reader node cannot list contracts: they are those for which the operator names a
- * component.
+ * Opens Partisia Blockchain. A reader node cannot list contracts, so these are the ones with a configured component.
  */
 async function openPartisia(
   { readerUrl, chainId }: PartisiaConfig,
@@ -91,7 +90,7 @@ async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<stri
   }
 }
 
-/** Says where components may be, besides the directory that is configured. */
+/** Returns further directories of components, besides the configured one. */
 export function chainComponents({ chain }: Pick<EngineConfig, 'chain'>): readonly string[] {
   return chain.type === 'local' ? [join(chain.directory, 'components')] : []
 }

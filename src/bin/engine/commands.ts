@@ -1,19 +1,17 @@
-/**
- * The commands of the execution engine, whose code is loaded for them alone.
- */
+/** The commands of the execution engine, whose code is only loaded for them. */
 import type { DemoEngine } from '../demo/engines.ts'
 import type { SecretPlay } from '../demo/secret.ts'
 import type { ServiceKind } from '../service/service-kind.ts'
 import type { InitWords } from './init.ts'
 
-/** The function of each word, which takes the words after it. */
+/** The function of each command, which gets the words after it. */
 export const engineCommands: Readonly<Record<'chain' | 'component' | 'secret', (args: string[]) => Promise<void>>> = {
   chain: async (args) => (await import('../chain/chain.ts')).runChain(args),
   component: async (args) => (await import('../component/component.ts')).runComponent(args),
   secret: async (args) => (await import('../secret/secret.ts')).runSecret(args),
 }
 
-/** Returns the engine as a service to run, and to tell configurations apart. */
+/** Returns the engine as a service kind. */
 export async function loadEngineKind(): Promise<ServiceKind> {
   return (await import('./engine-kind.ts')).engineKind
 }

@@ -1,11 +1,11 @@
-/** Components in directories, each in a file that is named by its SHA-256. */
+/** Components in directories, each in a file named by its SHA-256. */
 import { randomBytes } from 'node:crypto'
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ComponentFiles, SourceError } from '../../engine/component-source.ts'
 import { makeDirectory } from '../directory.ts'
 
-/** Makes the access to files of components in `directories`, of which the first keeps those that were fetched. */
+/** Opens the component files in `directories`. Fetched components are stored in the first one. */
 export function createComponentFiles(directories: readonly [string, ...string[]]): ComponentFiles {
   return {
     read: async (sha256, maxBytes) => {
@@ -21,7 +21,7 @@ export function createComponentFiles(directories: readonly [string, ...string[]]
     },
     keep: async (sha256, bytes) => {
       makeDirectory(directories[0])
-      // The file is renamed when it is complete, so that no part of it stays where the process ends before.
+      // The file is renamed when it is complete, so that an incomplete one never has its name.
       const temporary = join(directories[0], `.${randomBytes(6).toString('hex')}`)
       await writeFile(temporary, bytes, { mode: 0o644, flag: 'wx' })
       await rename(temporary, join(directories[0], sha256))
@@ -29,7 +29,7 @@ export function createComponentFiles(directories: readonly [string, ...string[]]
   }
 }
 
-/** Reads a file; undefined when there is none. Returns the error of a file that is too large, or cannot be read. */
+/** Reads a file; undefined if it does not exist. Returns an error if it is too large or cannot be read. */
 async function readBounded(path: string, maxBytes: number): Promise<Uint8Array | SourceError | undefined> {
   try {
     const { size } = await stat(path)

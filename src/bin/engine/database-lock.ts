@@ -1,6 +1,6 @@
 /**
- * The lock of an engine on its database: an engine keeps values in memory, and two processes with one identity would
- * answer with values that differ.
+ * The lock of an engine on its database. An engine caches values in memory, so two processes with the same identity
+ * would give different results.
  */
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
@@ -10,7 +10,7 @@ import { openingMistakeOf } from '../checked-database.ts'
 import { makeDirectory } from '../directory.ts'
 import type { OpeningMistake } from '../service/service-kind.ts'
 
-/** Takes the lock, or returns a mistake that begins with the setting when another process has it. */
+/** Takes the lock. Returns a mistake, which begins with the setting, if another process has it. */
 export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLock | OpeningMistake> {
   try {
     return (await takeLock(database)) ?? { mistake: describeUse(database), isTemporary: true }
@@ -20,7 +20,7 @@ export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLoc
 }
 
 async function takeLock(database: DatabaseConfig): Promise<ProcessLock | undefined> {
-  // The code for PostgreSQL is loaded only when it is used.
+  // The code for PostgreSQL is only loaded when it is used.
   if (database.kind === 'postgresql') return (await import('../../store/postgres-lock.ts')).lockPostgres(database)
   if (database.file === ':memory:') return { keep: () => Promise.resolve(), release: () => Promise.resolve() }
   makeDirectory(dirname(database.file), 0o700)

@@ -1,4 +1,4 @@
-/** `vouchsafe doctor engine`: everything that can be said of an engine's configuration before it starts. */
+/** `vouchsafe doctor engine`: checks the configuration of an engine before it starts. */
 import { existsSync } from 'node:fs'
 import type { Chain, Head } from '../../chain/chain.ts'
 import { checkSettings } from '../../config/common.ts'
@@ -25,7 +25,7 @@ import { createComponentFiles } from './component-files.ts'
 
 const MAX_CONTRACTS = 50
 
-/** A chain that answers, its newest block, and the address of this engine on it. */
+/** A chain that can be reached, its latest block, and the address of this engine. */
 interface ReachedChain {
   readonly chain: Chain
   readonly head: Head
@@ -65,7 +65,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(await addressFindings({ baseUrl, port, host, title: ENGINE_TITLE })),
     ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await storageFindings(database.database)),
-    // A local chain is looked at by a program of this installation.
+    // A local chain is read by a program of this installation.
     ...('mistakes' in configResult
       ? []
       : (await chainFindings(configResult.config)).filter((finding) => !isReported(finding))),
@@ -81,10 +81,10 @@ function installationFindings(): Finding[] {
   }
 }
 
-/** Finds out whether the chain answers, and how its contracts stand with this engine. */
+/** Returns the findings about the chain, and about contracts of this engine. */
 async function chainFindings(config: EngineConfig): Promise<Finding[]> {
   const notes: Finding[] = []
-  // Opening a local chain would create it, and a diagnosis changes nothing.
+  // Opening a local chain would create it, and the doctor must not change anything.
   if (config.chain.type === 'local' && !existsSync(config.chain.directory)) {
     return [
       {
@@ -143,7 +143,7 @@ async function componentFindings(
   ]
 }
 
-/** Tells whether the component of a contract is on this machine. */
+/** Returns the finding whether the component of a contract is on this machine. */
 async function presenceFinding(config: EngineConfig, name: string, sha256: string): Promise<Finding> {
   const componentFiles = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
   try {

@@ -1,4 +1,4 @@
-/** The engine as a service that the command runs: a server on a chain, a database and threads for components. */
+/** The engine as a service kind: a server with a chain, a database, and threads for components. */
 import { availableParallelism } from 'node:os'
 import type { Logger } from 'pino'
 import type { Chain } from '../../chain/chain.ts'
@@ -18,10 +18,10 @@ import { lockDatabase } from './database-lock.ts'
 import { openStore } from './store.ts'
 
 const MAX_WORKERS = 8
-/** The pause between two looks at the lock on the database, which a server that restarts has forgotten. */
+/** The interval of checking the database lock, which a restarted database server has lost. */
 const KEEP_LOCK_MS = 1000
 
-/** The open parts of an engine. */
+/** The open resources of an engine. */
 interface EngineParts {
   readonly chain: Chain
   readonly lock: ProcessLock
@@ -47,12 +47,15 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
   },
   findRestartMistakes: findIdentityMistakes,
   onListening: () => {
-    // A process that started the engine with a channel, as the demo does, wants it no longer than itself.
+    // The engine ends with a parent process that has an IPC channel to it, such as the demo.
     if (process.connected) process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   },
 }
 
-/** Returns a mistake when the key of the engine was changed: the key is its address, and decrypts its database. */
+/**
+ * Returns a mistake if the key of the engine was changed. The engine's address and the encryption of its database
+ * depend on it.
+ */
 function findIdentityMistakes({ identity: before }: EngineConfig, { identity: after }: EngineConfig): string[] {
   return Buffer.compare(before.privateKey, after.privateKey) === 0
     ? []
@@ -68,7 +71,7 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
   } catch (error) {
     return { mistake: (error as Error).message }
   }
-  // First of all, so that no newer version changes the schema below an engine that runs.
+  // The lock is taken first, so that a newer version does not migrate the schema of a running engine.
   const lock = await lockDatabase(config.database)
   if ('mistake' in lock) return lock
   const store = await openStore(config, { log })
@@ -101,7 +104,7 @@ async function buildServer(
     tasks: [...tasks, createConflictTask(log), { name: 'database lock', everyMs: KEEP_LOCK_MS, run: parts.lock.keep }],
     metrics: metrics.registry,
     facts: { address },
-    // A hook that takes longer than a service waits for leaves nothing, and runs again at the next start.
+    // A hook that exceeds the stopping time has no effect, and runs again at the next start.
     stop,
   }
 }

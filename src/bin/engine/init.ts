@@ -1,4 +1,4 @@
-/** `vouchsafe init engine`: a key and a configuration, for a local chain until another is named. */
+/** `vouchsafe init engine`: creates a key and a configuration, by default for a local chain. */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -51,7 +51,7 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   return json ? writtenJson(newFiles, facts) : explainEngineFiles(newFiles, { directory, baseUrl, publicKey })
 }
 
-/** Makes the files of a new engine with a new key, and an API key for its operator. */
+/** Makes the files of a new engine, with a new key and an API key. */
 export async function makeEngineFiles(
   baseUrl: string,
   chainDirectory: string,
@@ -75,8 +75,8 @@ export async function makeEngineFiles(
 }
 
 /**
- * Makes the settings of an engine. An https address is that of a proxy, which finds the engine at its usual port; an
- * http address is the engine's own.
+ * Makes the settings of an engine. An https URL is that of a proxy, which forwards to the default port; an http URL is
+ * that of the engine itself.
  */
 function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): object {
   const { protocol, port } = new URL(baseUrl)
@@ -91,7 +91,7 @@ function settingsOf(baseUrl: string, chainDirectory: string, apiKey: string): ob
   }
 }
 
-/** Returns the uncompressed point, with which a SubjectPublicKeyInfo ends. RFC 5480. */
+/** Returns the uncompressed point at the end of a SubjectPublicKeyInfo. RFC 5480. */
 function uncompressedPointOf(publicKey: KeyObject): Uint8Array {
   return new Uint8Array(publicKey.export({ type: 'spki', format: 'der' }).subarray(-65))
 }

@@ -1,4 +1,4 @@
-/** The metrics of an engine that are about its process, as issuer and verifier have them. */
+/** The metrics of an engine's process, which the issuer and the verifier have too. */
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { logCounts } from '../log.ts'
 import { type CertificateSettings, listCertificates } from '../measured-certificates.ts'

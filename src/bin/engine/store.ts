@@ -1,4 +1,4 @@
-/** The database of an engine: opened as its configuration says, with what its identity decrypts. */
+/** Opens the database of an engine, with the decryption key that its identity gives. */
 import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
@@ -9,8 +9,8 @@ import { now, openDatabase, random } from '../effects.ts'
 import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 
 /**
- * Opens the database of an engine, or returns a mistake that begins with the setting it is about. With `options`, the
- * engine is to run on the database.
+ * Opens the database of an engine. Returns a mistake that begins with the setting if it cannot be opened. `options` is
+ * given if the engine is going to run on it.
  */
 export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,

@@ -1,4 +1,4 @@
-/** The files a first start needs: a key, its self-signed certificate, and a configuration with a fresh API key. */
+/** Makes the files for a first start: a key, a self-signed certificate, and a configuration with a new API key. */
 import { lstatSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -16,13 +16,13 @@ export interface NewService {
   readonly service: CredentialServiceName
   readonly baseUrl: string
   readonly port: number
-  /** The name for people: that of the issuer or the verifier. */
+  /** The display name of the issuer or the verifier. */
   readonly displayName: string
-  /** The profile of an issuer, with a CA and a provider of wallets for tests. */
+  /** The profile of an issuer. With `haip`, there are also a test CA and a test wallet provider. */
   readonly profile?: 'haip' | undefined
 }
 
-/** The files by their paths relative to the directory of the service. */
+/** The files by path, relative to the directory of the service. */
 export interface NewFiles {
   readonly files: readonly { readonly path: string; readonly text: string; readonly mode: number }[]
   readonly directories: readonly string[]
@@ -37,13 +37,13 @@ export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000
 const VALID_DAYS = 365
-/** Makes the files in memory; writes nothing. */
+/** Makes the files in memory. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
   const { service, profile } = options
   const pair = await makeKeyPair()
   const apiKey = Buffer.from(random(32)).toString('hex')
   const validUntil = new Date(now().getTime() + VALID_DAYS * DAY_MS)
-  // The certificate begins a day earlier, for wallets whose clock is slow.
+  // Begins a day earlier, for wallets whose clocks are slow.
   const validity = { notBefore: new Date(now().getTime() - DAY_MS), notAfter: validUntil }
   const { certificate, ca } = await certify(pair, options, validity)
   return {
@@ -61,7 +61,7 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
   }
 }
 
-/** Certifies the key by itself, or by a CA for tests where the profile refuses that. */
+/** Certifies the key: self-signed, or by a test CA if the profile requires a CA. */
 async function certify(
   pair: KeyPair,
   { displayName: commonName, baseUrl, profile }: NewService,
@@ -72,12 +72,12 @@ async function certify(
   return { certificate: makeSelfSignedCertificate({ ...pair, commonName, serial: random(16), ...validity, ...names }) }
 }
 
-/** Lists the files that exist already. */
+/** Returns the files that exist already. */
 export function existingFiles(directory: string, { files }: Pick<NewFiles, 'files'>): readonly string[] {
   return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
 }
 
-/** Describes what was written, for programs; the API key stays in the configuration. */
+/** Returns the result as JSON, without the API key. */
 export function writtenJson(
   { files, directories }: Pick<NewFiles, 'files' | 'directories'>,
   facts: Readonly<Record<string, unknown>>,
@@ -86,7 +86,7 @@ export function writtenJson(
   return `${JSON.stringify({ ...facts, config: CONFIG_FILE, files: paths })}\n`
 }
 
-/** Writes the files into `directory`, which is made if need be. Throws rather than overwrite. */
+/** Writes the files into `directory`, which is created if it does not exist. Throws if a file exists. */
 export function writeFiles(directory: string, { files, directories }: Pick<NewFiles, 'files' | 'directories'>): void {
   for (const path of directories) makeDirectory(join(directory, path))
   for (const { path, text, mode } of files) {
@@ -95,7 +95,7 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
   }
 }
 
-/** Returns the settings, with the names of the files in the order of their explanation. */
+/** Makes the settings, in the order in which they are explained. */
 function settingsOf({ service, baseUrl, port, displayName, profile }: NewService, apiKey: string): object {
   return {
     port,
@@ -117,9 +117,7 @@ ${Buffer.from(random(32)).toString('base64')}
 `
 }
 
-/**
- * Returns the setting `host` for an address of this machine: a service at a loopback address listens on loopback only.
- */
+/** Returns the setting `host` for a `baseUrl` on loopback; the service then listens on loopback only. */
 export function loopbackHost(baseUrl: string): { readonly host?: string } {
   const host = stripBrackets(new URL(baseUrl).hostname)
   if (!isLoopback(host)) return {}
@@ -127,7 +125,7 @@ export function loopbackHost(baseUrl: string): { readonly host?: string } {
 }
 
 /**
- * Returns the names in the certificate, which verifiers compare with `issuer.id` and wallets with the host of a
+ * Returns the subject alternative names, which verifiers compare with `issuer.id`, and wallets with the host of a
  * verifier.
  */
 function namesOf(baseUrl: string): SubjectAltNames {

@@ -1,4 +1,4 @@
-/** Makes the files and texts that `vouchsafe init issuer --profile haip` has beside the usual ones. */
+/** Makes the further files and texts of `vouchsafe init issuer --profile haip`. */
 
 import { TEST_PROVIDER_NAME } from '../../config/client-authentication.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
@@ -20,7 +20,7 @@ export const haipSettings = {
   keyAttestationTrustAnchors: PROVIDERS,
 }
 
-/** Makes a provider of wallets for tests, and the anchor by which the issuer trusts it. */
+/** Makes a test wallet provider, and the trust anchor for it. */
 export async function makeTestProvider(validity: CertificateTimes) {
   const pair = await makeKeyPair()
   const { certificate, ca } = await certifyByTestCa(pair, { commonName: TEST_PROVIDER_NAME, validity })
@@ -46,7 +46,7 @@ export const haipSettingsText = `  profile               haip: the authorization
                         it unasked; take that out once the page is there
 `
 
-/** Returns the next steps, up to a credential in the wallet of this machine. */
+/** Returns the next steps, up to a credential in the wallet. */
 export function haipNext({ directory, port, apiKey }: { directory: string; port: number; apiKey: string }): string {
   const api = `http://localhost:${port}`
   return `Next:

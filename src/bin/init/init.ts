@@ -1,6 +1,6 @@
 /**
- * `vouchsafe init`: writes the files for a first start, and prints what each setting is and what to do next, since JSON
- * has no comments.
+ * `vouchsafe init`: writes the files for a first start, and prints an explanation of each setting, since JSON has no
+ * comments.
  */
 import { resolve } from 'node:path'
 import { findAddressMistakes } from '../../config/address.ts'
@@ -57,6 +57,7 @@ interface WrittenFiles extends NewFiles {
   readonly port: number
 }
 
+/** Runs `vouchsafe init` with the words after it. */
 export async function runInit(args: string[]): Promise<void> {
   process.stdout.write(await writeFirstFiles(args))
 }
@@ -90,8 +91,8 @@ function serviceOf(positionals: readonly string[]): CredentialServiceName {
 }
 
 /**
- * Returns the port to listen on: the usual one for an https address, which is that of a proxy, and the port of an http
- * address.
+ * Returns the port to listen on: the default port for an https URL, which is that of a proxy, and the port of an http
+ * URL.
  */
 function listenPort(service: CredentialServiceName, baseUrl: string): number {
   const { protocol, port } = new URL(baseUrl)

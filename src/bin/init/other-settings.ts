@@ -1,14 +1,14 @@
-/** The settings that a new `server.json` does not have: all others of the schema, so that none is ever left out. */
+/** Lists the settings in the schema that a new `server.json` does not have. */
 import { parseJson } from '../../codec/json.ts'
 import type { checkSettings } from '../../config/common.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { wrap } from '../terminal.ts'
 import type { NewFiles } from './files.ts'
 
-/** The length of the longest line that `init` prints. */
+/** The maximum width of the output of `init`. */
 const WIDTH = 78
 
-/** Names the settings of the schema that the files have not, in lines, each with its hint where it has one. */
+/** Lists the settings that the new files lack, each with its hint if there is one. */
 export function otherSettings(
   schema: Parameters<typeof checkSettings>[0],
   { files }: Pick<NewFiles, 'files'>,

@@ -1,6 +1,6 @@
 /**
- * A CA for trying things out, where a self-signed certificate is refused: its key is gone after it has signed, and only
- * its certificate stays, for those who are to trust it.
+ * A test CA, for tests in which a self-signed certificate is refused. Its key is not stored; its certificate is the
+ * trust anchor.
  */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -24,18 +24,18 @@ export interface CertificateTimes {
 }
 
 export interface CertifiedKey {
-  /** The DER of the certificate of the key. */
+  /** The certificate of the key, in DER. */
   readonly certificate: Buffer
-  /** The DER of the certificate of the CA. */
+  /** The certificate of the CA, in DER. */
   readonly ca: Buffer
 }
 
-// The asynchronous generator is used: on Node 20.20, exporting a key of the synchronous one can hang the process.
+// Generates the key asynchronously, since on Node 20.20 exporting a synchronously generated key can hang.
 export function makeKeyPair(): Promise<KeyPair> {
   return promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
 }
 
-/** Certifies the key by a new CA. */
+/** Certifies the key with a new CA. */
 export async function certifyByTestCa(
   { publicKey }: Pick<KeyPair, 'publicKey'>,
   { commonName, names, validity }: { commonName: string; names?: SubjectAltNames; validity: CertificateTimes },

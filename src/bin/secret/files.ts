@@ -1,7 +1,4 @@
-/**
- * Files of `vouchsafe secret`: keys and secrets, with stdin and stdout by default. All files are written for this user
- * only.
- */
+/** The files of `vouchsafe secret`: keys and secrets; stdin and stdout by default. All written files are private. */
 import { generateKeyPair } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -13,7 +10,7 @@ import { evmAddress } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
 import { PRIVATE } from '../directory.ts'
 
-/** Writes a new secp256k1 key in PEM. Never overwrites a file. */
+/** Writes a new secp256k1 key in PEM. Does not overwrite a file. */
 export async function makeKey(file: string): Promise<{ readonly address: string }> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   const pem = privateKeyPem(privateKey)
@@ -22,8 +19,8 @@ export async function makeKey(file: string): Promise<{ readonly address: string 
 }
 
 /**
- * Reads a private key of 32 bytes from a file, in PEM or in hexadecimal as `vouchsafe chain` writes it. Throws a
- * message for the user when the file has none.
+ * Reads a private key of 32 bytes from a file, in PEM or in hexadecimal like the keys of `vouchsafe chain`. Throws a
+ * message for the user if there is none.
  */
 export function readKey(file: string): Uint8Array {
   if (!existsSync(file)) {
@@ -42,7 +39,7 @@ export function readKey(file: string): Uint8Array {
   }
 }
 
-/** Reads the secret from `file` or stdin. Throws a message for the user when it is too large for engines. */
+/** Reads the secret from `file` or stdin. Throws a message for the user if it is too large. */
 export async function readSecret(file: string | undefined): Promise<Uint8Array> {
   if (file !== undefined) return checkSecretSize(readBytes(file))
   if (process.stdin.isTTY) process.stderr.write('Type the secret, and end it with Ctrl-D on a line of its own.\n')
@@ -64,7 +61,7 @@ function checkSecretSize(secret: Uint8Array): Uint8Array {
   return Uint8Array.from(secret)
 }
 
-/** Writes a private file. Never overwrites a file. */
+/** Writes a private file. Does not overwrite a file. */
 export function writePrivate(file: string, bytes: Uint8Array): void {
   try {
     writeFileSync(file, bytes, { mode: PRIVATE, flag: 'wx' })
@@ -88,7 +85,7 @@ function readBytes(file: string): Uint8Array {
   }
 }
 
-/** Writes bytes to stdout. Resolves when they have been written. */
+/** Writes bytes to stdout. Resolves when they are written. */
 export function printBytes(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))

@@ -1,4 +1,4 @@
-/** Opens what a command on secrets needs: a chain, its engines, and a signer. */
+/** Opens what a `secret` command needs: the chain, the engines, and the signer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { engineClient } from '../../../sdk/client/engine-client.ts'
 import type { SecretSharing } from '../../../sdk/client/secret-sharing.ts'
@@ -12,7 +12,7 @@ import type { SecretCommand, SecretOptions } from './words.ts'
 
 const wait = (ms: number): Promise<void> => sleep(ms)
 
-/** Reads the key of `--key`; without it, on a local chain, the default key of `vouchsafe chain`. */
+/** Opens the command. The signer is the key of `--key`; on a local chain, the default is that of `vouchsafe chain`. */
 export async function openCommand(options: SecretOptions): Promise<SecretCommand> {
   if (options.chain !== undefined && options.rpc !== undefined) {
     throw new UsageError('secret', 'a chain is in a directory or at a URL: give --chain or --rpc')

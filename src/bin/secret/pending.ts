@@ -1,4 +1,4 @@
-/** An upload that can be resumed: kept in a file, for this user only, until every engine has its share. */
+/** A resumable upload: stored in a private file until each engine has its share. */
 import { existsSync, unlinkSync } from 'node:fs'
 import { prepareUpload, type Upload } from '../../../sdk/client/upload.ts'
 import { isObject, own, ownString, parseJson, stringsIn } from '../../codec/json.ts'
@@ -9,7 +9,7 @@ import type { SecretCommand } from './words.ts'
 
 export interface PendingUpload {
   readonly upload: Upload
-  /** The advice for an incomplete upload. */
+  /** Advice for an incomplete upload. */
   readonly hint: string
   readonly removeFile: () => void
 }
@@ -17,8 +17,8 @@ export interface PendingUpload {
 const DEFAULT_THRESHOLD = 2
 
 /**
- * Returns the upload of the file of `--resume`, or a new upload, which is written to that file. Throws a message for
- * the user when the file is invalid.
+ * Returns the upload in the file of `--resume`, or a new one, which is written to that file. Throws a message for the
+ * user if the file is invalid.
  */
 export async function openUpload({ options, client }: SecretCommand): Promise<PendingUpload> {
   const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options

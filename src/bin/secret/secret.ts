@@ -1,6 +1,6 @@
 /**
- * `vouchsafe secret`: shares a secret among the engines of a contract, and restores it; for people and, with `--json`,
- * for programs.
+ * `vouchsafe secret`: shares a secret among the engines of a contract, and restores it. With `--json`, the output is
+ * JSON.
  */
 import { downloadSecret } from '../../../sdk/client/download.ts'
 import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
@@ -14,7 +14,7 @@ import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
 import { readCommand, type SecretCommand, type SecretOptions } from './words.ts'
 
-/** The output of a command. `hasFailed` is true when the command succeeded only in part. */
+/** The output of a command. `hasFailed` means that it succeeded only partly. */
 interface SecretResult {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
@@ -39,7 +39,7 @@ export async function runSecret(args: string[]): Promise<void> {
   else await printBytes(stdout)
 }
 
-/** Runs a command. The status is 1 when it failed or succeeded only in part, 2 when the command line is wrong. */
+/** Runs a command. The exit status is 1 if it failed or succeeded only partly, and 2 if the command line is wrong. */
 export async function runSecretCommand(args: string[]): Promise<CommandOutput> {
   const isJson = args.includes('--json')
   try {
@@ -63,7 +63,7 @@ async function runSubcommand(args: string[]): Promise<SecretResult> {
   })
 }
 
-/** Adds to the message of an error about the owner, on a local chain, that another key may have been intended. */
+/** Adds to an error about the owner, on a local chain, that another key may be needed. */
 export function addKeyHint(error: unknown): unknown {
   if (error instanceof SharingError && error.code === 'not-owner')
     error.message += ". Without --key the command uses the key of this local chain; give the owner's with --key FILE"
@@ -71,7 +71,7 @@ export function addKeyHint(error: unknown): unknown {
 }
 
 async function openSecretCommand(options: SecretOptions): Promise<SecretCommand> {
-  // The code for chains is loaded only once the command line is known to be valid.
+  // The code for chains is only loaded after the command line was parsed.
   return (await import('./open.ts')).openCommand(options)
 }
 
@@ -84,7 +84,7 @@ async function makeKeyFile([file, ...more]: readonly string[]): Promise<SecretRe
 }
 
 async function putSecret(command: SecretCommand): Promise<SecretResult> {
-  // A missing key is refused before the secret is read.
+  // A missing key is reported before the secret is read.
   const sharing = command.openSharing()
   const pending = await openUpload(command)
   const outcome = await upload(sharing, pending.upload)

@@ -23,9 +23,9 @@ export interface SecretOptions {
 export interface SecretCommand {
   readonly options: SecretOptions
   readonly client: EngineClient
-  /** Returns the signer of the command. Throws a message for the user when there is no key. */
+  /** Opens the sharing with the signer. Throws a message for the user if there is no key. */
   readonly openSharing: () => SecretSharing
-  /** Returns the id of the sharing. Throws a {@link UsageError} when it was not given. */
+  /** Returns the id of the sharing. Throws a {@link UsageError} if it is missing. */
   readonly requireId: () => bigint
 }
 

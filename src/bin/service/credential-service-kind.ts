@@ -1,4 +1,4 @@
-/** The issuer and the verifier as services of the command: a server on a database with encrypted personal data. */
+/** The issuer and the verifier as service kinds: a server with a database that encrypts personal data. */
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
@@ -52,7 +52,7 @@ async function openParts<Name extends CredentialServiceName>(
   return { parts: store }
 }
 
-/** Opens the database, which encrypts personal data when there is a key; or returns why it cannot be opened. */
+/** Opens the database, with encryption if there are keys. Returns a mistake if it cannot be opened. */
 async function openStore<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
@@ -78,8 +78,8 @@ async function openStore<Name extends CredentialServiceName>(
 }
 
 /**
- * Ends the sessions that were open in a restored database, records the restore in the audit log, once, and returns
- * their number; undefined when the database was not restored.
+ * Ends the open sessions of a restored database, and records the restore in the audit log, once. Returns the number of
+ * sessions; undefined if the database was not restored.
  */
 function voidOpenSessions<Name extends CredentialServiceName>(
   name: Name,
@@ -129,7 +129,7 @@ async function build<Name extends CredentialServiceName>(
   }
 }
 
-/** Makes the metrics. Their code is loaded only where somebody reads them. */
+/** Creates the metrics. Their code is only loaded if metrics are configured. */
 async function measure<Name extends CredentialServiceName>(
   name: Name,
   config: () => ConfigOf<Name>,

@@ -1,6 +1,6 @@
 /**
- * The credential services (issuer and verifier) in one table: what differs between them, for the code that runs, makes
- * or examines one. `kind-loaders.ts` has the kinds of all services, the engine among them.
+ * The table of the issuer and the verifier, with their differences, for the code that runs, creates or checks one.
+ * `kind-loaders.ts` has all service kinds, including the engine.
  */
 import type { Task } from '../../async/task.ts'
 import type { CommonConfig, checkSettings, ReadResult, ServiceDefaults } from '../../config/common.ts'
@@ -58,21 +58,21 @@ interface CredentialService<Config extends CommonConfig, C> {
   /** The title of the OpenAPI document. */
   readonly title: string
   readonly migrations: readonly Migration[]
-  /** The collections that are encrypted where there is a key. */
+  /** The collections that are encrypted if there are keys. */
   readonly encryptedCollections: readonly (keyof C & string)[]
-  /** Makes the background tasks of the service. */
+  /** Creates the background tasks. */
   readonly createTasks: (
     config: Config,
     effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens },
   ) => readonly Task[]
   /** Returns the states of the newest sessions, for metrics. */
   readonly listNewestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
-  /** Ends the sessions that were open when a restored copy was noticed; gives their number. */
+  /** Ends the sessions that were open in a restored database. Returns their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
     restoredAt: Date,
   ) => Promise<number>
-  /** Makes a server that does not listen yet, whose code is loaded with the first. */
+  /** Creates the server, which does not listen yet. Its code is loaded with the first call. */
   readonly createServer: (
     config: Config,
     effects: Effects<C> & {

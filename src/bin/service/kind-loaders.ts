@@ -1,4 +1,4 @@
-/** The kinds of services, in one table. The code of the engine is loaded for the engine alone. */
+/** The table of service kinds. The code of the engine is only loaded for the engine. */
 import { credentialServiceKind } from './credential-service-kind.ts'
 import type { KindName, ServiceKind } from './service-kind.ts'
 

@@ -29,39 +29,39 @@ import { kindLoaders } from './kind-loaders.ts'
 import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
 import { otherServiceMistake } from './which-service.ts'
 
-/** The time for which work beside the server may keep a service from stopping. The next start finds what was left. */
+/** The time limit for other work when the service stops. The next start continues it. */
 const STOP_WAIT_MS = 6000
 
-/** A server that does not listen yet, with its tasks running, and what to do after it has closed. */
+/** A server that does not listen yet, with its tasks running, and the function that closes it. */
 export interface Service<Config> extends ListeningService, Pick<BuiltService<Config>, 'facts' | 'metrics'> {
-  /** The server of metrics, where the configuration wants one and the service has metrics. */
+  /** The server of metrics, if it is configured and the service has metrics. */
   readonly management: App | undefined
-  /** Goes on with the certificates and trust anchors of another configuration; all else of it is not looked at. */
+  /** Uses the certificates and trust anchors of another configuration; its other settings are ignored. */
   renew(config: Config): void
 }
 
-/** The words of a command line that starts a service. */
+/** The command line that starts a service. */
 interface ServiceWords {
   readonly configFile: string
   /** The number of processes, which overrides the setting. */
   readonly workers?: number | undefined
 }
 
-/** The process of a service before it has read its configuration. */
+/** The process of a service before its configuration is read. */
 interface StartingProcess extends ServiceWords {
   readonly log: Logger
   readonly signals: Signals
   readonly hangup: Hangup
-  /** Absent in a process that is not a worker. */
+  /** The connection with the primary process; undefined if this process is not a worker. */
   readonly primary: PrimaryConnection | undefined
 }
 
 /**
- * Starts a service, which runs until a signal stops it. Exits with 2 and every mistake when it cannot start, and with
- * 75 when its port is in use, or its database cannot be reached, takes no writes, or is in use by another engine.
+ * Starts a service, which runs until a signal. If it cannot start, the exit status is 2, with all mistakes; it is 75 if
+ * the port is in use, or the database cannot be reached or written or is in use by another engine.
  */
 export async function runService(name: KindName, words: ServiceWords): Promise<void> {
-  // Files of a service are for this user alone: the database holds claims, codes and keys.
+  // The files of a service are private: the database has claims, codes and keys.
   process.umask(0o077)
   const primary = cluster.isWorker ? await connectToPrimary() : undefined
   const log = createLog(name, { worker: primary?.orders.number })
@@ -70,7 +70,7 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   try {
     const mistakes = await startService(await kindLoaders[name](), { ...words, log, signals, hangup, primary })
     if (mistakes.length > 0) reportMistakes(log, words.configFile, mistakes)
-    // The connection with the primary process keeps this one alive.
+    // The connection with the primary process would keep this process alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
     if (err instanceof TemporaryFailure) {
@@ -84,7 +84,7 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   }
 }
 
-/** Returns the server of a service on its open parts, which are closed with it, or when the server cannot be built. */
+/** Builds the server of a service on its open parts. The parts are closed with it, or if building fails. */
 export async function buildService<Config extends ListeningConfig, Parts>(
   kind: ServiceKind<Config, Parts>,
   config: Config,
@@ -119,7 +119,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   }
 }
 
-/** A service whose configuration was read. */
+/** A service with its configuration. */
 interface ConfiguredService {
   readonly kind: ServiceKind
   readonly config: ListeningConfig
@@ -129,7 +129,7 @@ interface ConfiguredService {
   readonly outputs: Outputs
 }
 
-/** Starts a service, or gives every mistake for which it cannot start. */
+/** Starts a service, or returns all mistakes because of which it cannot start. */
 async function startService(kind: ServiceKind, starting: StartingProcess): Promise<readonly string[]> {
   const { configFile, primary, log: ownLog } = starting
   const file = primary ? { value: primary.orders.settings } : readSettings(kind, starting)
@@ -163,7 +163,7 @@ function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords):
   return { value: { ...file.value, workers } }
 }
 
-/** Serves in this process, alone or as one of the workers. */
+/** Serves in this process, alone or as a worker. */
 async function runServer(
   configuredService: ConfiguredService,
   { signals, hangup, primary }: StartingProcess,
@@ -182,7 +182,7 @@ async function runServer(
   }
   kind.onListening?.()
   const takeIn = primary?.takeIn ?? takeInByPass
-  // A reader of the next line may stop the service at once.
+  // Signals are handled before the next log line, since its reader may stop the service at once.
   stopOnSignal((signal) => endService(service, config.stopping, { signal, log, takeIn }), log, signals)
   const port = addressPort(app)
   if (primary !== undefined) primary.reportListening({ port, ...facts }, metrics)
@@ -191,7 +191,7 @@ async function runServer(
   return []
 }
 
-/** Runs the process that starts the workers, which listen, and serves the metrics of all of them. */
+/** Runs the primary process, which starts the workers and serves their metrics. */
 async function runPrimary(
   configuredService: ConfiguredService,
   { signals, hangup }: StartingProcess,
@@ -214,7 +214,7 @@ async function runPrimary(
   stopOnSignal(end, log, signals)
   const workersStart = await workers.start()
   if ('isStopping' in workersStart) return []
-  // The worker has told why it cannot start.
+  // The worker has reported why it cannot start.
   if ('status' in workersStart) {
     exitAfterLog(workersStart.status)
     return []
@@ -234,7 +234,7 @@ async function runPrimary(
   return []
 }
 
-/** Listens; returns why the service cannot, or undefined when it does. */
+/** Listens. Returns why this fails; undefined if it succeeds. */
 async function listen(
   app: App,
   management: App | undefined,
@@ -245,7 +245,7 @@ async function listen(
   return listenAt(management, { ...place, within: 'management.' })
 }
 
-/** Listens at one address; `within` is the path of the settings that name it. */
+/** Listens at one address; `within` is the path of its settings. */
 async function listenAt(
   app: App,
   where: Parameters<typeof describeListenProblem>[1],

@@ -1,4 +1,4 @@
-/** Tells which service a configuration belongs to, by the settings that no other service has. */
+/** Finds the service of a configuration, by the settings that only one service has. */
 import { isObject } from '../../codec/json.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
@@ -6,8 +6,8 @@ import { kindLoaders, kindNames } from './kind-loaders.ts'
 import type { KindName } from './service-kind.ts'
 
 /**
- * Returns the service that alone has some settings of the configuration; undefined where no service has, or several
- * have.
+ * Returns the service that has all such settings of the configuration; undefined if there are none, or several services
+ * match.
  */
 export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   if (!isObject(value)) return undefined
@@ -20,7 +20,7 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
   return services.length === 1 ? services[0] : undefined
 }
 
-/** Returns the message about a configuration that does not tell its service, for a command on one of `services`. */
+/** Returns the message for a configuration whose service is unknown, for a command that accepts `services`. */
 export function unknownServiceMistake(configFile: string, services: readonly KindName[]): string {
   const options = services.map((name) => `--service ${name}`).join(', or ')
   return `${configFile} does not tell whose configuration it is; name the service: ${options}`
@@ -35,8 +35,8 @@ interface ServiceCommand {
 }
 
 /**
- * Returns the mistake to tell first of a configuration that is another service's, with the command that takes it;
- * undefined where it may be this one's.
+ * Returns the mistake for a configuration of another service, with the right command; undefined if it may be of this
+ * one.
  */
 export async function otherServiceMistake(
   value: unknown,

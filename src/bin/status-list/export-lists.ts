@@ -1,7 +1,4 @@
-/**
- * `vouchsafe status-list export`: writes the status lists of an issuer as files, and an index by which the next export
- * knows what has changed.
- */
+/** `vouchsafe status-list export`: writes the status lists of an issuer as files, and an index for the next export. */
 import { existsSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../codec/json.ts'
@@ -22,7 +19,7 @@ interface ExportResult {
 
 /** Exports the lists of the issuer with this configuration into a directory. */
 export async function exportLists(configFile: string, directory: string): Promise<CommandResult> {
-  // Status lists are public, and the web server that reads them is another user.
+  // Status lists are public, and the web server runs as another user.
   process.umask(0o022)
   const result = await withIssuer(configFile, async (store, config) => {
     const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
@@ -32,9 +29,9 @@ export async function exportLists(configFile: string, directory: string): Promis
 }
 
 /**
- * Writes the files whose lists have changed, each with the same compressed beside it, removes those of lists that are
- * gone, and then writes the index: the entity tag of each file, by which the next export knows what has changed. It is
- * not public, since it has all lists of the issuer. It is written at each export: its time is that of the last one.
+ * Writes the files of changed lists, each also compressed, removes those of deleted lists, and then writes the index:
+ * the entity tag of each file, by which the next export finds changed lists. The index is private, since it has all
+ * lists of the issuer. It is written with each export, so that its time is that of the last one.
  */
 async function writeLists(
   directory: string,
@@ -54,12 +51,12 @@ async function writeLists(
   }
   const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
   const removed = removeLists(directory, removedPaths, Object.keys(tags).length)
-  // The index is written last, so that the next export repeats one that ended early.
+  // The index is written last, so that the next export repeats an interrupted one.
   replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
   return { written: writtenPaths, unchanged: Object.keys(tags).length - writtenPaths.length, removed }
 }
 
-/** Removes the files of lists that are gone. Refuses where no list is left: that is rather another database. */
+/** Removes the files of deleted lists. Throws if no list is left, since this is probably another database. */
 function removeLists(directory: string, removedPaths: readonly string[], remainingCount: number): readonly string[] {
   if (removedPaths.length > 0 && remainingCount === 0) {
     throw new Error(
@@ -82,7 +79,7 @@ function removeDirectoryIfEmpty(directory: string): void {
   }
 }
 
-/** Returns the tags of the export before; none where its index is missing or damaged, so that all is written anew. */
+/** Returns the tags of the previous export; empty if the index is missing or invalid, so that all files are written. */
 function readIndex(file: string): ReadonlyMap<string, unknown> {
   try {
     return new Map(Object.entries(parseJsonObject(readFileSync(file, 'utf8'))))
@@ -91,7 +88,7 @@ function readIndex(file: string): ReadonlyMap<string, unknown> {
   }
 }
 
-/** Puts a file in the place of the one before: a web server reads either, and never a part. */
+/** Replaces a file atomically, so that a web server never reads an incomplete one. */
 function replaceAtomically(file: string, bytes: Uint8Array, mode: number): void {
   const temporary = `${file}.${process.pid}.tmp`
   try {

@@ -1,4 +1,4 @@
-/** `vouchsafe status-list revoke-unknown`: after a restore, revokes credentials that the database does not know. */
+/** `vouchsafe status-list revoke-unknown`: after a restore, revokes credentials that the database does not have. */
 import { type RevokedEntries, revokeUnknown } from '../../issuer/status-list/revoke-unknown.ts'
 import type { CredentialStatus } from '../../issuer/status-rows.ts'
 import { parseColumn } from '../../store/statements.ts'
@@ -11,8 +11,8 @@ import { refuseUnnoticedRestore } from '../generation.ts'
 import { withIssuer } from '../operator-store.ts'
 
 /**
- * Revokes the unknown credentials of the issuer with this configuration. Throws a message for the operator where no
- * service has started on the database since it was put back.
+ * Revokes the unknown credentials of the issuer with this configuration. Throws a message for the operator if no
+ * service has started since the restore.
  */
 export function runRevokeUnknown(configFile: string): Promise<CommandResult> {
   return withIssuer(configFile, async (store, { database, statusList: { ttlSeconds } }) => {
@@ -24,7 +24,7 @@ export function runRevokeUnknown(configFile: string): Promise<CommandResult> {
   })
 }
 
-/** Hands over the status of the credentials of every session. */
+/** Calls `take` with the credential status of each session. */
 async function readStatuses(reader: TableReader, take: (status: CredentialStatus) => void): Promise<void> {
   const tables = reader.tables.filter(({ name }) => name === 'credential_status')
   for (const table of tables) {

@@ -1,4 +1,4 @@
-/** `vouchsafe status-list`: exports the lists of an issuer, and revokes what it does not know after a restore. */
+/** `vouchsafe status-list`: exports the lists of an issuer, and revokes unknown credentials after a restore. */
 import { readWords, UsageError } from '../command-line.ts'
 import type { CommandResult } from '../command-result.ts'
 import { exportLists } from './export-lists.ts'

@@ -1,6 +1,6 @@
 /**
- * The way of a person's browser back to the wallet on a command line: one request to an address of this machine alone.
- * RFC 8252 section 7.3.
+ * Receives the redirect of the browser for the wallet on the command line: one request to a loopback address. RFC 8252
+ * section 7.3.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -11,9 +11,9 @@ import { WalletError } from '../../wallet/error.ts'
 import { closeServer } from '../network.ts'
 
 export interface VisitOptions {
-  /** Shows the address to the person, in a browser or as a text. */
+  /** Shows the URL to the person, or opens it in a browser. */
   readonly show: (address: string) => Promise<void>
-  /** The time for the person. */
+  /** The time limit for the person. */
   readonly seconds: number
 }
 
@@ -49,7 +49,7 @@ export async function startBrowserVisit({ show, seconds }: VisitOptions): Promis
   }
 }
 
-/** Resolves with the query of the first request that can only be the response; others change nothing. */
+/** Resolves with the query of the first request that is the redirect; others are ignored. */
 function waitForQuery(server: Server, host: string): Promise<string> {
   return new Promise((resolve) => {
     let isOver = false
@@ -61,7 +61,7 @@ function waitForQuery(server: Server, host: string): Promise<string> {
       }
       isOver = true
       const [, query = ''] = splitAtQuestionMark(request.url ?? '')
-      // The person reads the answer before the connection is closed.
+      // The response is sent before the connection is closed.
       response.once('close', () => resolve(query))
       sendAnswer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
     })
@@ -70,7 +70,7 @@ function waitForQuery(server: Server, host: string): Promise<string> {
 
 function refusalOf({ headers, method, url = '' }: IncomingMessage, host: string, isOver: boolean): Answer | undefined {
   const [path] = splitAtQuestionMark(url)
-  // Another name for this address is that of a page which wants to reach this machine.
+  // Refuses other host names, against DNS rebinding.
   if (headers.host !== host || path !== PATH) return [404, 'There is nothing here.']
   if (method !== 'GET') return [405, 'Only GET is allowed here.']
   return isOver ? [410, 'The wallet has an answer already.'] : undefined

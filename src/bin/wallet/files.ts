@@ -1,7 +1,4 @@
-/**
- * The directory of the wallet: one file for each credential and each authorization, replaced completely or not at all,
- * and readable by its owner only.
- */
+/** The directory of the wallet: a private file for each credential and each authorization, replaced atomically. */
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
@@ -16,7 +13,7 @@ import { makeDirectory, PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
 import { writeDurably } from '../flush-to-disk.ts'
 
-/** An attestation, and the directory of the provider for tests that made it. */
+/** An attestation, and the directory of the test provider that made it. */
 export interface StoredAttestation extends WalletAttestation {
   readonly provider: string | undefined
 }
@@ -51,7 +48,7 @@ export async function writeAttestationFile(home: string, text: string): Promise<
   await replaceText(home, ATTESTATION_FILE, text)
 }
 
-/** Reads the text of the attestation file; undefined where there is none. */
+/** Returns the text of the attestation file; undefined if there is none. */
 export function readAttestationText(home: string): Promise<string | undefined> {
   return readFile(join(home, ATTESTATION_FILE), 'utf8').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -59,7 +56,7 @@ export function readAttestationText(home: string): Promise<string | undefined> {
   })
 }
 
-/** Reads the attestation of the wallet from the file beside its credentials; undefined where there is none. */
+/** Reads the attestation of the wallet; undefined if there is none. */
 export async function readAttestationFile(home: string): Promise<StoredAttestation | undefined> {
   const path = join(home, ATTESTATION_FILE)
   const text = await readAttestationText(home)
@@ -72,8 +69,8 @@ export async function readAttestationFile(home: string): Promise<StoredAttestati
 }
 
 /**
- * Reads `{"attestation": JWT, "key": private JWK, "provider": directory}`, the last where a provider for tests attested
- * the wallet. Throws a MalformedError when it is something else.
+ * Parses `{"attestation": JWT, "key": private JWK, "provider": directory}`; `provider` is present if a test provider
+ * made the attestation. Throws a MalformedError if it is invalid.
  */
 function readWalletAttestation(text: string): StoredAttestation {
   const storedAttestation = parseJsonObject(text)
@@ -83,7 +80,7 @@ function readWalletAttestation(text: string): StoredAttestation {
   return { jwt, key, provider: ownString(storedAttestation, 'provider') }
 }
 
-/** Replaces a file completely or not at all. */
+/** Replaces a file atomically. */
 async function replaceText(directory: string, file: string, text: string): Promise<void> {
   makeDirectory(directory, 0o700)
   const temporary = join(directory, `.${file}.${Buffer.from(random(6)).toString('hex')}`)

@@ -1,19 +1,19 @@
-/** The questions that the command `vouchsafe wallet` asks a person: whether to present, and for a transaction code. */
+/** The questions of `vouchsafe wallet` to the person: consent to a presentation, and the transaction code. */
 import { createInterface } from 'node:readline'
 import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { removeControlCharacters, wrapIndented } from '../terminal.ts'
 
-/** Shows `what` and asks whether to continue. Refuses with `not_agreed` when no person can answer. */
+/** Shows `what` and asks whether to continue. Refuses with `not_agreed` without a terminal. */
 export type AskConsent = (what: string) => Promise<boolean>
 
-/** Makes the function that asks for consent: `isGiven` says that the person agreed before, by --yes. */
+/** Creates the function that asks for consent. With `isGiven`, the person has agreed with --yes. */
 export function createConsentQuestion(isGiven: boolean, show: (text: string) => void): AskConsent {
   if (isGiven) return createStandingConsent(show)
   return process.stdin.isTTY ? askConsentAtTerminal : createConsentRefusal(show)
 }
 
-/** Makes an `askConsent` that shows the text and does not ask, since the person agreed by --yes. */
+/** Creates an `askConsent` that only shows the text, for --yes. */
 function createStandingConsent(show: (text: string) => void): AskConsent {
   return (what) => {
     show(what)
@@ -32,7 +32,7 @@ async function askConsentAtTerminal(what: string): Promise<boolean> {
   return /^y(es)?$/i.test(await askAtTerminal(what, 'Present this? [y/N] '))
 }
 
-/** Asks for the code of an offer. Refuses with `needs_tx_code` where there is no terminal. */
+/** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */
 export function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDescription): Promise<string> {
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
   const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
@@ -41,9 +41,9 @@ export function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDe
   return askAtTerminal(wrapIndented(what), 'Transaction code: ')
 }
 
-/** Reads what the person types; an empty text when the input is closed. */
+/** Reads a line of input; empty if the input is closed. */
 function askAtTerminal(what: string, question: string): Promise<string> {
-  // The question goes to stderr, so that the output of --json stays one object.
+  // The question goes to stderr, since stdout may have JSON.
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   return new Promise((resolve) => {
     terminal.once('close', () => resolve(''))

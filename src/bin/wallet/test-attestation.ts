@@ -1,6 +1,6 @@
 /**
- * A provider of wallets for tests: a directory with a key and its certificate, which attests any wallet that asks. A
- * real provider looks at the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
+ * A test wallet provider: a directory with a key and its certificate, which attests any wallet. A real provider checks
+ * the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
  */
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -32,8 +32,8 @@ export interface TestAttestation {
 }
 
 /**
- * Attests a wallet by the provider of the directory. `before` is the text of the attestation that the wallet has, whose
- * key stays, as refresh tokens are bound to it. Refuses with `unsupported` a directory that is not a provider.
+ * Attests a wallet with the provider in the directory. `before` is the text of its current attestation, whose key is
+ * kept, since refresh tokens are bound to it. Refuses with `unsupported` a directory without a provider.
  */
 export async function attestForTests(directory: string, before: string | undefined): Promise<TestAttestation> {
   const provider = await readProvider(directory)
@@ -45,7 +45,7 @@ export async function attestForTests(directory: string, before: string | undefin
   const attestation = await writeJws(
     { typ: 'oauth-client-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
     {
-      // All wallets of a provider have one name, which tells nobody apart. HAIP 1.0, Wallet Attestation.
+      // All wallets of a provider have the same `sub`, so that it identifies nobody. HAIP 1.0, Wallet Attestation.
       sub: PUBLIC_CLIENT,
       wallet_name: 'Vouchsafe reference wallet',
       iat: issuedAt,
@@ -59,7 +59,7 @@ export async function attestForTests(directory: string, before: string | undefin
   return { text, until: new Date(expiresAt * 1000) }
 }
 
-/** Makes an attester that attests keys by the provider that attested the wallet, wherever the keys are kept. */
+/** Creates an attester of keys, with the provider that attested the wallet. */
 export function keyAttesterOf(directory: string): KeyAttester {
   return async (keys, { nonce, requirements }) => {
     const provider = await readProvider(directory)
@@ -78,7 +78,7 @@ export function keyAttesterOf(directory: string): KeyAttester {
   }
 }
 
-/** Returns the levels that the issuer accepts: a provider for tests claims what it is asked for. */
+/** Returns levels that the issuer accepts: a test provider attests whatever is required. */
 function firstLevels(requirements: JsonObject): JsonObject {
   return Object.fromEntries(
     LEVELS.flatMap((name) => {

@@ -1,4 +1,4 @@
-/** Texts of the wallet for people: cards, and the claims that a request would disclose and hide. */
+/** Texts of the wallet for people: credentials, and what a presentation discloses and withholds. */
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
@@ -13,7 +13,7 @@ import { transactionText } from './transaction-text.ts'
 const MAX_VALUE = 72
 const INDENT = '  '
 
-/** Formats a received credential at a glance. */
+/** Formats a received credential briefly. */
 export function formatCard(credential: StoredCredential): string {
   const rows = holderClaims(credential).map(
     ({ position, value }) => [labelText(credential, position), shorten(valueText(value))] as const,
@@ -21,7 +21,7 @@ export function formatCard(credential: StoredCredential): string {
   return frameCredential(credential, formatColumns(rows))
 }
 
-/** Formats a credential in full, and marks the claims that its holder may hide. */
+/** Formats a credential in full, and marks the selectively disclosable claims. */
 export function formatDetails(credential: StoredCredential): string {
   const { hidable } = credential
   const rows = holderClaims(credential).map(({ position, value }) => {
@@ -53,15 +53,15 @@ export function describeDamage({ id, problem }: UnreadableCredential): string {
   return paint('red', `Credential ${id} is damaged and was left as it is: ${removeControlCharacters(problem)}`)
 }
 
-/** Describes a credential that did not come yet. */
+/** Describes a credential that was not received yet. */
 export function describeOutstanding({ credentialIssuer, configurationId, problem }: OutstandingCredential): string {
   const why = problem === undefined ? 'has not decided yet' : `did not give it: ${removeControlCharacters(problem)}`
   return `${removeControlCharacters(credentialIssuer)} was asked for ${removeControlCharacters(configurationId)}, and ${why}.`
 }
 
 /**
- * Formats the plan: the verifier, the claims of each credential that it would see and not see, and the approved
- * transactions.
+ * Formats the plan: the verifier, the disclosed and withheld claims of each credential, and the transactions to
+ * approve.
  */
 export function planText(plan: PresentationPlan): string {
   const answers = chosenAnswers(plan)
@@ -72,7 +72,7 @@ export function planText(plan: PresentationPlan): string {
   return [verifierText(plan), ...answers.map(disclosureText), ...transactions].join('\n\n')
 }
 
-/** Returns the name that the verifier claims, or the name in its certificate. */
+/** Returns the name in the request, or that in the verifier's certificate. */
 export function verifierName({ request }: PresentationPlan): string {
   return removeControlCharacters(request.clientName ?? request.certificate.subjectText)
 }
@@ -98,7 +98,7 @@ function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): strin
       .filter(({ position }) => isEnvelopeClaim(credential, position))
       .map(({ position }) => String(position[0])),
   )
-  // An mdoc has its type and dates beside its claims.
+  // An mdoc always discloses its type and dates, which are not claims.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
   const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
   const hiddenLabels = sortClaims(
@@ -127,7 +127,7 @@ function frameCredential(credential: StoredCredential, lines: readonly string[])
   return [`┌ ${paint('bold', removeControlCharacters(name))}  ${paint('dim', id)}`, ...inside, `└ ${until}`].join('\n')
 }
 
-/** Describes the certificate of the key that signed the credential, whatever issuer the credential names. */
+/** Describes the certificate of the key that signed the credential. */
 function certificateLines({ issuerCertificate: certificate }: StoredCredential): string[] {
   if (certificate === undefined) return []
   const { subjectText, issuerText, selfIssued } = certificate
@@ -141,7 +141,7 @@ function validityText({ expiresAt }: StoredCredential, now: Date): string {
   return expiresAt <= now ? paint('red', `expired ${time}`) : paint('dim', `until ${time}`)
 }
 
-/** Tells of the copies, where there are several. */
+/** Describes the copies, if there are several. */
 function copiesText({ copies: { all, unseen } }: StoredCredential): string {
   return all === 1 ? '' : paint(unseen === 0 ? 'red' : 'dim', `  ${unseen} of ${all} copies unseen`)
 }
@@ -150,7 +150,7 @@ function issuerName({ issuerName: name, issuer }: StoredCredential): string {
   return removeControlCharacters(name ?? issuer)
 }
 
-/** Returns the issuer's name of the claim; its path when there is none. */
+/** Returns the issuer's label for the claim, or its path if there is none. */
 function labelText(credential: StoredCredential, position: ClaimPosition): string {
   return removeControlCharacters(claimLabel(credential, position))
 }

@@ -1,10 +1,10 @@
-/** The results of the commands of the wallet, for programs. */
+/** The JSON output of the wallet's commands. */
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential } from '../../wallet/stored-credential.ts'
 
-/** Describes a credential for programs, without its key. */
+/** Describes a credential, without its key. */
 export function credentialToJson(credential: StoredCredential) {
   return {
     id: credential.id,
@@ -37,7 +37,7 @@ export function planToJson(plan: PresentationPlan) {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
   })
-  // A query with `multiple` has an array, however many credentials answer.
+  // A query with `multiple` has an array, even with one credential.
   const credentials = answers.map(({ query, described }) => {
     const descriptions = answers.filter((answer) => answer.query === query).map((answer) => answer.described)
     return [query.id, query.multiple ? descriptions : described] as const

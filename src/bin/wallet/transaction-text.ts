@@ -1,14 +1,14 @@
-/** Formats a transaction for a person before agreeing, in full, since a person approves only what is shown. */
+/** Formats a transaction in full, since a person approves only what is shown. */
 import { pathText } from '../../protocol/claim-path.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
 import { formatColumns, hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
 
-/** The members that are about the request and not about the transaction. */
+/** The members that do not describe the transaction itself. */
 const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])
 const INDENT = '  '
 
-/** Formats the transaction; `credential` is the name of the credential whose key would approve it. */
+/** Formats the transaction. `credential` is the name of the credential that approves it. */
 export function transactionText({ type, content }: Approval, credential: string): string {
   const leaves = leavesOf(content, []).filter(({ position }) => !ABOUT.has(String(position[0])))
   const labels = formatColumns(leaves.map(({ position }) => [removeControlCharacters(pathText(position)), ''])).map(

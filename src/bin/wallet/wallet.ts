@@ -1,4 +1,4 @@
-/** `vouchsafe wallet`: the reference wallet on a command line, for people and, with `--json`, for programs. */
+/** `vouchsafe wallet`: the reference wallet on the command line. With `--json`, the output is JSON. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
@@ -33,26 +33,26 @@ interface WalletCommand {
   /** The directory of the wallet. */
   readonly home: string
   readonly wallet: WalletContext
-  /** The word after the command's name. */
+  /** The word after the name of the command. */
   readonly subject: string
-  /** The credential to ask for without an offer. */
+  /** The credential to request without an offer. */
   readonly unofferedRequest: WalletInitiatedRequest | undefined
-  /** Returns a command line of this wallet for copying. */
+  /** Formats a command line of this wallet for copying. */
   readonly formatCommandLine: (...words: readonly string[]) => string
-  /** Shows a text to a person at once; programs get one object at the end. */
+  /** Shows a text at once; not with --json. */
   readonly show: (text: string) => void
   readonly askConsent: AskConsent
-  /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` when no person can answer. */
+  /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */
   readonly askTxCode: (description: TxCodeDescription) => Promise<string>
 }
 
-/** The time for the person at the page of the issuer, which gives them ten minutes and five for the way back. */
+/** The time limit for the person: an issuer allows ten minutes for the page and five for the return. */
 const PERSON_SECONDS = 900
 
-/** The result for programs; `hasFailed` says that the work was done and its result is negative. */
+/** The JSON result. `hasFailed` means that the command was completed with a negative result. */
 type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly hasFailed?: boolean }
 
-/** The commands, each with its argument and its work. */
+/** The commands, each with its argument and its function. */
 const commands: Readonly<Record<string, { readonly takes?: string; run(command: WalletCommand): Promise<Outcome> }>> = {
   receive: { takes: 'OFFER-URI', run: runReceive },
   collect: { run: runCollect },
@@ -64,7 +64,7 @@ const commands: Readonly<Record<string, { readonly takes?: string; run(command: 
   attest: { takes: 'DIR', run: runAttest },
 }
 
-/** Runs `vouchsafe wallet`. The exit status is 1 when the wallet gives up, 2 when the command line is wrong. */
+/** Runs `vouchsafe wallet`. The exit status is 1 if the wallet refuses, and 2 if the command line is wrong. */
 export async function runWallet(args: string[]): Promise<void> {
   const json = args.includes('--json')
   try {
@@ -103,7 +103,7 @@ async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
   })
 }
 
-/** Opens the wallet in the directory `home`; `show` shows a person an address to visit. */
+/** Opens the wallet in the directory `home`; `show` shows a URL to the person. */
 async function openWallet(
   home: string,
   clientId: string | undefined,
@@ -122,7 +122,7 @@ async function openWallet(
   }
 }
 
-/** Reads the options that stand in the place of an offer. */
+/** Reads the options for a request without an offer. */
 function readUnofferedRequest(values: {
   readonly issuer?: string | undefined
   readonly configuration?: string | undefined
@@ -136,7 +136,7 @@ function readUnofferedRequest(values: {
   return { credentialIssuer, credential: configurationId === undefined ? { scope: scope ?? '' } : { configurationId } }
 }
 
-/** Opens the address in a browser, or shows it on stderr, so that the output of --json stays one object. */
+/** Opens the URL in a browser, or shows it on stderr, since stdout may have JSON. */
 function showAddress(noBrowser: boolean): (address: string) => Promise<void> {
   return async (address) => {
     const command = noBrowser ? undefined : browserCommand(process)
@@ -170,7 +170,7 @@ async function runReceive({
   return { json: { credentials: credentials.map(credentialToJson) } }
 }
 
-/** Makes a `wait` that shows once why the command waits. */
+/** Creates a `wait` that tells once why the command waits. */
 function createWaitWithNotice(say: WalletCommand['show']): typeof wait {
   let isTold = false
   return (seconds) => {

@@ -1,13 +1,10 @@
-/**
- * Checks whether the keys in PKCS #11 tokens are there, and are those of their certificates, before a service starts
- * with them.
- */
+/** Checks before a service starts that the keys in PKCS #11 tokens exist and match their certificates. */
 import { createKeySigner, listKeys, type ServiceKeys, type SigningKey } from '../key-ring.ts'
 import { verifySignature } from '../signature.ts'
 import { Pkcs11Error } from './error.ts'
 import type { Pkcs11Tokens } from './signer.ts'
 
-/** Tries each key that is in a token, and lists what is wrong with those that do not sign for their certificate. */
+/** Signs with each key in a token, and returns the mistakes. */
 export async function findPkcs11Mistakes(keys: ServiceKeys, tokens: Pkcs11Tokens): Promise<string[]> {
   const inTokens = listKeys(keys).filter(([, key]) => 'pkcs11Key' in key)
   const problems = await Promise.all(inTokens.map(([, key]) => findSigningProblem(key, tokens)))
@@ -16,7 +13,7 @@ export async function findPkcs11Mistakes(keys: ServiceKeys, tokens: Pkcs11Tokens
   )
 }
 
-/** Says why the key does not sign for its certificate, as a sentence; undefined when it does. */
+/** Returns why the key cannot sign for its certificate, as a sentence; undefined if it can. */
 export async function findSigningProblem(key: SigningKey, tokens: Pkcs11Tokens): Promise<string | undefined> {
   const [leaf] = key.chain
   const data = Buffer.from('vouchsafe: a signature to try the key')

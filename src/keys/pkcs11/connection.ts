@@ -1,18 +1,15 @@
-/**
- * A connection to a PKCS #11 token: its slot, the sessions with it, and the keys in it. PKCS #11 v2.40 sections 5.5 to
- * 5.7.
- */
+/** A connection to a PKCS #11 token: its slot, sessions and keys. PKCS #11 v2.40 sections 5.5 to 5.7. */
 import type { PKCS11 } from 'pkcs11js'
 import { isSessionLost, Pkcs11Error, pkcs11Code, pkcs11Error } from './error.ts'
 import { initialize } from './module.ts'
 
-/** Names a PKCS #11 token: by its label, or by the id of its slot. */
+/** Identifies a PKCS #11 token by its label, or by its slot id. */
 export type Pkcs11Place = { readonly tokenLabel: string } | { readonly slot: number }
 
 export interface Pkcs11Connection {
-  /** Signs the digest by ECDSA, in a session that nobody else uses meanwhile. Rejects with the token's own error. */
+  /** Signs the digest with ECDSA, in a session that is not shared meanwhile. Rejects with the error of the token. */
   readonly sign: (keyLabel: string, digest: Buffer) => Promise<Buffer>
-  /** Ends all sessions. */
+  /** Closes all sessions. */
   readonly close: () => void
 }
 
@@ -22,16 +19,16 @@ const CKA_CLASS = 0
 const CKA_LABEL = 3
 const CKO_PRIVATE_KEY = 3
 const CKM_ECDSA = 0x1041
-/** The bytes of a signature on P-521. */
+/** The size of a P-521 signature. */
 const MAX_SIGNATURE_BYTES = 132
 
-/** Finds the token and logs in. Throws the token's own error, or a Pkcs11Error where the token is missing. */
+/** Finds the token and logs in. Throws the error of the token, or a Pkcs11Error if it is missing. */
 export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: string): Pkcs11Connection {
   initialize(module)
   const slot = findSlot(module, place)
   const loginSession = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
   login(module, loginSession, pin)
-  // The first session only keeps the login: with the last session of a process the token ends that.
+  // The first session keeps the login, which ends with the last session of the process.
   const sessions = new Set([loginSession])
   const idleSessions: Buffer[] = []
   const keyHandles = new Map<string, Buffer>()
@@ -47,12 +44,12 @@ export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: stri
         const key = keyHandles.get(keyLabel) ?? findKey(module, session, keyLabel)
         keyHandles.set(keyLabel, key)
         module.C_SignInit(session, { mechanism: CKM_ECDSA, parameter: null }, key)
-        // The token works in another thread of this process, so that the one that serves goes on.
+        // The token works in another thread, so that this one can serve requests.
         const signature = await module.C_SignAsync(session, digest, Buffer.alloc(MAX_SIGNATURE_BYTES))
         idleSessions.push(session)
         return signature
       } catch (error) {
-        // A session in which something failed is not used again.
+        // A session is not used again after an error.
         sessions.delete(session)
         closeSession(module, session)
         throw error
@@ -81,16 +78,13 @@ function placeLabel(place: Pkcs11Place): string | undefined {
   return 'tokenLabel' in place ? place.tokenLabel : undefined
 }
 
-/** Gives the number of a slot, which the package has as the bytes of a native integer. */
+/** Returns the slot id, which pkcs11js has as the bytes of a native integer. */
 function slotId(slot: Buffer): number {
   const { buffer } = Uint8Array.from(slot)
   return Number(slot.length === 8 ? new BigUint64Array(buffer)[0] : new Uint32Array(buffer)[0])
 }
 
-/**
- * Logs in to a token, whose one login serves all sessions of a process. When that fails, the session is closed and the
- * error thrown.
- */
+/** Logs in to a token; the login applies to all sessions of the process. Closes the session and throws if it fails. */
 function login(module: PKCS11, session: Buffer, pin: string): void {
   try {
     module.C_Login(session, CKU_USER, pin)
@@ -114,7 +108,7 @@ function findKey(module: PKCS11, session: Buffer, keyLabel: string): Buffer {
   throw new Pkcs11Error(`${text} with the label ${keyLabel}; give one key that label (CKA_LABEL)`)
 }
 
-/** Closes a session. A session that the token has closed already is not an error. */
+/** Closes a session. Ignores that the token has closed it already. */
 function closeSession(module: PKCS11, session: Buffer): void {
   try {
     module.C_CloseSession(session)

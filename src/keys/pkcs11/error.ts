@@ -1,11 +1,11 @@
-/** Says what is wrong with a PKCS #11 token, or with the way to it, and what to do next. PKCS #11 v2.40 section 5.1. */
+/** Describes errors of PKCS #11 tokens and modules, and what to do about them. PKCS #11 v2.40 section 5.1. */
 
-/** The error for a PKCS #11 token that could not be used; its message has the token's own code. */
+/** The error for a PKCS #11 token that cannot be used. The message has the code of the token. */
 export class Pkcs11Error extends Error {}
 
 interface Meaning {
   readonly text: string
-  /** Whether the session is lost, so that another one may do. */
+  /** Whether the session is lost, so that a new one may work. */
   readonly isLost?: true
 }
 
@@ -34,17 +34,17 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CKR_CRYPTOKI_NOT_INITIALIZED: { text: 'the module was ended by something else in this process', isLost: true },
 }
 
-/** Tests whether another session may do what this error prevented. */
+/** Tests whether a new session may succeed after this error. */
 export function isSessionLost(error: unknown): boolean {
   return MEANINGS[pkcs11Code(error)]?.isLost === true
 }
 
-/** Tests whether the token refused the PIN: to send the PIN once more would bring the token nearer to locking it. */
+/** Tests whether the token refused the PIN. The PIN must then not be sent again, since the token would be locked. */
 export function isPinRefused(error: unknown): boolean {
   return /^CKR_(USER_)?PIN_/.test(pkcs11Code(error))
 }
 
-/** Gives the error in words, with the token's own code, and the error itself as the cause. */
+/** Makes a Pkcs11Error that describes the error, with the code of the token, and the error as its cause. */
 export function pkcs11Error(error: unknown): Pkcs11Error {
   if (error instanceof Pkcs11Error) return error
   const code = pkcs11Code(error)
@@ -52,7 +52,7 @@ export function pkcs11Error(error: unknown): Pkcs11Error {
   return new Pkcs11Error(`${text} (${code})`, { cause: error })
 }
 
-/** Returns the name of the code, as pkcs11js has it in the message. */
+/** Returns the name of the error code, from the message of pkcs11js. */
 export function pkcs11Code(error: unknown): string {
   const { message } = error as Error
   return /CKR_\w+/.exec(message)?.[0] ?? message

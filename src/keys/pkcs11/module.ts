@@ -1,11 +1,8 @@
-/**
- * Modules of PKCS #11 tokens: shared libraries with that interface, which the package pkcs11js loads. PKCS #11 v2.40
- * section 5.4.
- */
+/** PKCS #11 modules: shared libraries, which the package pkcs11js loads. PKCS #11 v2.40 section 5.4. */
 import type { PKCS11 } from 'pkcs11js'
 import { Pkcs11Error, pkcs11Code, pkcs11Error } from './error.ts'
 
-/** The part of the package that is used here. */
+/** The used part of the package pkcs11js. */
 export interface Pkcs11Package {
   readonly PKCS11: new () => PKCS11
 }
@@ -14,7 +11,7 @@ const CKF_OS_LOCKING_OK = 2
 const INSTALL =
   'install it beside this service: npm install pkcs11js@2.1.7 (it is compiled, by make and a C++ compiler)'
 
-/** Loads the package where it is installed. Rejects with a Pkcs11Error that says how to install it. */
+/** Loads pkcs11js. Rejects with a Pkcs11Error if it is not installed. */
 export async function loadPkcs11js(): Promise<Pkcs11Package> {
   try {
     const pkcs11js = (await import('pkcs11js')) as Pkcs11Package & { readonly default?: Pkcs11Package }
@@ -29,7 +26,7 @@ export async function loadPkcs11js(): Promise<Pkcs11Package> {
 
 const COMPILE = 'run: npm rebuild pkcs11js (with make and a C++ compiler)'
 
-/** Loads a module for calls of several threads. Throws a Pkcs11Error. */
+/** Loads a module for use by several threads. Throws a Pkcs11Error. */
 export function loadPkcs11Module({ PKCS11: Module }: Pkcs11Package, path: string): PKCS11 {
   const module = new Module()
   try {
@@ -42,7 +39,7 @@ export function loadPkcs11Module({ PKCS11: Module }: Pkcs11Package, path: string
   return module
 }
 
-/** Initializes the module unless something else in this process has. */
+/** Initializes the module, unless it is initialized in this process. */
 export function initialize(module: PKCS11): void {
   try {
     module.C_Initialize({ flags: CKF_OS_LOCKING_OK })

@@ -1,7 +1,4 @@
-/**
- * The part of the package pkcs11js that is used here; the package is installed only where a key is in a token. PKCS #11
- * v2.40.
- */
+/** The used part of the package pkcs11js, which is an optional dependency. PKCS #11 v2.40. */
 declare module 'pkcs11js' {
   export class PKCS11 {
     load(path: string): void

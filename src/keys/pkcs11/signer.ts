@@ -1,6 +1,6 @@
 /**
- * Signers whose private keys are in tokens (PKCS #11): an HSM, a smart card. A key never is in this process. Sessions
- * that are lost are opened again.
+ * Signers with private keys in PKCS #11 tokens, such as HSMs and smart cards. Private keys do not leave the token. Lost
+ * sessions are reopened.
  */
 import { hash } from 'node:crypto'
 import type { PKCS11 } from 'pkcs11js'
@@ -14,9 +14,9 @@ import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './c
 import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
 import { loadPkcs11Module, type Pkcs11Package } from './module.ts'
 
-/** A private key in a token, and how to get at it. */
+/** A private key in a token, and how to access it. */
 export interface Pkcs11Key {
-  /** The path of the module. */
+  /** The path of the PKCS #11 module. */
   readonly module: string
   readonly place: Pkcs11Place
   readonly keyLabel: string
@@ -25,16 +25,17 @@ export interface Pkcs11Key {
 
 export interface Pkcs11Tokens {
   /**
-   * Makes a signer of a key in a token; `chain` begins with the certificate of the key, whose curve says the algorithm.
+   * Creates a signer for a key in a token. `chain` begins with the certificate of the key, which determines the
+   * algorithm.
    */
   readonly createSigner: (key: Pkcs11Key, chain: readonly Certificate[]) => Signer
 }
 
-/** The most modules: more than a configuration has keys. */
+/** The maximum number of modules. */
 const MAX_MODULES = 100
-/** The most signatures of a token at a time: as many as Node has threads for them. */
+/** The maximum number of concurrent signatures of a token, equal to the threads of Node's pool. */
 const MAX_PARALLEL_SIGNATURES = 4
-/** The time before a token that could not be reached is tried again. */
+/** How long a failed token is not tried again. */
 const RETRY_AFTER_MS = 1000
 
 export interface Pkcs11Effects {
@@ -42,10 +43,7 @@ export interface Pkcs11Effects {
   readonly now: () => Date
 }
 
-/**
- * Makes the PKCS #11 tokens of a process: a module is loaded once, and a token is logged in to once, whatever number
- * of keys it has.
- */
+/** Creates the PKCS #11 tokens of a process. Each module is loaded once, and each token is logged in to once. */
 export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11Tokens {
   const modules = createPromiseCache<PKCS11>(MAX_MODULES)
   const tokens = new Map<string, Pkcs11Token>()
@@ -61,10 +59,12 @@ export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11T
   return { createSigner: (key, chain) => createPkcs11Signer(findToken(key), key.keyLabel, chain) }
 }
 
-/** Signs a digest with a key of the token; rejects with a Pkcs11Error. */
+/** Signs a digest with a key of the token. Rejects with a Pkcs11Error. */
 type Pkcs11Token = (keyLabel: string, digest: Buffer) => Promise<Buffer>
 
-/** Tests whether a failure is too recent to try again; one of the future is of before the clock was set back. */
+/**
+ * Tests whether a failure is too recent to try again. A failure in the future, after the clock was set back, is not.
+ */
 function isRecent(at: number, now: Date): boolean {
   const ageMs = now.getTime() - at
   return ageMs >= 0 && ageMs < RETRY_AFTER_MS
@@ -78,7 +78,7 @@ function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => 
       return Promise.reject(failure.error)
     connection ??= connect().catch((error: unknown) => {
       connection = undefined
-      // A wrong PIN is not tried again: the token would lock it.
+      // A wrong PIN is not tried again, since the token would be locked.
       failure = { error: pkcs11Error(error), at: now().getTime(), isPinRefused: isPinRefused(error) }
       throw failure.error
     })
