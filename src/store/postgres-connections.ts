@@ -2,7 +2,7 @@
  * The connections to a PostgreSQL server: a pool that survives restarts of the server. Errors that this file throws
  * have a sentence and a code, and never quote a value of a statement.
  */
-import type { ClientConfig, Pool, PoolClient } from 'pg'
+import type { ClientBase, ClientConfig, Pool, PoolClient } from 'pg'
 import type { ConnectionCounts } from './store.ts'
 
 /** The code of the error that our own schema raises; its detail says which changes of a batch did not apply. */
@@ -71,11 +71,14 @@ const LAST_WAIT_MS = 2000
 /** Makes the pool. Connections are opened on demand. */
 export async function openConnections(options: PostgresOptions): Promise<Connections> {
   const { default: pg } = await import('pg')
+  const onConnect = (client: ClientBase) =>
+    setUp(client, options, `set statement_timeout = ${options.statementTimeoutMs};`)
   const pool = new pg.Pool({
     ...clientConfig(options),
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    statement_timeout: options.statementTimeoutMs,
+    // The pool waits for the promise, which its type does not say.
+    onConnect: onConnect as (client: ClientBase) => void,
     query_timeout: options.statementTimeoutMs + LAST_WAIT_MS,
   })
   // When a connection ends, the statement on it rejects, and the pool opens another on demand.
@@ -115,6 +118,7 @@ export async function withConnection<T>(
   }
   try {
     await client.connect().catch(throwWithoutValues)
+    await setUp(client, options).catch(throwWithoutValues)
     return await work((statement) => client.query(queryOf(statement)).catch(throwWithoutValues))
   } finally {
     await client.end().catch(() => undefined)
@@ -216,8 +220,16 @@ function clientConfig({ host, port, database, user, password, schema, tls }: Pos
     keepAlive: true,
     // The schema is in the name, as the services of one database may have a schema each.
     application_name: schema === undefined ? 'vouchsafe' : `vouchsafe ${schema}`.slice(0, MAX_NAME),
-    ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
   }
+}
+
+/**
+ * Selects the schema of a new connection, and runs `statements`. PgBouncer refuses a connection whose startup message
+ * has these settings. PgBouncer, ignore_startup_parameters.
+ */
+async function setUp(client: ClientBase, { schema }: PostgresServer, statements = ''): Promise<void> {
+  const text = schema === undefined ? statements : `${statements} set search_path to ${schema}`
+  if (text !== '') await client.query(text)
 }
 
 function tlsOptions(tls: PostgresTls): ClientConfig['ssl'] {

@@ -4,6 +4,7 @@ import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 
 const OLDEST_VERSION = 13
+const READ_ONLY = 'the database can only be read; name the primary server'
 /**
  * The key of the advisory lock that is held while the schema is migrated: an arbitrary number that no other program
  * uses.
@@ -52,7 +53,7 @@ export interface PostgresState {
 export function preparePostgres(options: PostgresServer, migrations: readonly Migration[]): Promise<void> {
   return withConnection(options, async (run) => {
     const problem = await findSettingsProblem(run)
-    if (problem !== undefined) throw new Error(problem)
+    if (problem !== undefined) throw Object.assign(new Error(problem), problem === READ_ONLY && { code: '25006' })
     await run({ text: 'begin', values: [] })
     // Other processes may migrate for longer than a limit of the user allows.
     await run({ text: 'set local statement_timeout = 0', values: [] })
@@ -114,7 +115,7 @@ export async function findSettingsProblem(run: StatementRunner): Promise<string 
   if (settings.synchronous_commit === 'off') {
     return 'synchronous_commit is off, so that what was answered could be lost; set it to on for this user'
   }
-  if (settings.transaction_read_only === 'on') return 'the database can only be read; name the primary server'
+  if (settings.transaction_read_only === 'on') return READ_ONLY
   return undefined
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
@@ -243,13 +244,14 @@ describe('a PostgreSQL database', () => {
   })
 
   it.each([
-    ['synchronous_commit = off', /synchronous_commit is off/],
-    ['default_transaction_read_only = on', /can only be read/],
-  ])('is refused with %s', async (setting, reason) => {
+    ['synchronous_commit = off', /synchronous_commit is off/, undefined],
+    ['default_transaction_read_only = on', /can only be read/, '25006'],
+  ])('is refused with %s', async (setting, message, code) => {
     const role = name()
     await administer(`create role ${role} login password 'a'`, `alter role ${role} set ${setting}`)
     const url = at((each) => Object.assign(each, { username: role, password: 'a' }))
-    await expect(open(url)).rejects.toThrow(reason)
+    const error = await failure(open(url))
+    expect([error.message, error.code]).toEqual([expect.stringMatching(message), code])
   })
 
   it('is refused when it is not in UTF-8', async () => {
@@ -325,6 +327,33 @@ describe('a PostgreSQL database', () => {
     })
     expect(await store.list('thing')).toEqual([])
     await store.close()
+  })
+
+  it('is reached through a proxy like PgBouncer, which refuses settings in the first message', async () => {
+    const url = new URL(freshUrl())
+    const server = postgresOf(url.href)
+    const names: string[] = []
+    const proxy = createServer((client) => {
+      const upstream = connect(server.port, server.host)
+      client.once('data', (message) => {
+        // The length and the version of the protocol are before the pairs of a name and a value.
+        const texts = message.subarray(8).toString().split('\0')
+        names.push(...texts.filter((_, at) => at % 2 === 0 && texts[at] !== ''))
+        upstream.write(message)
+        client.pipe(upstream).pipe(client)
+      })
+      for (const socket of [client, upstream]) socket.on('error', () => client.destroy())
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    Object.assign(url, { hostname: '127.0.0.1', port: String((proxy.address() as AddressInfo).port) })
+    const store = await open(url.href)
+    await store.close()
+    proxy.close()
+    const allowedNames = ['user', 'database', 'application_name', 'client_encoding']
+    expect(names.filter((each) => !allowedNames.includes(each))).toEqual([])
+    const schema = url.searchParams.get('currentSchema')
+    const tables = await other(serverUrl(), (run) => run(`select from pg_tables where schemaname = '${schema}'`))
+    expect(tables.rowCount).toBeGreaterThan(1)
   })
 
   it('reads no row beside a page of a hundred thousand', async () => {
