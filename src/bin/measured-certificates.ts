@@ -24,6 +24,7 @@ const anchorsOf: Readonly<Record<AnchorSetting, (config: CertificateSettings) =>
     walletProviderTrustAnchors: ({ clientAuthentication }) => clientAuthentication?.anchors,
   }
 
+/** Returns the certificates of a configuration, each with the setting that it belongs to. */
 export function listCertificates(config: CertificateSettings): readonly MeasuredCertificate[] {
   const { keys, tls } = config
   const chains: [key: string, chain: readonly Certificate[]][] = [

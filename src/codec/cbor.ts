@@ -111,18 +111,22 @@ export function isBytes(value: Cbor | undefined): value is Uint8Array {
   return value instanceof Uint8Array
 }
 
+/** Returns the value if it is a map. Throws a MalformedError that begins with `what` if it is not. */
 export function asMap(value: Cbor | undefined, what: string): CborMap {
   return isMap(value) ? value : malformed(`${what} is not a CBOR map`)
 }
 
+/** Returns the value if it is an array. Throws a MalformedError that begins with `what` if it is not. */
 export function asArray(value: Cbor | undefined, what: string): readonly Cbor[] {
   return isArray(value) ? value : malformed(`${what} is not a CBOR array`)
 }
 
+/** Returns the value if it is a byte string. Throws a MalformedError that begins with `what` if it is not. */
 export function asBytes(value: Cbor | undefined, what: string): Uint8Array {
   return isBytes(value) ? value : malformed(`${what} is not a byte string`)
 }
 
+/** Returns the value if it is a text. Throws a MalformedError that begins with `what` if it is not. */
 export function asText(value: Cbor | undefined, what: string): string {
   return typeof value === 'string' ? value : malformed(`${what} is not a text`)
 }

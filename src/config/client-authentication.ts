@@ -35,8 +35,8 @@ interface Settings {
 }
 
 /**
- * Reads the settings, or returns all mistakes. Without anchors no wallet could authenticate, and with an external
- * authorization server the settings have no effect.
+ * Reads the settings, or returns all mistakes. The settings need trust anchors, and exclude an external authorization
+ * server, which authenticates wallets itself.
  */
 export function readClientAuthentication(
   { walletProviderTrustAnchors: directory, walletAttestation, authorizationServer }: Settings,

@@ -13,8 +13,8 @@ import { makeSessionEvent } from './session-status.ts'
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
 /**
- * Ends every open session and authorization request that was created before `restoredAt`, and returns the number of
- * sessions. A session that has issued credentials only loses its access token.
+ * Deletes all authorization requests, and ends every open session that was created before `restoredAt`. Returns the
+ * number of ended sessions. A session that has issued credentials only loses its access token, and does not count.
  */
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)

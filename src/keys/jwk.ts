@@ -117,7 +117,7 @@ export function thumbprint(jwk: PublicJwk): string {
 function readEd25519Point(value: JsonObject): string {
   const x = readCoordinateMember(value, 'x', 32)
   const y = Buffer.from(x, 'base64url')
-  // The first bit is the sign of the x coordinate.
+  // The highest bit is the sign of the x coordinate.
   y[31] = (y[31] ?? 0) & 0x7f
   if (SMALL_ORDER.includes(y.toString('hex'))) malformed('the key is one that anybody can sign for')
   return x

@@ -6,6 +6,7 @@ import { zshScript } from './zsh.ts'
 
 const scripts: Readonly<Record<string, () => string>> = { bash: bashScript, zsh: zshScript, fish: fishScript }
 
+/** Runs `vouchsafe completion` with the words after it. */
 export function runCompletion(args: string[]): Promise<void> {
   const [shell = '', ...more] = readWords('completion', args).positionals
   const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined

@@ -48,6 +48,7 @@ export function placePattern({ command, subcommand }: Pick<OptionPlace, 'command
   return subcommand === undefined ? `'${command} '*` : `'${command} ${subcommand}'`
 }
 
+/** Returns the positions of option values that can be completed. */
 export function valuePlaces(): readonly ValuePlace[] {
   return commandNames.flatMap((command) =>
     Object.entries(commandEntry(command).options)

@@ -9,6 +9,7 @@ import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
 import { readWords, UsageError } from '../command-line.ts'
 
+/** Runs `vouchsafe component` with the words after it. */
 export async function runComponent(args: string[]): Promise<void> {
   const { values, positionals } = readWords('component', args)
   const [word, file, ...more] = positionals

@@ -5,6 +5,7 @@ import type { CommandResult } from '../command-result.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
 import { readSubject } from './subject.ts'
 
+/** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
   // Backups contain the same data as the database, so they are private too.
   process.umask(0o077)

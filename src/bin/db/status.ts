@@ -8,6 +8,7 @@ import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { formatColumns } from '../terminal.ts'
 import { countTables, findNewestTime, type Subject, withTables } from './subject.ts'
 
+/** Returns the kind, schema, generation and sizes of the database of a service. Changes nothing. */
 export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)

@@ -62,6 +62,7 @@ interface Progress {
   isStopping: boolean
 }
 
+/** Runs `vouchsafe demo` with the words after it. */
 export async function runDemo(args: string[]): Promise<void> {
   // Keys, databases and the log are private.
   process.umask(0o077)

@@ -22,6 +22,7 @@ interface Services {
 
 const LIFETIME_SECONDS = 86_400
 
+/** Starts a session of the issuer and one of the verifier, and returns their links. */
 export async function startLinks(
   { issuer, verifier }: Services,
   { configurationId, queryId }: DeclaredIds,

@@ -22,6 +22,7 @@ const MARGIN = 5
 /** The indent of the lines below a step. */
 export const INDENT = ' '.repeat(MARGIN)
 
+/** Creates a narrator that prints the steps with `write`. */
 export function createNarrator(write: (text: string) => void): Narrator {
   let [count, title] = [0, 'The services start']
   return {

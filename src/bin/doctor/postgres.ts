@@ -15,6 +15,7 @@ import { clockFinding } from './machine.ts'
 
 type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
 
+/** Returns the findings about a PostgreSQL database. */
 export async function postgresFindings(config: Config, migrations: readonly Migration[]): Promise<Finding[]> {
   const name = describeDatabase(config)
   try {

@@ -32,6 +32,7 @@ interface ReachedChain {
   readonly engine: Address
 }
 
+/** Runs `vouchsafe doctor engine`, and prints the findings. */
 export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =

@@ -17,6 +17,7 @@ import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import type { BuiltService, OpeningMistake, OpeningOptions, Outputs, ServiceKind } from './service-kind.ts'
 
+/** Returns the issuer or the verifier as a service kind. */
 export function credentialServiceKind<Name extends CredentialServiceName>(
   name: Name,
 ): ServiceKind<ConfigOf<Name>, StoreOf<Name>> {

@@ -4,6 +4,7 @@ import type { CommandResult } from '../command-result.ts'
 import { exportLists } from './export-lists.ts'
 import { runRevokeUnknown } from './revoke-unknown.ts'
 
+/** Runs `vouchsafe status-list` with the words after it. */
 export async function runStatusList(args: string[]): Promise<void> {
   const { values, positionals } = readWords('status-list', args)
   const { text, facts } = await runSubcommand(values.config, positionals)

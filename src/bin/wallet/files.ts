@@ -21,6 +21,7 @@ export interface StoredAttestation extends WalletAttestation {
 const SUFFIX = '.json'
 const ATTESTATION_FILE = 'wallet-attestation.json'
 
+/** Creates the store of the wallet in the directory `home`. */
 export function walletFiles(home: string): WalletStore {
   return {
     ...textFiles(join(home, 'credentials')),
