@@ -78,7 +78,7 @@ export async function openConnections(options: PostgresOptions): Promise<Connect
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
     // The pool waits for the promise, which its type does not say.
-    onConnect: onConnect as (client: ClientBase) => void,
+    onConnect,
     query_timeout: options.statementTimeoutMs + LAST_WAIT_MS,
   })
   // When a connection ends, the statement on it rejects, and the pool opens another on demand.
