@@ -71,13 +71,13 @@ const LAST_WAIT_MS = 2000
 /** Makes the pool. Connections are opened on demand. */
 export async function openConnections(options: PostgresOptions): Promise<Connections> {
   const { default: pg } = await import('pg')
-  const onConnect = (client: ClientBase) =>
+  // The pool waits for the promise, which its type does not say.
+  const onConnect = (client: ClientBase): unknown =>
     setUp(client, options, `set statement_timeout = ${options.statementTimeoutMs};`)
   const pool = new pg.Pool({
     ...clientConfig(options),
     max: options.maxConnections,
     connectionTimeoutMillis: options.connectTimeoutMs,
-    // The pool waits for the promise, which its type does not say.
     onConnect,
     query_timeout: options.statementTimeoutMs + LAST_WAIT_MS,
   })
