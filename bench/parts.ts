@@ -8,7 +8,7 @@ import { FLOWS, type Profile, type ProfileNode, recordProfile } from './profile.
 import { show, table, type Verdict } from './report.ts'
 import { makeWorkplace, type Workplace } from './workplace.ts'
 
-const WORKERS = ['component-worker.cjs', 'sqlite-writer-thread.cjs']
+const WORKERS = ['component-worker.cjs', 'sqlite-check-thread.cjs', 'sqlite-writer-thread.cjs']
 
 /** The parts, each with the beginnings of its modules. A function of none counts to the part of its caller. */
 const PARTS: readonly (readonly [name: string, modules: readonly string[]])[] = [

@@ -50,10 +50,14 @@ function toCommonJs(path, text) {
 }
 
 await bundleCommand()
-// The program of the threads beside the one that serves is a bundle of its own.
+// The program of each thread beside the one that serves is a bundle of its own.
 await bundle({
   ...commandOptions,
-  entryPoints: ['src/bin/chain/local-chain-worker.ts', 'src/store/sqlite-writer-thread.ts'],
+  entryPoints: [
+    'src/bin/chain/local-chain-worker.ts',
+    'src/store/sqlite-check-thread.ts',
+    'src/store/sqlite-writer-thread.ts',
+  ],
   ...WITH_REQUIRE,
   define: { 'import.meta.dirname': '__dirname' },
   outdir: 'dist',

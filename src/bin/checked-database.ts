@@ -6,8 +6,8 @@ import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import { isUnreachable } from '../store/postgres-connections.ts'
-import { findDamage } from '../store/sqlite-check.ts'
-import { openSqliteInThreads } from '../store/sqlite-threads.ts'
+import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
+import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
@@ -37,7 +37,7 @@ export async function openServiceDatabase<C>(
   const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
   const hasNoLog = isFile && (await wasLogTaken(database.file))
   const openedStore = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
-  const store = isFile ? watchDatabase(openedStore, database.file, log) : openedStore
+  const store = isFile ? watchDatabase(openedStore, database.file, log, findInThread) : openedStore
   try {
     if (isFile) await refuseDamaged(database.file, log)
     await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored }, hasNoLog)
@@ -75,6 +75,10 @@ async function wasLogTaken(file: string): Promise<boolean> {
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
   return openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
+}
+
+function findInThread(file: string): Promise<DamageReport> {
+  return findDamageInThread(file, join(builtDirectory(), 'sqlite-check-thread.cjs'))
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { openSqlite } from '../store/sqlite.ts'
-import { createCollection } from '../store/store.ts'
+import { findDamage } from '../store/sqlite-check.ts'
+import { createCollection, type Store } from '../store/store.ts'
 import { watchDatabase } from './watched-database.ts'
 
 interface Things {
@@ -17,12 +18,18 @@ interface Things {
 const migrations = [{ id: '1', statements: createCollection('thing') }]
 const insert = { insert: 'thing', id: 'a', value: { text: '' } } as const
 
+function watch(store: Store<Things>, file: string, find = findIn): Store<Things> {
+  return watchDatabase(store, file, pino({ enabled: false }), find)
+}
+
+const findIn = (file: string) => findDamage(file, Infinity, { readOnly: true })
+
 /** Opens a database on a disk whose writes fail with the result code of SQLite. */
 async function onDisk(errcode: number) {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
   const store = await openSqlite<Things>(file, migrations)
   const refusal = () => Promise.reject(Object.assign(new Error('no room'), { errcode }))
-  return { store: watchDatabase({ ...store, commit: refusal }, file, pino({ enabled: false })), file }
+  return { store: watch({ ...store, commit: refusal }, file), file }
 }
 
 describe('a database on a disk that has refused a write', () => {
@@ -65,9 +72,37 @@ describe('a database that SQLite finds damaged', () => {
   })
 })
 
+describe('the pages of a database that is watched', () => {
+  it('are checked when the file has changed, and damage is noticed that nobody reads', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
+    const store = watch(await openSqlite<Things>(file, migrations), file)
+    await store.commit([insert])
+    await store.tidy?.()
+    await promisify(execFile)(process.execPath, ['-e', DAMAGE, file])
+    const medium = () => store.checkMedium?.().then(String, String)
+    await expect.poll(medium).toMatch(/the database is damaged; put back a backup/)
+    await expect(store.close()).rejects.toThrow('the database is damaged')
+  })
+
+  it('are not checked when only the log has changed, or the file is large', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
+    let checks = 0
+    const store = watch(await openSqlite<Things>(file, migrations), file, (checkedFile) => {
+      checks += 1
+      return findIn(checkedFile)
+    })
+    await store.commit([insert])
+    await setTimeout(1200)
+    truncateSync(file, 65 * 1024 * 1024)
+    await setTimeout(1200)
+    expect(checks).toBe(0)
+    await store.close()
+  })
+})
+
 it('a database that cannot be written is told with the code of the system', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
-  const store = watchDatabase(await openSqlite<Things>(file, migrations), file, pino({ enabled: false }))
+  const store = watch(await openSqlite<Things>(file, migrations), file)
   rmSync(file)
   await expect(store.checkMedium?.()).rejects.toMatchObject({
     message: `${file}: this user may not write it, or the directory that it is in (ENOENT)`,
@@ -78,7 +113,7 @@ it('a database that cannot be written is told with the code of the system', asyn
 
 it('a database that is watched is in use for other processes, which leave its log where it is', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'vouchsafe-watched-')), 'test.db')
-  const store = watchDatabase(await openSqlite<Things>(file, migrations), file, pino({ enabled: false }))
+  const store = watch(await openSqlite<Things>(file, migrations), file)
   await store.commit([insert])
   // Some looks at the file.
   await setTimeout(1200)
@@ -89,6 +124,16 @@ it('a database that is watched is in use for other processes, which leave its lo
   expect(ids.stdout).toBe('a,b\n')
   await store.close()
 })
+
+/** A process that overwrites the page of a table. */
+const DAMAGE = `
+  const { openSync, writeSync } = require('node:fs')
+  const { DatabaseSync } = process.getBuiltinModule?.('node:sqlite') ?? require('@photostructure/sqlite')
+  const database = new DatabaseSync(process.argv[1])
+  const { rootpage } = database.prepare("select rootpage from sqlite_master where name = 'thing'").get()
+  database.close()
+  writeSync(openSync(process.argv[1], 'r+'), Buffer.alloc(512, 0xa5), 0, 512, (rootpage - 1) * 4096)
+`
 
 /** A process that opens a database, prints the ids of its rows, and closes it. */
 const VISIT = `

@@ -1,6 +1,7 @@
 /**
- * Watches the file of an embedded database. SQLite continues to use a deleted file, and its writes are lost. The store
- * refuses all calls once the path does not lead to the opened file any more.
+ * Watches the file of an embedded database. SQLite continues to use a deleted file, and its writes are lost; and it
+ * notices a damaged page only when it reads the page. The store refuses all calls once the file is damaged, or the path
+ * does not lead to the opened file any more.
  */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -8,6 +9,7 @@ import type { Logger } from 'pino'
 import type { Store } from '../store/store.ts'
 import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
 import { findLogProblem, readLogState } from './database-log.ts'
+import { createPageCheck, type FindDamage } from './database-pages.ts'
 
 const CHECK_EVERY_MS = 500
 /** The free space below which a service is not ready. */
@@ -31,13 +33,20 @@ interface WriteRefusal {
 }
 
 /** Watches whether the file exists and can be written. */
-interface Watch {
+interface Watch extends Pick<LossWatch, 'endWatch'> {
   /** Returns the result of `work`. Rejects after the file was lost. */
   runGuarded<T>(work: () => Promise<T>): Promise<T>
   /** Rejects if the file cannot be written. */
   checkMedium(): Promise<void>
+}
+
+interface LossWatch {
+  /** Stores the loss and logs it, unless there was one before. */
+  noteLoss(loss: Loss | undefined): void
+  /** Throws after the file was lost. */
+  refuseLost(): void
   /** Stops watching after a last check. Returns the loss of the file, if any. */
-  endWatch(): Loss | undefined
+  endWatch(): Promise<Loss | undefined>
 }
 
 /** How the file was lost. */
@@ -51,9 +60,9 @@ interface Loss {
  * Wraps the store. All calls are rejected after `file` or its WAL was deleted, replaced, truncated or damaged. The loss
  * is logged once.
  */
-export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): Store<C> {
+export function watchDatabase<C>(store: Store<C>, file: string, log: Logger, findDamage: FindDamage): Store<C> {
   const openedFile = openDatabaseFile(file)
-  const watch = watchFile(file, openedFile, log)
+  const watch = watchFile(file, openedFile, findDamage, log)
   return {
     ...store,
     get: (collection, id) => watch.runGuarded(() => store.get(collection, id)),
@@ -65,7 +74,7 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
     tidy: () => watch.runGuarded(() => store.tidy?.() ?? Promise.resolve()),
     checkMedium: () => watch.checkMedium(),
     close: async () => {
-      const loss = watch.endWatch()
+      const loss = await watch.endWatch()
       // A damaged database is not closed, so that the WAL is not moved into the file.
       if (loss?.isDamaged !== true) {
         await store.close()
@@ -76,10 +85,36 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger): St
   }
 }
 
-function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
-  const findLoss = createFileCheck(file, openedFile)
-  let loss: Loss | undefined
+function watchFile(file: string, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): Watch {
+  const losses = watchForLoss(file, openedFile, findDamage, log)
   let refusal: WriteRefusal | undefined
+  return {
+    runGuarded: async (work) => {
+      losses.refuseLost()
+      const result = await work().catch((error: unknown) => {
+        if (hasResultCode(error, DAMAGE_ERRORS)) losses.noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
+        if (hasResultCode(error, MEDIUM_ERRORS)) refusal = { at: performance.now(), error }
+        throw error
+      })
+      // The file may have been lost during the write.
+      losses.refuseLost()
+      return result
+    },
+    checkMedium: () =>
+      new Promise((resolve) => {
+        losses.refuseLost()
+        refuseUnwritable(file, refusal)
+        resolve()
+      }),
+    endWatch: () => losses.endWatch(),
+  }
+}
+
+/** Checks regularly whether the file was lost. */
+function watchForLoss(file: string, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): LossWatch {
+  const findLoss = createFileCheck(file, openedFile)
+  const checkPages = createPageCheck(file, findDamage, log)
+  let loss: Loss | undefined
   const noteLoss = (newLoss: Loss | undefined): void => {
     if (loss !== undefined || newLoss === undefined) return
     loss = newLoss
@@ -88,30 +123,25 @@ function watchFile(file: string, openedFile: OpenedFile, log: Logger): Watch {
   const checkFile = (): void => {
     if (loss === undefined) noteLoss(findLoss())
   }
-  const timer = setInterval(checkFile, CHECK_EVERY_MS).unref()
-  const refuseLost = (): void => {
-    if (loss !== undefined) throw new Error(`${file}: ${loss.problem}`)
+  const check = async (): Promise<void> => {
+    checkFile()
+    if (loss !== undefined || !(await checkPages())) return
+    // The file may have been replaced while its pages were checked.
+    checkFile()
+    noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
   }
+  let lastCheck: Promise<void> | undefined
+  const timer = setInterval(() => {
+    lastCheck = check()
+  }, CHECK_EVERY_MS).unref()
   return {
-    runGuarded: async (work) => {
-      refuseLost()
-      const result = await work().catch((error: unknown) => {
-        if (hasResultCode(error, DAMAGE_ERRORS)) noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
-        if (hasResultCode(error, MEDIUM_ERRORS)) refusal = { at: performance.now(), error }
-        throw error
-      })
-      // The file may have been lost during the write.
-      refuseLost()
-      return result
+    noteLoss,
+    refuseLost: () => {
+      if (loss !== undefined) throw new Error(`${file}: ${loss.problem}`)
     },
-    checkMedium: () =>
-      new Promise((resolve) => {
-        refuseLost()
-        refuseUnwritable(file, refusal)
-        resolve()
-      }),
-    endWatch: () => {
+    endWatch: async () => {
       clearInterval(timer)
+      await lastCheck
       checkFile()
       return loss
     },

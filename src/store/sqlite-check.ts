@@ -1,4 +1,4 @@
-/** Checks whether a database file of SQLite is damaged, before a service uses it. */
+/** Checks whether a database file of SQLite is damaged, before and while a service uses it. */
 import { loadDriver } from './sqlite.ts'
 
 /** The largest file that is checked as a whole, which takes half a second, and longer on a slow disk. */
@@ -19,9 +19,13 @@ export interface DamageReport {
  * Checks the pages of a file and their order, but not the contents of indices. Checks a large file table by table, and
  * begins no further table once `milliseconds` have passed. SQLite documentation, PRAGMA quick_check.
  */
-export async function findDamage(file: string, milliseconds: number): Promise<DamageReport> {
+export async function findDamage(
+  file: string,
+  milliseconds: number,
+  options: { readonly readOnly?: boolean } = {},
+): Promise<DamageReport> {
   const Database = await loadDriver()
-  const database = new Database(file)
+  const database = new Database(file, options)
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
     const readFirstColumn = (sql: string): unknown => Object.values(database.prepare(sql).get() ?? {})[0]

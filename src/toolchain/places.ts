@@ -6,7 +6,7 @@ import type { Runtime, RuntimeLimits } from '../component/runtime.ts'
 
 const WORKER = 'component-worker.cjs'
 /** The files that an engine needs only when it is at work. */
-const NEEDED_LATER = ['quickjs.wasm', 'sqlite-writer-thread.cjs', 'local-chain-worker.cjs']
+const NEEDED_LATER = ['quickjs.wasm', 'sqlite-check-thread.cjs', 'sqlite-writer-thread.cjs', 'local-chain-worker.cjs']
 
 /**
  * Returns the directory of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe.

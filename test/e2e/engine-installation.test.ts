@@ -7,25 +7,28 @@ import { COMMAND, temporaryDirectory } from '../support/command.ts'
 
 const DIST = dirname(COMMAND)
 
-describe.each(['sqlite-writer-thread.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])('without %s', (name) => {
-  it('an engine refuses to start, and the doctor says so', () => {
-    const directory = temporaryDirectory()
-    cpSync(DIST, join(directory, 'dist'), { recursive: true })
-    symlinkSync(join(DIST, '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
-    const command = join(directory, 'dist', 'vouchsafe.cjs')
-    const cwd = join(directory, 'engine')
-    execFileSync(process.execPath, [command, 'init', 'engine', '--dir', cwd])
-    rmSync(join(directory, 'dist', name))
-    const message = `There is no ${name} in ${join(directory, 'dist')}; run npm run build, or install Vouchsafe again.`
-    const options = { cwd, encoding: 'utf8', timeout: 100_000 } as const
-    const engine = spawnSync(process.execPath, [command, 'engine'], options)
-    expect(engine).toMatchObject({ status: 2, stderr: `${message}\n` })
-    expect(existsSync(join(cwd, 'data'))).toBe(false)
-    const { stdout } = spawnSync(process.execPath, [command, 'doctor', 'engine', '--json'], options)
-    const { findings } = JSON.parse(stdout) as { findings: unknown[] }
-    expect(findings).toContainEqual(expect.objectContaining({ subject: 'installation', text: message }))
-  })
-})
+describe.each(['sqlite-check-thread.cjs', 'sqlite-writer-thread.cjs', 'local-chain-worker.cjs', 'quickjs.wasm'])(
+  'without %s',
+  (name) => {
+    it('an engine refuses to start, and the doctor says so', () => {
+      const directory = temporaryDirectory()
+      cpSync(DIST, join(directory, 'dist'), { recursive: true })
+      symlinkSync(join(DIST, '..', 'node_modules'), join(directory, 'node_modules'), 'junction')
+      const command = join(directory, 'dist', 'vouchsafe.cjs')
+      const cwd = join(directory, 'engine')
+      execFileSync(process.execPath, [command, 'init', 'engine', '--dir', cwd])
+      rmSync(join(directory, 'dist', name))
+      const message = `There is no ${name} in ${join(directory, 'dist')}; run npm run build, or install Vouchsafe again.`
+      const options = { cwd, encoding: 'utf8', timeout: 100_000 } as const
+      const engine = spawnSync(process.execPath, [command, 'engine'], options)
+      expect(engine).toMatchObject({ status: 2, stderr: `${message}\n` })
+      expect(existsSync(join(cwd, 'data'))).toBe(false)
+      const { stdout } = spawnSync(process.execPath, [command, 'doctor', 'engine', '--json'], options)
+      const { findings } = JSON.parse(stdout) as { findings: unknown[] }
+      expect(findings).toContainEqual(expect.objectContaining({ subject: 'installation', text: message }))
+    })
+  },
+)
 
 it('without component-worker.cjs the doctor says so once', () => {
   const directory = temporaryDirectory()

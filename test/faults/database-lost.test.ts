@@ -109,7 +109,19 @@ const changes: readonly (readonly [string, (file: string) => Promise<void> | voi
   ['left with another log', (file) => replaceFile(`${file}-wal`)],
   ['left with a log that is cut off', (file) => truncateSync(`${file}-wal`, 40_000)],
   ['left with a log that is overwritten', (file) => overwrite(`${file}-wal`, 0)],
+  ['damaged in a page that nobody reads', damagePage],
 ]
+
+/** Overwrites the page of a table that has no rows. */
+async function damagePage(file: string): Promise<void> {
+  await checkpointed(file)
+  const Database = await loadDriver()
+  const database = new Database(file)
+  const row = database.prepare("select rootpage from sqlite_master where name = 'issuance_session'").get()
+  database.close()
+  const page = Number(row?.rootpage) - 1
+  overwrite(file, page, page)
+}
 
 function replaceFile(file: string): void {
   copyFileSync(file, `${file}.copy`)
