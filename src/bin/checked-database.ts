@@ -12,7 +12,7 @@ import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
-import { isLogMissing } from './generation-file.ts'
+import { isWalMissing } from './generation-file.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
@@ -68,9 +68,9 @@ function isTemporaryProblem(error: unknown, file: string): boolean {
 }
 
 async function wasLogTaken(file: string): Promise<boolean> {
-  if (!isLogMissing(file)) return false
+  if (!isWalMissing(file)) return false
   await pause(CLOSING_MS)
-  return isLogMissing(file)
+  return isWalMissing(file)
 }
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

@@ -25,7 +25,7 @@ interface Header {
   /** The file change counter, modulo 2^32, which SQLite increments with each transaction that writes page 1. */
   readonly changeCount: number
   /** The number of WALs that the database has had, which the store increments with each new one. */
-  readonly logCount: number
+  readonly walCount: number
   /** Whether the page count in the header is valid. */
   readonly isCurrent: boolean
 }
@@ -56,7 +56,7 @@ export interface FileState {
   /** Whether the file is in WAL mode, unlike a copy by `vacuum into`. */
   readonly hasLog: boolean
   /** The number of WALs that the database has had, which only increases. */
-  readonly logCount: number
+  readonly walCount: number
 }
 
 /** The open file of an embedded database, for reading beside SQLite. */
@@ -77,10 +77,10 @@ export function openDatabaseFile(file: string): OpenedFile {
   const readOneState = (): FileState | undefined => {
     const header = readFrom(descriptor, 0, HEADER_BYTES)
     if (header.length < HEADER_BYTES) return undefined
-    const { pages, pageBytes, version, logCount } = headerOf(header)
+    const { pages, pageBytes, version, walCount: logCount } = headerOf(header)
     const countPages = () => Math.floor(fstatSync(descriptor).size / pageBytes)
     const isWhole = countPages() >= pages || hasPages(`${file}-wal`, pageBytes, { countPages, last: pages })
-    return { isWhole, hasLog: version === LOG_VERSION, logCount }
+    return { isWhole, hasLog: version === LOG_VERSION, walCount: logCount }
   }
   return {
     readState: () => {
@@ -131,7 +131,7 @@ function findForeignLogProblem(file: string, main: Header): string | undefined {
   const counts = readLogCounts(`${file}-wal`, main.pageBytes)
   if (counts === undefined) return advice
   const [first] = counts
-  return first === undefined || main.logCount === first - 1 || counts.includes(main.logCount) ? undefined : advice
+  return first === undefined || main.walCount === first - 1 || counts.includes(main.walCount) ? undefined : advice
 }
 
 /**
@@ -145,7 +145,7 @@ function findForeignJournalProblem(file: string): string | undefined {
   const before = journal.firstPage && headerOf(journal.firstPage)
   const changes = before && (main.changeCount - before.changeCount) >>> 0
   const belongs = before
-    ? (changes === 0 || changes === 1) && main.logCount === before.logCount
+    ? (changes === 0 || changes === 1) && main.walCount === before.walCount
     : main.pages === journal.pages
   if (belongs) return undefined
   return `${file}-journal is the journal of another state of the database, as it is left where a backup is put back: take it away if the file is the one that you want, or put back the file that the journal belongs to`
@@ -155,7 +155,7 @@ function findForeignJournalProblem(file: string): string | undefined {
 function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
   if (readStart(log, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
   const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
-  return firstPages.map(({ start }) => headerOf(start).logCount)
+  return firstPages.map(({ start }) => headerOf(start).walCount)
 }
 
 /** Yields the frames of a WAL: the page number, and the first bytes of the page. */
@@ -184,7 +184,7 @@ function headerOf(bytes: Buffer): Header {
     version: bytes.readUInt8(18),
     changeCount: bytes.readUInt32BE(24),
     pages: bytes.readUInt32BE(28),
-    logCount: bytes.readInt32BE(60),
+    walCount: bytes.readInt32BE(60),
     isCurrent: bytes.readUInt32BE(24) === bytes.readUInt32BE(92),
   }
 }

@@ -19,7 +19,7 @@ import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { fileProblem } from './database-file.ts'
 import { makeDirectory } from './directory.ts'
-import { isLogMissing, noteClosed } from './generation-file.ts'
+import { isWalMissing, noteClosed } from './generation-file.ts'
 import { createOutbound } from './outbound.ts'
 
 /** Resolves after `seconds`. */
@@ -84,7 +84,7 @@ export async function openDatabase<C>(
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
-  const wasMissing = openForService === undefined && isLogMissing(database.file)
+  const wasMissing = openForService === undefined && isWalMissing(database.file)
   const store = await (openForService ?? openSqlite<C>)(database.file, migrations)
   const noteUnlessMissing = (): void => {
     if (!wasMissing) noteClosed(database.file)

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 
 /** Why the latest changes of a database may be missing. */
-export const LOG_MISSING = 'its log was taken away after a service had ended without closing it'
+export const WAL_MISSING = 'its log was taken away after a service had ended without closing it'
 /** The last line of the file from the start of the service until the last process has closed the database. */
 const OPEN = 'open'
 
@@ -35,7 +35,7 @@ export function readWitnesses(file: string): readonly string[] {
  * Tests whether the WAL of a database was removed: a service did not close the database, and there is no WAL, which
  * would have the latest changes.
  */
-export function isLogMissing(databaseFile: string): boolean {
+export function isWalMissing(databaseFile: string): boolean {
   return !existsSync(`${databaseFile}-wal`) && isNotedOpen(generationFile(databaseFile))
 }
 
@@ -64,7 +64,7 @@ export function noteClosed(databaseFile: string): void {
  * stays recorded.
  */
 export async function withClosingNoted<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
-  const wasMissing = isLogMissing(databaseFile)
+  const wasMissing = isWalMissing(databaseFile)
   try {
     return await work()
   } finally {
@@ -73,8 +73,8 @@ export async function withClosingNoted<T>(databaseFile: string, work: () => Prom
 }
 
 /** Runs `work`, which reads a database. If the WAL was missing before, removes the empty one that SQLite creates. */
-export async function withMissingLogKept<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
-  const wasMissing = isLogMissing(databaseFile)
+export async function withMissingWalKept<T>(databaseFile: string, work: () => Promise<T>): Promise<T> {
+  const wasMissing = isWalMissing(databaseFile)
   try {
     return await work()
   } finally {

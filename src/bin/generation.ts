@@ -13,7 +13,7 @@ import {
 import { lockSqlite } from '../store/sqlite-lock.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
-import { generationFile, LOG_MISSING, readWitnesses, writeWitnesses } from './generation-file.ts'
+import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from './generation-file.ts'
 import type { OpeningOptions } from './service/service-kind.ts'
 
 /**
@@ -25,7 +25,7 @@ export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
   options: OpeningOptions,
-  isLogMissing = false,
+  isWalMissing = false,
 ): Promise<void> {
   const file = witnessFile(database)
   // Processes that start at the same moment take turns, since each replaces the witness that another may have read.
@@ -36,7 +36,7 @@ export async function confirmDatabase(
     })
   }
   try {
-    await confirmInTurn(store, database, options, isLogMissing)
+    await confirmInTurn(store, database, options, isWalMissing)
   } finally {
     await lock?.release()
   }
@@ -46,10 +46,10 @@ async function confirmInTurn(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
   { log, isRestored }: OpeningOptions,
-  isLogMissing: boolean,
+  isWalMissing: boolean,
 ): Promise<void> {
   const file = witnessFile(database)
-  const restoredBecause = isRestored ? 'it was restored from a backup' : isLogMissing ? LOG_MISSING : undefined
+  const restoredBecause = isRestored ? 'it was restored from a backup' : isWalMissing ? WAL_MISSING : undefined
   const outside = { ...readOutside(database), restoredBecause }
   const next = toBase64url(random(16))
   // During the change, the generation file has the witnesses of both, since the process may end in between.

@@ -184,7 +184,7 @@ function createLogCheck(file: string): () => Loss | undefined {
 
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return FILE_TRUNCATED
-  if (!state.hasLog || state.logCount < (before?.logCount ?? 0)) return FILE_REPLACED
+  if (!state.hasLog || state.walCount < (before?.walCount ?? 0)) return FILE_REPLACED
   return state.isWhole ? undefined : FILE_TRUNCATED
 }
 

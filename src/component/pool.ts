@@ -26,7 +26,7 @@ import {
 import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
 import {
   answerQuestion,
-  beginTask,
+  beginJob,
   computedMs,
   findIdle,
   forgetComponent,
@@ -96,8 +96,8 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
       const { contract: owner, deadlineMs, queueMs } = call
-      const task = { owner, component: sha256, prepared, call: message, host, deadlineMs, queueMs }
-      return runOutcomeOf(await enqueue(pool, { ...task, isBackground: isBackgroundHook(call.hook) }))
+      const job = { owner, component: sha256, prepared, call: message, host, deadlineMs, queueMs }
+      return runOutcomeOf(await enqueue(pool, { ...job, isBackground: isBackgroundHook(call.hook) }))
     },
     getLoad: () => {
       const running = [...pool.slots].filter(({ state }) => state === 'busy').length
@@ -117,8 +117,8 @@ async function describeComponent(
   prepared: PreparedProgram,
 ): Promise<ComponentDescription> {
   if (prepared.hooks !== undefined) return { kind: 'wasm', hooks: prepared.hooks }
-  const task = { owner: sha256, isBackground: true, component: sha256, prepared, call: undefined, host: undefined }
-  const outcome = await enqueue(pool, { ...task, deadlineMs: DESCRIBE_MS, queueMs: undefined })
+  const job = { owner: sha256, isBackground: true, component: sha256, prepared, call: undefined, host: undefined }
+  const outcome = await enqueue(pool, { ...job, deadlineMs: DESCRIBE_MS, queueMs: undefined })
   if (outcome.report !== 'hooks') {
     throw new ComponentError(
       `The script cannot be loaded: ${'message' in outcome ? outcome.message : 'it does not come to an end'}`,
@@ -129,30 +129,30 @@ async function describeComponent(
   return { kind: 'javascript', hooks: names }
 }
 
-function enqueue(pool: Pool, task: Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
+function enqueue(pool: Pool, job: Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
   return new Promise((end, fail) => {
     if (pool.isClosed) throw new Error('The component runtime is closed.')
-    const queuedTask: QueuedJob = { ...task, queueTimer: undefined, end, fail }
-    pool.waiting.push(queuedTask)
+    const queuedJob: QueuedJob = { ...job, queueTimer: undefined, end, fail }
+    pool.waiting.push(queuedJob)
     startMissingWorkers(pool)
     dispatch(pool)
-    if (pool.waiting.includes(queuedTask) && task.queueMs !== undefined) {
-      queuedTask.queueTimer = setTimeout(() => giveUp(pool, queuedTask), task.queueMs).unref()
+    if (pool.waiting.includes(queuedJob) && job.queueMs !== undefined) {
+      queuedJob.queueTimer = setTimeout(() => giveUp(pool, queuedJob), job.queueMs).unref()
     }
   })
 }
 
-/** Ends a waiting task as `overloaded`; called when no worker took it within `queueMs`. */
-function giveUp(pool: Pool, task: QueuedJob): void {
-  removeWaiting(pool, pool.waiting.indexOf(task))
-  task.end({ report: 'overloaded' })
+/** Ends a waiting job as `overloaded`; called when no worker took it within `queueMs`. */
+function giveUp(pool: Pool, job: QueuedJob): void {
+  removeWaiting(pool, pool.waiting.indexOf(job))
+  job.end({ report: 'overloaded' })
 }
 
-/** Removes the task at `index` from the waiting tasks, and stops its timer. */
+/** Removes the job at `index` from the waiting jobs, and stops its timer. */
 function removeWaiting({ waiting }: Pool, index: number): QueuedJob | undefined {
-  const [task] = waiting.splice(index, 1)
-  clearTimeout(task?.queueTimer)
-  return task
+  const [job] = waiting.splice(index, 1)
+  clearTimeout(job?.queueTimer)
+  return job
 }
 
 function removeAllWaiting(pool: Pool): QueuedJob[] {
@@ -180,8 +180,8 @@ function startWorker(pool: Pool): Slot {
     signal,
     components: new Set(),
     state: 'starting',
-    task: undefined,
-    jobs: 0,
+    job: undefined,
+    jobNumber: 0,
     since: 0,
     askedAt: undefined,
     sleptMs: 0,
@@ -199,67 +199,67 @@ function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionM
     void answerQuestion(slot, message)
     return
   }
-  const { task } = slot
+  const { job } = slot
   clearTimeout(slot.timer)
   noteComputingTime(pool, slot)
-  slot.task = undefined
+  slot.job = undefined
   slot.state = 'idle'
   // An idle worker must not keep the process alive.
   slot.worker.unref()
   dispatch(pool)
-  if (message.report !== 'ready') task?.end(message)
+  if (message.report !== 'ready') job?.end(message)
 }
 
-/** Gives waiting tasks to idle workers, in the order of the scheduler. */
+/** Gives waiting jobs to idle workers, in the order of the scheduler. */
 function dispatch(pool: Pool): void {
   const { waiting } = pool
   if (waiting.length === 0) return
-  for (let index = findNextTask(pool); index !== -1; index = findNextTask(pool)) {
+  for (let index = findNextJob(pool); index !== -1; index = findNextJob(pool)) {
     const slot = findIdle(pool.slots, waiting[index]?.component ?? '')
     if (slot === undefined) break
-    const task = removeWaiting(pool, index)
-    if (task !== undefined) assignTask(pool, slot, task)
+    const job = removeWaiting(pool, index)
+    if (job !== undefined) assignJob(pool, slot, job)
   }
-  // A worker counts as asleep only after some time, so the waiting tasks are checked again later.
+  // A worker counts as asleep only after some time, so the waiting jobs are checked again later.
   if (waiting.length > 0) pool.spareTimer ??= setTimeout(() => startSpareWorker(pool), SPARE_WORKER_DELAY_MS).unref()
 }
 
-function findNextTask({ scheduler, waiting, slots }: Pool): number {
+function findNextJob({ scheduler, waiting, slots }: Pool): number {
   return scheduler.findNext(waiting, listHeldWorkers(slots))
 }
 
 function noteComputingTime({ scheduler }: Pool, slot: Slot): void {
-  if (slot.task !== undefined) scheduler.noteTime(slot.task.owner, computedMs(slot))
+  if (slot.job !== undefined) scheduler.noteTime(slot.job.owner, computedMs(slot))
 }
 
-/** Starts a spare worker when all workers are busy and the scheduler would let a waiting task run. */
+/** Starts a spare worker when all workers are busy and the scheduler would let a waiting job run. */
 function startSpareWorker(pool: Pool): void {
   pool.spareTimer = undefined
   const { slots, isClosed, settings } = pool
   if (isClosed) return
-  const isStuck = [...slots].every(({ state }) => state === 'busy') && findNextTask(pool) !== -1
+  const isStuck = [...slots].every(({ state }) => state === 'busy') && findNextJob(pool) !== -1
   const awake = [...slots].filter((slot) => !isAsleep(slot)).length
   const hasRoom = awake < settings.workers * SPARE_FACTOR && slots.size < mostWorkers(settings.workers)
   if (isStuck && hasRoom) slots.add(startWorker(pool))
   dispatch(pool)
 }
 
-function assignTask(pool: Pool, slot: Slot, task: QueuedJob): void {
-  const { component, prepared, call, deadlineMs } = task
+function assignJob(pool: Pool, slot: Slot, job: QueuedJob): void {
+  const { component, prepared, call, deadlineMs } = job
   const hasComponent = slot.components.has(component)
   if (!hasComponent) {
     pool.programs.keep(component, prepared)
     slot.components.add(component)
   }
-  beginTask(slot, task)
+  beginJob(slot, job)
   slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
-  const job: JobMessage = { number: slot.jobs, component, program: hasComponent ? undefined : prepared.program, call }
-  slot.worker.postMessage(job)
+  const program = hasComponent ? undefined : prepared.program
+  slot.worker.postMessage({ number: slot.jobNumber, component, program, call } satisfies JobMessage)
 }
 
 /**
  * Removes the slot of a worker that ended by itself, which no component should be able to cause. When the worker failed
- * to start and there is no other one, all waiting tasks are rejected.
+ * to start and there is no other one, all waiting jobs are rejected.
  */
 function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   if (slot.state !== 'starting') {
@@ -271,10 +271,10 @@ function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   // The next call starts workers again.
   if (pool.slots.size > 0) return
   const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
-  for (const task of removeAllWaiting(pool)) task.fail(error)
+  for (const job of removeAllWaiting(pool)) job.fail(error)
 }
 
-/** Terminates a worker, and ends its task with the outcome. */
+/** Terminates a worker, and ends its job with the outcome. */
 function removeSlot(pool: Pool, slot: Slot, outcome: JobOutcome): void {
   if (slot.state === 'gone') return
   slot.state = 'gone'
@@ -282,8 +282,8 @@ function removeSlot(pool: Pool, slot: Slot, outcome: JobOutcome): void {
   noteComputingTime(pool, slot)
   pool.slots.delete(slot)
   void slot.worker.terminate()
-  slot.task?.end(outcome)
-  slot.task = undefined
+  slot.job?.end(outcome)
+  slot.job = undefined
   startMissingWorkers(pool)
   dispatch(pool)
 }
@@ -292,7 +292,7 @@ async function closePool(pool: Pool): Promise<void> {
   pool.isClosed = true
   clearTimeout(pool.spareTimer)
   const outcome = { report: 'trap', message: 'the engine is stopping', log: [] } as const
-  for (const task of removeAllWaiting(pool)) task.end(outcome)
+  for (const job of removeAllWaiting(pool)) job.end(outcome)
   const slots = [...pool.slots]
   for (const slot of slots) removeSlot(pool, slot, outcome)
   await Promise.all(slots.map(({ worker }) => worker.terminate()))

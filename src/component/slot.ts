@@ -1,4 +1,4 @@
-/** A worker of the pool with its current task. */
+/** A worker of the pool with its current job. */
 import type { Worker } from 'node:worker_threads'
 import {
   type AnswerMessage,
@@ -13,7 +13,7 @@ import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
 
 export interface QueuedJob {
-  /** The contract of the call; the hash of the component for a task that lists its hooks. */
+  /** The contract of the call; the hash of the component for a job that lists its hooks. */
   readonly owner: string
   readonly isBackground: boolean
   readonly component: string
@@ -21,9 +21,9 @@ export interface QueuedJob {
   readonly call: CallMessage | undefined
   readonly host: Host | undefined
   readonly deadlineMs: number
-  /** The milliseconds that the task may wait for a worker; undefined for no limit. */
+  /** The milliseconds that the job may wait for a worker; undefined for no limit. */
   readonly queueMs: number | undefined
-  /** The timer that ends the task as `overloaded`; set while the task waits. */
+  /** The timer that ends the job as `overloaded`; set while the job waits. */
   queueTimer: NodeJS.Timeout | undefined
   readonly end: (report: JobOutcome) => void
   readonly fail: (error: Error) => void
@@ -35,14 +35,14 @@ export interface Slot {
   /** The components whose programs the worker has. The cache of programs has all of them too. */
   readonly components: Set<string>
   state: 'starting' | 'idle' | 'busy' | 'gone'
-  task: QueuedJob | undefined
-  /** The number of tasks that the worker has been given, which is the number of its current job. */
-  jobs: number
-  /** The time at which the worker was given its task. */
+  job: QueuedJob | undefined
+  /** The number of the current job: how many jobs the worker has been given. */
+  jobNumber: number
+  /** The time at which the worker was given its job. */
   since: number
-  /** The time of the task's unanswered question; undefined when there is none. */
+  /** The time of the job's unanswered question; undefined when there is none. */
   askedAt: number | undefined
-  /** The time for which the task has waited for the answers to earlier questions. */
+  /** The time for which the job has waited for the answers to earlier questions. */
   sleptMs: number
   timer: NodeJS.Timeout | undefined
 }
@@ -50,22 +50,22 @@ export interface Slot {
 /** The time after which a component that waits for an answer counts as asleep; shorter waits count as computing. */
 const ASLEEP_AFTER_MS = 100
 
-/** Yields the workers that have a task, for the scheduler. */
+/** Yields the workers that have a job, for the scheduler. */
 export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
   for (const slot of slots) {
-    if (slot.task === undefined) continue
-    const { owner, isBackground } = slot.task
+    if (slot.job === undefined) continue
+    const { owner, isBackground } = slot.job
     yield { owner, isBackground, computes: !isAsleep(slot) }
   }
 }
 
-/** Tests whether the task of `slot` waits for an answer of the engine, and thus uses no CPU. */
+/** Tests whether the job of `slot` waits for an answer of the engine, and thus uses no CPU. */
 export function isAsleep({ askedAt }: Slot): boolean {
   return askedAt !== undefined && performance.now() - askedAt >= ASLEEP_AFTER_MS
 }
 
 /**
- * Returns the milliseconds for which the task of `slot` has computed, without the time in which it waited for answers.
+ * Returns the milliseconds for which the job of `slot` has computed, without the time in which it waited for answers.
  */
 export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
@@ -77,14 +77,14 @@ export function findIdle(slots: Iterable<Slot>, component: string): Slot | undef
   return idle.find(({ components }) => components.has(component)) ?? idle[0]
 }
 
-/** Records that the worker of `slot` runs `task` from now on. */
-export function beginTask(slot: Slot, task: QueuedJob): void {
+/** Records that the worker of `slot` runs `job` from now on. */
+export function beginJob(slot: Slot, job: QueuedJob): void {
   slot.state = 'busy'
   slot.since = performance.now()
   slot.askedAt = undefined
   slot.sleptMs = 0
-  slot.task = task
-  slot.jobs += 1
+  slot.job = job
+  slot.jobNumber += 1
   slot.worker.ref()
 }
 
@@ -95,19 +95,19 @@ export function forgetComponent(slots: Iterable<Slot>, component: string): void 
   }
 }
 
-/** Asks the engine a question of the task of `slot`, sends the answer to the worker, and wakes it. */
-export async function answerQuestion(slot: Slot, { job, question }: QuestionMessage): Promise<void> {
-  const { task, jobs } = slot
-  if (task?.host === undefined || job !== jobs) return
+/** Asks the engine a question of the job of `slot`, sends the answer to the worker, and wakes it. */
+export async function answerQuestion(slot: Slot, { job: number, question }: QuestionMessage): Promise<void> {
+  const { job, jobNumber } = slot
+  if (job?.host === undefined || number !== jobNumber) return
   slot.askedAt = performance.now()
-  const hostAnswer = await askHost(task.host, question).catch((error: unknown) => ({
+  const hostAnswer = await askHost(job.host, question).catch((error: unknown) => ({
     failed: (error as Error).message,
   }))
-  // The task may have ended meanwhile.
-  if (slot.task !== task || slot.jobs !== job) return
+  // The job may have ended meanwhile.
+  if (slot.job !== job || slot.jobNumber !== number) return
   slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
-  slot.worker.postMessage({ job, answer: hostAnswer } satisfies AnswerMessage)
+  slot.worker.postMessage({ job: number, answer: hostAnswer } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
 }

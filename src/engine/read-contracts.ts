@@ -3,7 +3,7 @@ import type { Block, Chain, OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 
 /** The result of reading a contract: the contract, or undefined when it has no component, or the error. */
-export type ReadContract = { readonly contract: OffChainContract | undefined } | { readonly error: unknown }
+export type ContractReading = { readonly contract: OffChainContract | undefined } | { readonly error: unknown }
 
 const READ_AT_ONCE = 16
 /** The time after which a look reads no more contracts; the next look reads the rest. */
@@ -17,18 +17,18 @@ export async function readContractsAt(
   { chain, now }: { readonly chain: Chain; readonly now: () => Date },
   addresses: readonly Address[],
   head: Block,
-): Promise<ReadonlyMap<Address, ReadContract>> {
-  const results = new Map<Address, ReadContract>()
+): Promise<ReadonlyMap<Address, ContractReading>> {
+  const results = new Map<Address, ContractReading>()
   const endTime = now().getTime() + MAX_READING_MS
   for (let at = 0; at < addresses.length && now().getTime() < endTime; at += READ_AT_ONCE) {
     const batch = addresses.slice(at, at + READ_AT_ONCE)
     const answers = await Promise.all(batch.map((address) => readContract(chain, address, head)))
-    for (const [index, address] of batch.entries()) results.set(address, answers[index] as ReadContract)
+    for (const [index, address] of batch.entries()) results.set(address, answers[index] as ContractReading)
   }
   return results
 }
 
-async function readContract(chain: Chain, address: Address, head: Block): Promise<ReadContract> {
+async function readContract(chain: Chain, address: Address, head: Block): Promise<ContractReading> {
   try {
     return { contract: await chain.fetchContract(address, head) }
   } catch (error) {

@@ -11,7 +11,7 @@ import { createCallQueue } from './call-queue.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import type { Metrics } from './metrics.ts'
-import { type ReadContract, readContractsAt } from './read-contracts.ts'
+import { type ContractReading, readContractsAt } from './read-contracts.ts'
 import { uncheckForks } from './reconcile.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
 import { createHeadAge, createStandstillLog, type HeadAge, isStandingStill } from './standstill.ts'
@@ -53,7 +53,7 @@ interface LookResult {
   /** The contracts that may have changed, which the look tried to read. */
   readonly toRead: readonly Address[]
   /** The results of the contracts that were read in time. */
-  readonly results: ReadonlyMap<Address, ReadContract>
+  readonly results: ReadonlyMap<Address, ContractReading>
 }
 
 interface WatchedContracts {

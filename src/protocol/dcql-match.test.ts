@@ -4,7 +4,7 @@ import { TIMES } from '../../test/support/seeds.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { type ClaimPath, pathText, selectClaims, stepMatches } from './claim-path.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
-import { answerClaims, answerCredentials, chooseCredentials, chosenClaims } from './dcql-match.ts'
+import { answerClaims, chooseCredentials, chosenClaims, findMissingCredentials } from './dcql-match.ts'
 
 const student: JsonObject = {
   name: 'Anna',
@@ -353,7 +353,7 @@ describe('credentials', () => {
     ['only optional ones', credentials(ids, [nice]), ids, ['nice']],
   ])('%s', (_, query, available, expected) => {
     const problem = typeof expected === 'string' ? expected : undefined
-    expect(answerCredentials(query, new Set(available))).toBe(problem)
+    expect(findMissingCredentials(query, new Set(available))).toBe(problem)
     expect(chooseCredentials(query, new Set(available))).toEqual(
       problem === undefined ? { ids: expected } : { problem },
     )
@@ -361,7 +361,7 @@ describe('credentials', () => {
 
   it('a wallet that has none of the optional ones has nothing to present, though nothing is missing', () => {
     const query = credentials(ids, [nice])
-    expect(answerCredentials(query, new Set())).toBeUndefined()
+    expect(findMissingCredentials(query, new Set())).toBeUndefined()
     expect(chooseCredentials(query, new Set())).toEqual({
       problem: 'no option of credential set 0 is answered in full: nice',
     })
@@ -377,7 +377,7 @@ describe('credentials', () => {
         const choice = chooseCredentials(query, new Set(available))
         if ('problem' in choice) return
         expect(available).toEqual(expect.arrayContaining([...choice.ids]))
-        expect(answerCredentials(query, new Set(choice.ids))).toBeUndefined()
+        expect(findMissingCredentials(query, new Set(choice.ids))).toBeUndefined()
       }),
     )
   })

@@ -75,7 +75,7 @@ export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): 
 }
 
 /** Describes the required credentials that are not among `answeredIds`; undefined if none is missing. */
-export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
+export function findMissingCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets
     ? query.credential_sets.flatMap((set, i) =>
         isRequired(set) && !satisfiedOption(set, answeredIds) ? describeUnmetSet(set, i) : [],
@@ -91,7 +91,7 @@ export function answerCredentials(query: DcqlQuery, answeredIds: ReadonlySet<str
  * credential sets, to disclose less; but if all sets are optional, answers all that can be satisfied.
  */
 export function chooseCredentials(query: DcqlQuery, availableIds: ReadonlySet<string>): CredentialChoice {
-  const problem = answerCredentials(query, availableIds)
+  const problem = findMissingCredentials(query, availableIds)
   if (problem !== undefined) return { problem }
   const sets = query.credential_sets
   if (!sets) return { ids: query.credentials.map(({ id }) => id) }

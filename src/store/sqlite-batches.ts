@@ -36,7 +36,7 @@ export function applyBatches(
  */
 function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
   for (const [index, statement] of batch.entries()) {
-    if (applyOrUndoBatch(prepare, statement)) continue
+    if (applyBatch(prepare, statement)) continue
     if (index > 0) throw new PartialBatchError()
     return { conflict: index }
   }
@@ -44,7 +44,7 @@ function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchRe
 }
 
 /** Applies a statement. Throws a PartialBatchError when the statement fails. */
-function applyOrUndoBatch(prepare: Prepare, statement: BoundStatement): boolean {
+function applyBatch(prepare: Prepare, statement: BoundStatement): boolean {
   try {
     return applyStatement(prepare, statement)
   } catch (cause) {

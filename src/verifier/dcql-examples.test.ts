@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../codec/json.ts'
 import { supportedFormats } from '../credential/formats.ts'
 import { type ClaimPath, selectClaims } from '../protocol/claim-path.ts'
 import { type ClaimQuery, type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
-import { answerClaims, answerCredentials, chooseCredentials } from '../protocol/dcql-match.ts'
+import { answerClaims, chooseCredentials, findMissingCredentials } from '../protocol/dcql-match.ts'
 import { readNewQuery } from './queries.ts'
 
 const arthur: JsonObject = {
@@ -252,6 +252,6 @@ describe('the query', () => {
     const query: DcqlQuery = examples[name]
     const choice = chooseCredentials(query, new Set(available))
     expect('ids' in choice ? choice.ids : undefined).toEqual(chosen)
-    expect(answerCredentials(query, new Set(available)) === undefined).toBe(chosen !== undefined)
+    expect(findMissingCredentials(query, new Set(available)) === undefined).toBe(chosen !== undefined)
   })
 })

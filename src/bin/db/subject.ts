@@ -4,7 +4,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
-import { withMissingLogKept } from '../generation-file.ts'
+import { withMissingWalKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
@@ -57,7 +57,7 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
   }
   refuseMissingFile(database.file)
   const { withSqliteTables } = await import('../../store/sqlite-tables.ts')
-  return withMissingLogKept(database.file, () => withSqliteTables(database.file, work)).catch(throwNamed)
+  return withMissingWalKept(database.file, () => withSqliteTables(database.file, work)).catch(throwNamed)
 }
 
 /** Tests whether an error is one of a database driver, whose messages do not name the database. */

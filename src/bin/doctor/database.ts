@@ -6,7 +6,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
-import { isLogMissing, LOG_MISSING, withClosingNoted } from '../generation-file.ts'
+import { isWalMissing, WAL_MISSING, withClosingNoted } from '../generation-file.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
 import { privateFileFindings } from './private-file.ts'
@@ -34,11 +34,11 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
     const problem = fileProblem(file)
     if (problem !== undefined) return [databaseFinding('problem', `${file} cannot be used: ${problem}`)]
     if (!existsSync(file)) return [creationFinding(file)]
-    if (isLogMissing(file))
+    if (isWalMissing(file))
       return [
         databaseFinding(
           'warning',
-          `${file}: ${LOG_MISSING}; put the log back, or the next start makes void what was open`,
+          `${file}: ${WAL_MISSING}; put the log back, or the next start makes void what was open`,
         ),
       ]
     const { damage } = await findDamage(file, CHECK_MS)

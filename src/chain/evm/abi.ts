@@ -6,7 +6,7 @@ import { hexToBytes } from '@noble/hashes/utils.js'
 import { createContract, decodeError, deployContract, parseAbi } from 'micro-eth-signer/abi.js'
 import type { Json } from '../../codec/json.ts'
 import { type AbiParameter, toArgument } from './abi-values.ts'
-import { data } from './values.ts'
+import { writeData } from './values.ts'
 
 /** An item of an ABI in the JSON format of compilers: a function, an event, an error or the constructor. */
 export interface AbiItem {
@@ -36,7 +36,7 @@ export function encodeCall(item: AbiItem, values: readonly Json[]): Uint8Array {
 
 /** Decodes the answer of a function to JSON. Throws when the bytes do not fit its outputs. */
 export function decodeAnswer(item: AbiItem, answer: Uint8Array): Json {
-  if ((item.outputs ?? []).length === 0) return data(answer)
+  if ((item.outputs ?? []).length === 0) return writeData(answer)
   return toJson(methodOf(item).decodeOutput(answer))
 }
 
@@ -104,7 +104,7 @@ function argumentsOf({ name = 'the constructor', inputs = [] }: AbiItem, values:
 
 function toJson(value: unknown): Json {
   if (typeof value === 'bigint') return value.toString()
-  if (value instanceof Uint8Array) return data(value)
+  if (value instanceof Uint8Array) return writeData(value)
   if (Array.isArray(value)) return value.map(toJson)
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toJson(member)]))

@@ -3,7 +3,7 @@ import { addr, Transaction } from 'micro-eth-signer'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
 import type { EvmNode, NodeBlock } from './node.ts'
-import { data } from './values.ts'
+import { writeData } from './values.ts'
 
 export interface AccountOptions {
   readonly node: EvmNode
@@ -54,7 +54,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
         gasLimit,
         to: to === undefined ? '0x' : evmAddress(to),
         value: 0n,
-        data: data(payload),
+        data: writeData(payload),
       }
       return signTransaction({ ...common, ...(await fetchFees(node, latest)) }, key, nonce)
     },

@@ -211,7 +211,7 @@ async function findEmitters(
     const batch = addresses.slice(at, at + LOG_ADDRESSES)
     for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
       const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
-      for (const address of await fetchEmitters(node, batch, { from, to })) emitters.add(address)
+      for (const address of await fetchLogAddresses(node, batch, { from, to })) emitters.add(address)
       if (batch.every((address) => emitters.has(address))) break
     }
   }
@@ -223,21 +223,21 @@ async function findEmitters(
  * searches each half of the blocks. When that fails for a single block, returns all of `addresses`, so that one
  * contract cannot hide the logs of others.
  */
-async function fetchEmitters(
+async function fetchLogAddresses(
   node: EvmNode,
   addresses: readonly Address[],
   { from, to }: Blocks,
 ): Promise<readonly Address[]> {
   try {
-    return await node.fetchEmitters(addresses, from, to)
+    return await node.fetchLogAddresses(addresses, from, to)
   } catch (error) {
     if (!(error instanceof ChainRefusal)) throw error
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
-    const firstHalf = await fetchEmitters(node, addresses, { from, to: middle })
+    const firstHalf = await fetchLogAddresses(node, addresses, { from, to: middle })
     // When the first half returned all addresses, the second half cannot add any.
     return firstHalf === addresses
       ? addresses
-      : [...firstHalf, ...(await fetchEmitters(node, addresses, { from: middle + 1, to }))]
+      : [...firstHalf, ...(await fetchLogAddresses(node, addresses, { from: middle + 1, to }))]
   }
 }

@@ -10,14 +10,14 @@ import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
 import {
-  data,
-  quantity,
   readData,
   readEvmAddress,
   readHash,
   readNumber,
   readOrRefuseWith,
   readQuantity,
+  writeData,
+  writeQuantity,
 } from './values.ts'
 
 /** A call of an EVM; without `to` it creates a contract. */
@@ -106,8 +106,8 @@ export function evmNode(rpc: JsonRpc) {
     call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
     /** Returns those of the addresses that emitted logs in the blocks from `from` to `to`, both included. */
-    fetchEmitters: (addresses: readonly Address[], from: number, to: number) => {
-      const filter = { fromBlock: quantity(from), toBlock: quantity(to), address: addresses.map(evmAddress) }
+    fetchLogAddresses: (addresses: readonly Address[], from: number, to: number) => {
+      const filter = { fromBlock: writeQuantity(from), toBlock: writeQuantity(to), address: addresses.map(evmAddress) }
       return ask('eth_getLogs', [filter], readLogs)
     },
     fetchTransactionCount: (address: Address, tag: BlockTag) =>
@@ -122,14 +122,14 @@ export function evmNode(rpc: JsonRpc) {
 }
 
 function tagOf(tag: BlockTag): string {
-  return typeof tag === 'number' ? quantity(tag) : tag
+  return typeof tag === 'number' ? writeQuantity(tag) : tag
 }
 
 function callOf({ from, to, input }: EvmCall): Record<string, string> {
   return {
     ...(from === undefined ? {} : { from: evmAddress(from) }),
     ...(to === undefined ? {} : { to: evmAddress(to) }),
-    data: data(input),
+    data: writeData(input),
   }
 }
 

@@ -7,12 +7,12 @@ import { type Address, parseAddress } from '../../offchain/address.ts'
 const MAX_DATA_BYTES = 4 * 1024 * 1024
 
 /** Writes a number as a quantity. */
-export function quantity(value: number | bigint): `0x${string}` {
+export function writeQuantity(value: number | bigint): `0x${string}` {
   return `0x${value.toString(16)}`
 }
 
 /** Writes bytes as data. */
-export function data(bytes: Uint8Array): `0x${string}` {
+export function writeData(bytes: Uint8Array): `0x${string}` {
   return `0x${bytesToHex(bytes)}`
 }
 

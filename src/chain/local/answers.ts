@@ -1,5 +1,5 @@
 /** Blocks, transactions and receipts of a local chain, in the form of the Ethereum JSON-RPC specification. */
-import { data, quantity } from '../evm/values.ts'
+import { writeData, writeQuantity } from '../evm/values.ts'
 import { BLOCK_GAS, type Log } from './execute.ts'
 import type { LedgerEntry } from './ledger.ts'
 import { logObject } from './logs.ts'
@@ -15,13 +15,13 @@ export function makeBlockObject(entry: LedgerEntry, chainId?: bigint): unknown {
   const { block, includedTransaction } = entry
   const transaction = chainId === undefined ? includedTransaction?.hash : transactionObject(entry, chainId)
   return {
-    number: quantity(block.number),
+    number: writeQuantity(block.number),
     hash: block.hash,
     parentHash: block.number === 0 ? NO_HASH : block.parent,
-    timestamp: quantity(block.time),
+    timestamp: writeQuantity(block.time),
     transactions: includedTransaction === undefined ? [] : [transaction],
-    gasLimit: quantity(BLOCK_GAS),
-    gasUsed: quantity(includedTransaction?.result.gasUsed ?? 0),
+    gasLimit: writeQuantity(BLOCK_GAS),
+    gasUsed: writeQuantity(includedTransaction?.result.gasUsed ?? 0),
     baseFeePerGas: '0x0',
     difficulty: '0x0',
     totalDifficulty: '0x0',
@@ -48,17 +48,17 @@ export function transactionObject(entry: LedgerEntry | undefined, chainId: bigin
   return {
     ...blockFields(entry),
     hash,
-    nonce: quantity(nonce),
+    nonce: writeQuantity(nonce),
     from,
     to: message.to ?? null,
-    value: quantity(message.value),
-    input: data(message.input),
-    gas: quantity(message.gasLimit),
+    value: writeQuantity(message.value),
+    input: writeData(message.input),
+    gas: writeQuantity(message.gasLimit),
     gasPrice: '0x0',
     ...(type === 'legacy'
       ? { type: '0x0' }
       : { type: '0x2', maxFeePerGas: '0x0', maxPriorityFeePerGas: '0x0', accessList: [] }),
-    chainId: quantity(chainId),
+    chainId: writeQuantity(chainId),
     blockHash: block.hash,
     v: '0x0',
     r: NO_HASH,
@@ -77,8 +77,8 @@ export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log
     to: to ?? null,
     contractAddress: result.created ?? null,
     status: result.failure === undefined ? '0x1' : '0x0',
-    gasUsed: quantity(result.gasUsed),
-    cumulativeGasUsed: quantity(result.gasUsed),
+    gasUsed: writeQuantity(result.gasUsed),
+    cumulativeGasUsed: writeQuantity(result.gasUsed),
     effectiveGasPrice: '0x0',
     type: type === 'legacy' ? '0x0' : '0x2',
     logs: logs.map((log, index) => logObject(entry, log, index)),
@@ -87,14 +87,14 @@ export function receiptObject(entry: LedgerEntry | undefined, logs: readonly Log
 }
 
 function blockFields({ block }: LedgerEntry) {
-  return { blockNumber: quantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
+  return { blockNumber: writeQuantity(block.number), blockHash: block.hash, transactionIndex: '0x0' }
 }
 
 /** Makes the fee history of `count` blocks; gas costs nothing on a local chain. */
 export function feeHistory({ block }: LedgerEntry, count: number): unknown {
   const blocks = Math.min(count, block.number + 1, MAX_HISTORY)
   return {
-    oldestBlock: quantity(block.number + 1 - blocks),
+    oldestBlock: writeQuantity(block.number + 1 - blocks),
     baseFeePerGas: Array.from({ length: blocks + 1 }, () => '0x0'),
     gasUsedRatio: Array.from({ length: blocks }, () => 0),
     reward: Array.from({ length: blocks }, () => ['0x0']),

@@ -5,7 +5,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { data } from '../evm/values.ts'
+import { writeData } from '../evm/values.ts'
 
 export interface StoredBlock {
   readonly number: number
@@ -40,7 +40,7 @@ export function hashBlock(block: StoredBlock): HashedBlock {
     transaction?.raw ?? null,
     transaction?.from ?? null,
   ])
-  return { ...block, hash: data(keccak_256(Buffer.from(content))) }
+  return { ...block, hash: writeData(keccak_256(Buffer.from(content))) }
 }
 
 /** Writes a block as the text of its file. */

@@ -3,7 +3,7 @@ import { startTimer } from '../../async/timer.ts'
 import { isObject, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
-import { data, readData, readNumber, readQuantity } from '../evm/values.ts'
+import { readData, readNumber, readQuantity, writeData } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type BlockEnvironment, type Message, type Result, TimeLimitError } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
@@ -106,7 +106,7 @@ async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
   if (!result.failure.reverted) throw new JsonRpcError(EXECUTION_FAILED, `execution failed: ${result.failure.reason}`)
   const reason = revertReason(result.output)
   const message = reason === undefined ? 'execution reverted' : `execution reverted: ${reason}`
-  throw new JsonRpcError(REVERTED, message, data(result.output))
+  throw new JsonRpcError(REVERTED, message, writeData(result.output))
 }
 
 /** Reads the message of a call. Throws a MalformedError. */

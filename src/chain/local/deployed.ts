@@ -4,7 +4,7 @@
  */
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import type { Block } from '../chain.ts'
-import { quantity } from '../evm/values.ts'
+import { writeQuantity } from '../evm/values.ts'
 import type { JsonRpc } from '../json-rpc.ts'
 
 /**
@@ -16,7 +16,7 @@ export function createContractLister(rpc: JsonRpc): (block: Block) => Promise<re
   let next = 0
   return async ({ number }) => {
     for (; next <= number; next++) {
-      const block = (await rpc('eth_getBlockByNumber', [quantity(next), false])) as BlockTransactions | null
+      const block = (await rpc('eth_getBlockByNumber', [writeQuantity(next), false])) as BlockTransactions | null
       const createdAddresses: string[] = []
       for (const hash of block?.transactions ?? []) {
         const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as Receipt | null

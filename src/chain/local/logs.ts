@@ -1,7 +1,7 @@
 /** `eth_getLogs` of a local chain. */
 import { isObject, type Json, own } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { quantity } from '../evm/values.ts'
+import { writeQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
@@ -103,11 +103,11 @@ export function logObject(
     address,
     topics,
     data,
-    blockNumber: quantity(block.number),
+    blockNumber: writeQuantity(block.number),
     blockHash: block.hash,
     transactionHash: includedTransaction?.hash,
     transactionIndex: '0x0',
-    logIndex: quantity(index),
+    logIndex: writeQuantity(index),
     removed: false,
   }
 }

@@ -3,7 +3,7 @@
  * have.
  */
 import { MalformedError } from '../../codec/malformed.ts'
-import { data, quantity, readData, readNumber } from '../evm/values.ts'
+import { readData, readNumber, writeData, writeQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import { feeHistory, makeBlockObject, receiptObject, transactionObject } from './answers.ts'
 import { callContract, estimateGas } from './call.ts'
@@ -21,12 +21,12 @@ const SHOWN_BALANCE = 10n ** 24n
 
 /** The methods by name. They accept any block, because the state of every block is kept. */
 const methods: Readonly<Record<string, Method>> = {
-  eth_chainId: ({ chainId }) => quantity(chainId),
+  eth_chainId: ({ chainId }) => writeQuantity(chainId),
   net_version: ({ chainId }) => chainId.toString(),
   web3_clientVersion: () => 'vouchsafe/local',
   eth_syncing: () => false,
   eth_accounts: () => [],
-  eth_blockNumber: (ledger) => quantity(requireEntry(ledger, 'latest').block.number),
+  eth_blockNumber: (ledger) => writeQuantity(requireEntry(ledger, 'latest').block.number),
   eth_gasPrice: () => '0x0',
   eth_maxPriorityFeePerGas: () => '0x0',
   eth_feeHistory: (ledger, [count]) => feeHistory(requireEntry(ledger, 'latest'), readNumber(count)),
@@ -34,21 +34,23 @@ const methods: Readonly<Record<string, Method>> = {
   eth_getBlockByHash: (ledger, [hash, full]) => formatBlock(ledger, findByHash(ledger, hash), full),
   eth_getBalance: (ledger, [address, tag]) => {
     const account = ledger.state.accounts.getAt(readAddressText(address), requireEntry(ledger, tag).block.number)
-    return quantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
+    return writeQuantity(account === undefined || account.balance < SHOWN_BALANCE ? SHOWN_BALANCE : account.balance)
   },
   eth_getCode: (ledger, [address, tag]) =>
-    data(ledger.state.code.getAt(readAddressText(address), requireEntry(ledger, tag).block.number) ?? new Uint8Array()),
+    writeData(
+      ledger.state.code.getAt(readAddressText(address), requireEntry(ledger, tag).block.number) ?? new Uint8Array(),
+    ),
   eth_getStorageAt: (ledger, [address, slot, tag]) => {
     const key = `${readAddressText(address)}:${readSlotText(slot)}`
     const value = ledger.state.storage.getAt(key, requireEntry(ledger, tag).block.number) ?? EMPTY_SLOT
-    return data(Buffer.concat([EMPTY_SLOT, value]).subarray(-EMPTY_SLOT.length))
+    return writeData(Buffer.concat([EMPTY_SLOT, value]).subarray(-EMPTY_SLOT.length))
   },
   eth_getTransactionCount: (ledger, [address, tag]) =>
-    quantity(nonceAt(ledger.state, readAddressText(address), requireEntry(ledger, tag).block.number)),
-  eth_call: async (ledger, [call, tag]) => data(await callContract(ledger, call, tag)),
-  eth_estimateGas: async (ledger, [call, tag]) => quantity(await estimateGas(ledger, call, tag ?? 'pending')),
+    writeQuantity(nonceAt(ledger.state, readAddressText(address), requireEntry(ledger, tag).block.number)),
+  eth_call: async (ledger, [call, tag]) => writeData(await callContract(ledger, call, tag)),
+  eth_estimateGas: async (ledger, [call, tag]) => writeQuantity(await estimateGas(ledger, call, tag ?? 'pending')),
   eth_sendRawTransaction: async (ledger, [raw]) => {
-    const transaction = readTransaction(data(readData(raw)))
+    const transaction = readTransaction(writeData(readData(raw)))
     await ledger.append(transaction)
     return transaction.hash
   },

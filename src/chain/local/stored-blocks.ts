@@ -1,7 +1,7 @@
 /** Reads the blocks of a local chain from its files, and creates the first block, which has the chain id. */
 import { randomBytes } from '@noble/hashes/utils.js'
 import { MalformedError } from '../../codec/malformed.ts'
-import { data } from '../evm/values.ts'
+import { writeData } from '../evm/values.ts'
 import { type HashedBlock, hashBlock, readBlock } from './block.ts'
 import type { BlockFiles } from './files.ts'
 
@@ -11,7 +11,7 @@ import type { BlockFiles } from './files.ts'
  */
 export function createFirstBlock(time: number): HashedBlock {
   const chainId = Buffer.from(randomBytes(6)).readUIntBE(0, 6).toString()
-  const parent = data(randomBytes(32))
+  const parent = writeData(randomBytes(32))
   return hashBlock({ number: 0, parent, time, chainId })
 }
 

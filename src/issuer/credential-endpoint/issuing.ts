@@ -54,9 +54,9 @@ export async function issueCredentials(
   { singleUse, prepareSession = (session) => session }: GrantEffects,
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
-  const copy = { configurationId, count: holderKeys.length, at: now }
+  const batch = { configurationId, count: holderKeys.length, at: now }
   // Checks the limits before anything is signed; `record` checks them again for the stored session.
-  recordIssued(prepareSession(openSession.row.value), copy)
+  recordIssued(prepareSession(openSession.row.value), batch)
   if (openSession.row.value.issued.length > 0) await requireValidStatus(context.store, openSession.sessionId)
   const dataset = await loadDataset(context, openSession, configuration)
   const entries = await allocateStatusEntries(context, configuration, holderKeys.length)
@@ -68,7 +68,7 @@ export async function issueCredentials(
   const { sessionId } = openSession
   const record = async (session: IssuanceSession) => {
     refuseDenied(session)
-    const issuedSession = recordIssued(prepareSession(session), copy)
+    const issuedSession = recordIssued(prepareSession(session), batch)
     const isFirst = session.issued.length === 0
     const entryChanges = await makeEntryChanges(context, sessionId, { configurationId, entries, isFirst })
     if (!isFirst) return { value: issuedSession, extraChanges: entryChanges }
