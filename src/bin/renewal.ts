@@ -2,11 +2,16 @@
  * SIGHUP: reads certificates and trust anchors again, while requests are served. The configuration file and keys are
  * not read again.
  */
+import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { CommonConfig, ReadResult } from '../config/common.ts'
+import { ENCRYPTION_KEYS_SETTING } from '../config/encryption-keys.ts'
+import { SECRETS_SETTING } from '../config/secrets-file.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
 import { listKeys } from '../keys/key-ring.ts'
 import type { Signals } from './stopping.ts'
+
+const NEEDS_RESTART = 'a new one is taken with a restart'
 
 export interface Hangup {
   /** Sets the function for each signal. Calls it at once if a signal arrived before. */
@@ -69,12 +74,19 @@ export function rereadSettings<Config>({ readSettings, findRestartMistakes }: Re
   }
 }
 
-/** Returns a mistake for each setting whose key has changed. */
-export function signingKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
+/** Returns a mistake for each setting whose keys have changed. */
+export function findKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
   const kidsAfter = new Map(kidsOf(after))
-  return kidsOf(before)
-    .filter(([path, kid]) => kidsAfter.get(path) !== kid)
-    .map(([path]) => `${path}.keyFile: the key is another than at the start; a new one is taken with a restart`)
+  const changedKeys = kidsOf(before).filter(([path, kid]) => kidsAfter.get(path) !== kid)
+  const keyLists = [
+    [SECRETS_SETTING, before.keys.secrets, after.keys.secrets],
+    [ENCRYPTION_KEYS_SETTING, before.encryptionKeys, after.encryptionKeys],
+  ] as const
+  const changedLists = keyLists.filter(([, keysBefore, keysAfter]) => !isDeepStrictEqual(keysBefore, keysAfter))
+  return [
+    ...changedKeys.map(([path]) => `${path}.keyFile: the key is another than at the start; ${NEEDS_RESTART}`),
+    ...changedLists.map(([path]) => `${path}: the keys are not those of the start; ${NEEDS_RESTART}`),
+  ]
 }
 
 /** Returns the thumbprint of each key, with the path of its setting. */

@@ -1,4 +1,5 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
+import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
@@ -252,6 +253,26 @@ describe('the workers of a service', () => {
     await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
     renameSync(`${file}.kept`, file)
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
+  })
+
+  it.each(['secretsFile', 'database.encryptionKeyFile'])('all have the %s of the start', async (setting) => {
+    const keys = { secretsFile: 'secretsFile', database: { encryptionKeyFile: 'database.encryptionKeyFile' } }
+    const directory = await serviceDirectory('issuer', keys)
+    const writeKey = (name: string): string => {
+      const key = randomBytes(32).toString('base64')
+      writeFileSync(join(directory, name), `${key}\n`, { mode: 0o600 })
+      return key
+    }
+    const [first, second] = [writeKey(keys.secretsFile), writeKey(keys.database.encryptionKeyFile)]
+    const service = await shared('issuer', directory)
+    const written = writeKey(setting)
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
+    await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining(`${setting}: `)] })
+    for (const secret of [first, second, written]) expect(JSON.stringify(service.lines())).not.toContain(secret)
+    writeFileSync(join(directory, setting), setting === keys.secretsFile ? first : second)
     await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 

@@ -1,7 +1,7 @@
 /** Checks whether the data of a service is encrypted, and whether its keys are configured. */
 import type { ServiceDefaults } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
-import { readEncryptionKeys } from '../../config/encryption-keys.ts'
+import { ENCRYPTION_KEYS_SETTING, readEncryptionKeys } from '../../config/encryption-keys.ts'
 import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
@@ -10,8 +10,6 @@ import { withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
 import { privateFileFindings } from './private-file.ts'
 import { isUsableFile } from './usable-file.ts'
-
-const SETTING = 'database.encryptionKeyFile'
 
 interface Settings {
   readonly database?: { readonly encryptionKeyFile?: string } | undefined
@@ -39,11 +37,14 @@ export async function encryptionFindings(
   const storedKeys = kind === 'sqlite' ? await withClosingNoted(database.file, () => readStoredKeys(database.file)) : []
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
-  if (problem !== undefined) return [{ subject: SETTING, outcome: 'problem', text: problem }]
+  if (problem !== undefined) return [{ subject: ENCRYPTION_KEYS_SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
   const count = keys.length === 1 ? '1 key' : `${keys.length} keys`
   const text = `personal data is encrypted with the first of ${count}: ${keys.map(({ id }) => id).join(', ')}`
-  return [{ subject: SETTING, outcome: 'ok', text }, ...privateFileFindings(SETTING, path)]
+  return [
+    { subject: ENCRYPTION_KEYS_SETTING, outcome: 'ok', text },
+    ...privateFileFindings(ENCRYPTION_KEYS_SETTING, path),
+  ]
 }
 
 /** Returns the ids of the keys in the database; none if it does not exist or is of an earlier release. */

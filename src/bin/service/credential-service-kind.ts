@@ -1,6 +1,7 @@
 /** The issuer and the verifier as service kinds: a server with a database that encrypts personal data. */
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../../callback/queue.ts'
+import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
@@ -11,7 +12,7 @@ import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics.ts'
-import { signingKeyMistakes } from '../renewal.ts'
+import { findKeyMistakes } from '../renewal.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
@@ -31,7 +32,7 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
     openParts: (config, log) => openParts(name, config, log),
     buildServer: (config, store, outputs) => build(name, config, store, outputs),
     closeParts: (store) => store.close(),
-    findRestartMistakes: signingKeyMistakes,
+    findRestartMistakes: findKeyMistakes,
     onListening: keepNewSpaceSize,
   }
 }
@@ -73,7 +74,7 @@ async function openStore<Name extends CredentialServiceName>(
   } catch (error) {
     await plainStore.close()
     if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
-    return { mistake: `database.encryptionKeyFile: ${error.message}` }
+    return { mistake: `${ENCRYPTION_KEYS_SETTING}: ${error.message}` }
   }
   return { store, voidedSessions: await voidOpenSessions(name, store) }
 }
