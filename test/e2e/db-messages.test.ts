@@ -1,5 +1,5 @@
 /** The messages of `vouchsafe db` about what is no database of a service, or may not be used. */
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
@@ -86,5 +86,17 @@ describe('a backup', () => {
     expect(await refusal('backup', 'out.db', ...config('half.db'))).toMatch(
       /a copy into half\.db has not ended; run the/,
     )
+  })
+})
+
+describe('a copy', () => {
+  it('is not made into the same file by another name', async () => {
+    symlinkSync('issuer.db', join(cwd, 'data/symbolic.db'))
+    linkSync(join(cwd, 'data/issuer.db'), join(cwd, 'data/hard.db'))
+    for (const name of ['./data/issuer.db', join(cwd, 'data/issuer.db'), 'data/symbolic.db', 'data/hard.db'])
+      expect([name, await refusal('copy', '--from', 'sqlite:data/issuer.db', '--to', `sqlite:${name}`)]).toEqual([
+        name,
+        '--from and --to name the same database: data/issuer.db\n',
+      ])
   })
 })

@@ -2,7 +2,7 @@
  * `vouchsafe db copy`: copies the database of a service to another database, of either kind. After an interruption, the
  * same command continues. docs/decisions/0019-backups.md.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
 import type { Migration } from '../../store/store.ts'
@@ -35,7 +35,9 @@ export async function copyDatabase(
     readDatabaseOption('to', to, service),
   ])
   const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
-  if (sourceName === targetName) throw new Error(`--from and --to name the same database: ${sourceName}`)
+  if (sourceName === targetName || isSameFile(source, target)) {
+    throw new Error(`--from and --to name the same database: ${sourceName}`)
+  }
   await refuseInUse(source)
   await refuseInUse(target)
   const { counts, digest } = await withTables(source, async (reader) => {
@@ -64,6 +66,15 @@ async function readDatabaseOption(
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
   return result.database
+}
+
+/** Tests whether both are one file, whose name may be written in different ways. */
+function isSameFile(source: DatabaseConfig, target: DatabaseConfig): boolean {
+  if (source.kind === 'postgresql' || target.kind === 'postgresql') return false
+  const [sourceStat, targetStat] = [source, target].map(({ file }) =>
+    statSync(file, { bigint: true, throwIfNoEntry: false }),
+  )
+  return sourceStat !== undefined && sourceStat.ino === targetStat?.ino && sourceStat.dev === targetStat.dev
 }
 
 async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {
