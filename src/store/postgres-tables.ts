@@ -10,11 +10,16 @@ import {
   type CopyTarget,
   collectionsAmong,
   ROWS_AT_ONCE,
+  refuseOtherTables,
   type Table,
   type TableReader,
   type TableRow,
   type TableWriter,
 } from './tables.ts'
+
+const TABLES_AND_VIEWS = "c.relkind in ('r', 'p', 'v', 'm', 'f')"
+const TABLES_WITHOUT_EXTENSIONS = `c.relkind in ('r', 'p', 'f') and not exists (
+  select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
 /** Runs a statement on a connection, given as its text and its values. */
 type RunSql = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
@@ -78,7 +83,10 @@ async function postgresTarget(
   const runSql = createSqlRunner(run)
   await refuseWhileUsed(runSql)
   const [{ begun: isBegun } = {}] = (await runSql("select to_regclass('unfinished_copy') is not null as begun")).rows
-  if (isBegun !== true) await runInTransaction(runSql, () => applyMissingSteps(run, server, migrations))
+  if (isBegun !== true) {
+    refuseOtherTables(await readColumns(runSql, TABLES_WITHOUT_EXTENSIONS))
+    await runInTransaction(runSql, () => applyMissingSteps(run, server, migrations))
+  }
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
   const position = isBegun === true ? ((await runSql(sql)).rows[0] as unknown as CopyPosition) : undefined
   const reader = await postgresReader(runSql)
@@ -128,14 +136,7 @@ function createSqlRunner(run: StatementRunner): RunSql {
 }
 
 async function postgresReader(runSql: RunSql): Promise<TableReader> {
-  // The views of information_schema leave out the tables that this user may not read.
-  const { rows: views } = await runSql(
-    `select c.relname as name, array_agg(a.attname::text) as columns from pg_class c
-     join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-     where n.nspname = current_schema() and c.relkind in ('r', 'p', 'v', 'm', 'f') and a.attnum > 0 and not a.attisdropped
-     group by c.relname order by c.relname`,
-  )
-  const columns = new Map(views.map(({ name, columns: names }) => [String(name), names as readonly string[]]))
+  const columns = await readColumns(runSql, TABLES_AND_VIEWS)
   const steps = columns.has('migration') ? (await runSql('select id from migration order by id collate "C"')).rows : []
   const generation = columns.has('generation')
     ? (await runSql('select value from generation')).rows[0]?.value
@@ -153,6 +154,18 @@ async function postgresReader(runSql: RunSql): Promise<TableReader> {
       return Number((await runSql(`select (${sum === '' ? '0' : sum})::bigint as bytes`)).rows[0]?.bytes)
     },
   }
+}
+
+/** Returns the names of the columns by the name of the table, of the tables that a condition selects. */
+async function readColumns(runSql: RunSql, condition: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  // The views of information_schema leave out the tables that this user may not read.
+  const { rows } = await runSql(
+    `select c.relname as name, array_agg(a.attname::text) as columns from pg_class c
+     join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+     where n.nspname = current_schema() and ${condition} and a.attnum > 0 and not a.attisdropped
+     group by c.relname order by c.relname`,
+  )
+  return new Map(rows.map(({ name, columns }) => [String(name), columns as readonly string[]]))
 }
 
 /**

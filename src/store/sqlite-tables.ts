@@ -11,6 +11,7 @@ import {
   type CopyTarget,
   collectionsAmong,
   ROWS_AT_ONCE,
+  refuseOtherTables,
   type Table,
   type TableReader,
   type TableRow,
@@ -99,7 +100,10 @@ function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]):
   const isBegun = database.prepare("select name from sqlite_master where name = 'unfinished_copy'").all().length > 0
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
   const position = isBegun ? (database.prepare(sql).get() as unknown as CopyPosition) : undefined
-  if (!isBegun) migrateSqlite(database, migrations)
+  if (!isBegun) {
+    refuseOtherTables(readColumns(database))
+    migrateSqlite(database, migrations)
+  }
   const runInTransaction = (change: () => void): Promise<void> =>
     new Promise((resolve) => {
       database.exec('begin immediate')
@@ -143,12 +147,9 @@ export function insertRows(database: DatabaseSync, { name, hasCreationTime }: Ta
 
 function sqliteReader(database: DatabaseSync): TableReader {
   const all = (sql: string, ...values: (string | number)[]) => database.prepare(sql).all(...values)
-  const names = all("select name from sqlite_master where type = 'table' order by name").map(({ name }) => String(name))
-  const columns = new Map(
-    names.map((name) => [name, all('select name from pragma_table_info(?)', name).map((each) => String(each.name))]),
-  )
-  const steps = names.includes('migration') ? all('select id from migration order by id') : []
-  const generation = names.includes('generation') ? all('select value from generation')[0]?.value : undefined
+  const columns = readColumns(database)
+  const steps = columns.has('migration') ? all('select id from migration order by id') : []
+  const generation = columns.has('generation') ? all('select value from generation')[0]?.value : undefined
   return {
     steps: steps.map(({ id }) => String(id)),
     tables: collectionsAmong(columns),
@@ -161,6 +162,15 @@ function sqliteReader(database: DatabaseSync): TableReader {
       return Promise.resolve(Number(size?.bytes))
     },
   }
+}
+
+/** Returns the names of the columns by the name of the table, without the tables of SQLite itself. */
+function readColumns(database: DatabaseSync): ReadonlyMap<string, readonly string[]> {
+  const tables =
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite|_%' escape '|' order by name"
+  const columns = database.prepare('select name from pragma_table_info(?)')
+  const namesOf = (rows: readonly Readonly<Record<string, unknown>>[]) => rows.map(({ name }) => String(name))
+  return new Map(namesOf(database.prepare(tables).all()).map((name) => [name, namesOf(columns.all(name))]))
 }
 
 function* rowsOf(

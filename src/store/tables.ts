@@ -85,6 +85,17 @@ export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>)
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/**
+ * Throws when a table is neither a collection nor one that goes with collections. `tables` has the names of the columns
+ * by the name of the table.
+ */
+export function refuseOtherTables(tables: ReadonlyMap<string, readonly string[]>): void {
+  const ownNames = [...NO_COLLECTIONS, ...collectionsAmong(tables).map(({ name }) => name)]
+  const other = [...tables.keys()].find((name) => !ownNames.includes(name))
+  if (other === undefined) return
+  throw new Error(`it is not empty: ${other} is a table of something else; name an empty database`)
+}
+
 /** Returns those of `migrations` that another database has applied. Throws when it has others, or none. */
 export function stepsLike(
   { steps }: Pick<TableReader, 'steps'>,

@@ -99,4 +99,15 @@ describe('a copy', () => {
         '--from and --to name the same database: data/issuer.db\n',
       ])
   })
+
+  it('is not made into a file with tables of something else', async () => {
+    const database = new (await loadDriver())(join(cwd, 'shop.db'))
+    database.exec('create table customers (name text)')
+    expect(await refusal('copy', '--from', 'sqlite:data/issuer.db', '--to', 'sqlite:shop.db')).toBe(
+      'shop.db: it is not empty: customers is a table of something else; name an empty database\n',
+    )
+    const names = database.prepare('select name from sqlite_master').all()
+    database.close()
+    expect(names).toEqual([{ name: 'customers' }])
+  })
 })

@@ -19,6 +19,23 @@ it('a refusal of a copy into a file names the file alone', async () => {
   expect((await copy()).stderr).toMatch(/^to\.db: file is not a database/)
 })
 
+it('a copy is not made into a schema with tables of something else', async () => {
+  const url = freshUrl()
+  const cwd = await serviceDirectory('issuer')
+  expect((await db(cwd, 'migrate')).status).toBe(0)
+  const schema = new URL(url).searchParams.get('currentSchema') ?? 'none'
+  const run = (text: string) => withConnection(postgresOf(serverUrl()), (query) => query({ text, values: [] }))
+  await run(`create schema ${schema}`)
+  await run(`create table ${schema}.customers (name text)`)
+  const { status, stderr } = await db(cwd, 'copy', '--from', 'sqlite:data/issuer.db', '--to', url)
+  expect([status, stderr]).toEqual([
+    2,
+    expect.stringMatching(/: it is not empty: customers is a table of something else; name an empty database\n$/),
+  ])
+  const { rows } = await run(`select tablename from pg_tables where schemaname = '${schema}'`)
+  expect(rows).toEqual([{ tablename: 'customers' }])
+})
+
 it('a table that the user may not read is named, and not taken for a missing one', async () => {
   const url = freshUrl()
   const cwd = await serviceDirectory('issuer', { database: { url } })
