@@ -1,6 +1,6 @@
 // The parts that components need beside the command: the thread they run in, QuickJS, and what their authors import.
 import './node-version.cjs'
-import { mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { buildElement } from './element.js'
@@ -44,9 +44,11 @@ export async function buildSdk(directory) {
   await bundle({
     ...shared,
     entryPoints: ['sdk/component-test/index.ts'],
-    outfile: outfile('component-test'),
+    // Node resolves every import of an ES module before it runs any, and so an older one would refuse in its own words.
+    outfile: join(directory, 'component-test.cjs'),
     platform: 'node',
-    format: 'esm',
+    format: 'cjs',
+    define: { 'import.meta.dirname': '__dirname' },
   })
   await bundle({
     ...shared,
@@ -67,4 +69,15 @@ export async function buildSdk(directory) {
     format: 'esm',
   })
   await buildElement(outfile('element'))
+  writeNodeEntries(join(directory, 'node'))
+}
+
+/** Writes what Node loads in the place of a bundle: it refuses an older Node, and then loads the bundle. */
+function writeNodeEntries(directory) {
+  mkdirSync(directory, { recursive: true })
+  copyFileSync(join(import.meta.dirname, 'library-node-version.js'), join(directory, 'version.js'))
+  for (const name of ['client.js', 'server.js', 'component-test.cjs']) {
+    const entry = name.replace(/cjs$/, 'js')
+    writeFileSync(join(directory, entry), `import './version.js'\nexport * from '../${name}'\n`)
+  }
 }

@@ -4,7 +4,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync 
 import { isBuiltin } from 'node:module'
 import { dirname, join } from 'node:path'
 import { runInNewContext } from 'node:vm'
-import { transformSync } from 'esbuild'
+import { build, transformSync } from 'esbuild'
 import { describe, expect, it } from 'vitest'
 import { adviceOn, lacking, TESTED_WITH } from '../build/install.js'
 import { COMMAND, temporaryDirectory } from './support/command.ts'
@@ -77,9 +77,43 @@ describe('an older Node', () => {
     },
   )
 
+  /** Imports an entry of the package, as a runtime that has certain versions. Returns the message of an error. */
+  function importAs(entry: string, versions: object): string {
+    const program = `Object.defineProperty(process, 'versions', { value: ${JSON.stringify(versions)} })
+      import('vouchsafe/${entry}').then(() => console.log(''), (error) => console.log(error.message))`
+    return spawnSync(process.execPath, ['-e', program], { cwd: ROOT, encoding: 'utf8' }).stdout
+  }
+
+  it.each(['client', 'server', 'component-test'])('meets that before anything else of vouchsafe/%s', (entry) => {
+    const { said } = gate('18.20.8')
+    expect(importAs(entry, { node: '18.20.8' })).toBe(said)
+    expect(importAs(entry, { node: '20.18.3' })).toBe(said.replace('18.20.8', '20.18.3'))
+    expect(importAs(entry, { node: '20.19.0' })).toBe('\n')
+  })
+
+  it('is neither Deno nor Bun', () => {
+    expect(importAs('server', { node: '20.11.1', deno: '2.0.0' })).toBe('\n')
+    expect(importAs('client', { node: '18.15.0', bun: '1.0.0' })).toBe('\n')
+  })
+
+  it('is not looked for by what runs in pages', async () => {
+    for (const entry of ['client', 'server', 'element', 'component']) {
+      const { outputFiles } = await build({
+        stdin: { contents: `export * from 'vouchsafe/${entry}'`, resolveDir: ROOT },
+        ...{ bundle: true, write: false, format: 'esm', platform: 'browser', logLevel: 'silent' },
+      })
+      expect(outputFiles[0]?.text).toMatch(/export ?\{/)
+      expect(outputFiles[0]?.text).not.toMatch(/needs Node/)
+    }
+  })
+
   it('can parse everything that it meets', () => {
     const built = readdirSync(dirname(COMMAND)).filter((name) => name.endsWith('.cjs'))
-    const files = [...built.map((name) => join(dirname(COMMAND), name)), ...scripts.map((name) => join(BUILD, name))]
+    const entries = readdirSync(join(dirname(COMMAND), 'sdk', 'node')).map((name) => join('sdk', 'node', name))
+    const files = [
+      ...[...built, ...entries].map((name) => join(dirname(COMMAND), name)),
+      ...scripts.map((name) => join(BUILD, name)),
+    ]
     // The oldest version of Node cannot read the syntax that esbuild would have to write in another way.
     const written = (file: string, target: string): string =>
       transformSync(text(file), { target, format: file.endsWith('.cjs') ? 'cjs' : 'esm' }).code

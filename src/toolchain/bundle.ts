@@ -52,7 +52,7 @@ function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
 
 /** Bundles a test as a module of Node, which imports the test harness of this installation and no other module. */
 export function bundleTest(file: string): Promise<Uint8Array> {
-  const harness = pathToFileURL(join(builtDirectory(), 'sdk', 'component-test.js')).href
+  const harness = pathToFileURL(join(builtDirectory(), 'sdk', 'node', 'component-test.js')).href
   const path = resolve(file)
   return bundle(file, {
     format: 'esm',
