@@ -34,11 +34,11 @@ it('says of each aim whether it is reached, and counts those that are', () => {
   expect(text).toContain('There is no run before this one yet.')
 })
 
-it('says by how much a figure differs from the run before, and whether that is within the rounds', () => {
+it('says by how much a figure differs from the run before, and whether the ranges of their rounds overlap', () => {
   expect(pageOf(measured([aim(2)]), measured([aim(1.95)]))).toContain('| 1.95 times | +2.6 % | yes |')
   const text = pageOf(measured([aim(1.5)]), measured([aim(2)]))
   expect(text).toContain('| 2 times | -25.0 % | no |')
-  expect(text).toContain('0 of 1 figures of the run before are within the rounds of this one.')
+  expect(text).toContain('The two runs agree in 0 of 1 figures.')
 })
 
 it('says whether both runs are of the same source', () => {

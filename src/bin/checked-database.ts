@@ -6,13 +6,15 @@ import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import { isUnreachable } from '../store/postgres-connections.ts'
+import { refuseMissingRights } from '../store/postgres-schema.ts'
 import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
 import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
-import { isWalMissing } from './generation-file.ts'
+import { generationFile, isWalMissing, noteClosed, readWitnesses, writeWitnesses } from './generation-file.ts'
+import { startInTurn } from './open-lock.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
@@ -32,20 +34,47 @@ const TEMPORARY_ERRORS = [5, 10, 13]
 export async function openServiceDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  { log, isRestored }: OpeningOptions,
+  options: OpeningOptions,
 ): Promise<Store<C>> {
-  const isFile = database.kind === 'sqlite' && database.file !== ':memory:'
-  const hasNoLog = isFile && (await wasLogTaken(database.file))
-  const openedStore = await openDatabase<C>(database, migrations, isFile ? openInThreads : undefined)
-  const store = isFile ? watchDatabase(openedStore, database.file, log, findInThread) : openedStore
+  if (database.kind === 'sqlite' && database.file !== ':memory:') return openServiceFile(database, migrations, options)
+  if (database.kind === 'postgresql') await refuseMissingRights(database, migrations)
+  const store = await openDatabase<C>(database, migrations)
   try {
-    if (isFile) await refuseDamaged(database.file, log)
-    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, { log, isRestored }, hasNoLog)
+    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, options)
   } catch (error) {
     await store.close()
     throw error
   }
   return store
+}
+
+async function openServiceFile<C>(
+  database: Extract<DatabaseConfig, { readonly kind: 'sqlite' }>,
+  migrations: readonly Migration[],
+  options: OpeningOptions,
+): Promise<Store<C>> {
+  const { file } = database
+  const isWalTaken = await wasWalTaken(file)
+  // Opening makes a new WAL; the next start has to know, too, should this one fail.
+  if (isWalTaken) writeWitnesses(generationFile(file), readWitnesses(generationFile(file)), 'log-missing')
+  const openedStore = await openDatabase<C>(database, migrations, openInThreads)
+  const store = watchDatabase(openedStore, file, options.log, findInThread)
+  let endMark: () => void
+  try {
+    await refuseDamaged(file, options.log)
+    endMark = await startInTurn(file, () =>
+      confirmDatabase(store as unknown as Store<GenerationCollections>, database, options, isWalTaken),
+    )
+  } catch (error) {
+    await store.close()
+    await noteClosed(file)
+    throw error
+  }
+  const recordClosing = (): Promise<void> => {
+    endMark()
+    return noteClosed(file)
+  }
+  return { ...store, close: () => store.close().finally(recordClosing) }
 }
 
 /** Returns the mistake for a database that could not be opened. */
@@ -67,7 +96,7 @@ function isTemporaryProblem(error: unknown, file: string): boolean {
   }
 }
 
-async function wasLogTaken(file: string): Promise<boolean> {
+async function wasWalTaken(file: string): Promise<boolean> {
   if (!isWalMissing(file)) return false
   await pause(CLOSING_MS)
   return isWalMissing(file)

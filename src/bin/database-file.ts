@@ -42,7 +42,10 @@ export function fileProblem(file: string): string | undefined {
   // Checks twice, since another process may start a transaction between the two reads.
   const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
   if (journalProblem !== undefined) return journalProblem
-  if (sizeOf(`${file}-wal`) > LOG_HEADER_BYTES) return findForeignLogProblem(file, main)
+  if (sizeOf(`${file}-wal`) > LOG_HEADER_BYTES) {
+    // A checkpoint of another process may run between the two reads.
+    return findForeignLogProblem(file) && findForeignLogProblem(file)
+  }
   if (main.isCurrent && size < main.pages * main.pageBytes) {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
   }
@@ -125,7 +128,8 @@ function missingProblem(file: string): string | undefined {
  * Returns a problem if the WAL belongs to another file. The file's number of WALs is one less than that of the first
  * page 1 in the WAL, or after a checkpoint equal to that of another page 1.
  */
-function findForeignLogProblem(file: string, main: Header): string | undefined {
+function findForeignLogProblem(file: string): string | undefined {
+  const main = headerOf(readStart(file, HEADER_BYTES))
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
   if (main.version !== LOG_VERSION) return advice
   const counts = readLogCounts(`${file}-wal`, main.pageBytes)

@@ -71,8 +71,7 @@ export function encryptDatabase<C extends EncryptionCollections>(
 
 /**
  * Opens the database. The directory of an embedded one is created private, and closing is recorded in the generation
- * file. A service passes `openForService` and handles a missing WAL itself; for others, a WAL that was missing before
- * stays recorded as missing.
+ * file, unless the WAL was missing before. A service passes `openForService`, and records closing itself.
  */
 export async function openDatabase<C>(
   database: DatabaseConfig,
@@ -84,10 +83,9 @@ export async function openDatabase<C>(
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
-  const wasMissing = openForService === undefined && isWalMissing(database.file)
-  const store = await (openForService ?? openSqlite<C>)(database.file, migrations)
-  const noteUnlessMissing = (): void => {
-    if (!wasMissing) noteClosed(database.file)
-  }
+  if (openForService !== undefined) return openForService(database.file, migrations)
+  const wasMissing = isWalMissing(database.file)
+  const store = await openSqlite<C>(database.file, migrations)
+  const noteUnlessMissing = (): Promise<void> => (wasMissing ? Promise.resolve() : noteClosed(database.file))
   return { ...store, close: () => store.close().finally(noteUnlessMissing) }
 }

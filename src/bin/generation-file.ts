@@ -4,11 +4,14 @@
  * docs/decisions/0010-generations.md.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { runUnlessOpen } from './open-lock.ts'
 
 /** Why the latest changes of a database may be missing. */
 export const WAL_MISSING = 'its log was taken away after a service had ended without closing it'
 /** The last line of the file from the start of the service until the last process has closed the database. */
 const OPEN = 'open'
+/** The last line of the file from the moment when the WAL was found missing until a start has handled that. */
+const WAL_GONE = 'log-missing'
 
 /** Returns the path of the file. Backups do not include it. */
 export function generationFile(databaseFile: string): string {
@@ -21,7 +24,7 @@ export function generationFile(databaseFile: string): string {
  */
 export function readWitnesses(file: string): readonly string[] {
   try {
-    return readLines(file).filter((line) => line !== OPEN)
+    return readLines(file).filter((line) => line !== OPEN && line !== WAL_GONE)
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return []
@@ -36,27 +39,31 @@ export function readWitnesses(file: string): readonly string[] {
  * would have the latest changes.
  */
 export function isWalMissing(databaseFile: string): boolean {
-  return !existsSync(`${databaseFile}-wal`) && isNotedOpen(generationFile(databaseFile))
+  const lastLine = readLastLine(generationFile(databaseFile))
+  return lastLine === WAL_GONE || (lastLine === OPEN && !existsSync(`${databaseFile}-wal`))
 }
 
-function isNotedOpen(file: string): boolean {
+function readLastLine(file: string): string | undefined {
   try {
-    return readLines(file).at(-1) === OPEN
+    return readLines(file).at(-1)
   } catch {
     // The file does not exist, or cannot be read, which makes a start fail.
-    return false
+    return undefined
   }
 }
 
 /**
- * Records that a database is closed, if its WAL is missing or empty. The last connection removes the WAL after moving
- * all of it into the file.
+ * Records that a database is closed, if no service has it open and its WAL is missing or empty. The last connection
+ * removes the WAL after moving all of it into the file.
  */
-export function noteClosed(databaseFile: string): void {
+export async function noteClosed(databaseFile: string): Promise<void> {
   const [file, log] = [generationFile(databaseFile), `${databaseFile}-wal`]
-  const logBytes = existsSync(log) ? (statSync(log, { throwIfNoEntry: false })?.size ?? 0) : 0
-  // Only truncates the file, so that it keeps its owner and stays valid at any interruption.
-  if (logBytes === 0 && isNotedOpen(file)) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+  if (readLastLine(file) !== OPEN) return
+  await runUnlessOpen(databaseFile, () => {
+    const logBytes = existsSync(log) ? (statSync(log, { throwIfNoEntry: false })?.size ?? 0) : 0
+    // Only truncates the file, so that it keeps its owner and stays valid at any interruption.
+    if (logBytes === 0 && readLastLine(file) === OPEN) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+  })
 }
 
 /**
@@ -68,7 +75,7 @@ export async function withClosingNoted<T>(databaseFile: string, work: () => Prom
   try {
     return await work()
   } finally {
-    if (!wasMissing) noteClosed(databaseFile)
+    if (!wasMissing) await noteClosed(databaseFile)
   }
 }
 
@@ -95,12 +102,12 @@ function identityOf(file: string): string {
   return `${ino}.${birthtimeNs}`
 }
 
-/** Writes the witnesses, and whether the database is open from now on. */
-export function writeWitnesses(file: string, witnesses: readonly string[], isOpen = false): void {
+/** Writes the witnesses; with `state`, also that the database is open from now on, or that its WAL is missing. */
+export function writeWitnesses(file: string, witnesses: readonly string[], state?: 'open' | 'log-missing'): void {
   const temporary = `${file}.${process.pid}`
   try {
     writeFileSync(temporary, '', { mode: 0o600 })
-    writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(isOpen ? [OPEN] : [])].join('\n')}\n`)
+    writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(state ? [state] : [])].join('\n')}\n`)
     renameSync(temporary, file)
   } catch (error) {
     // A full disk leaves an empty file.

@@ -10,7 +10,6 @@ import {
   type GenerationCollections,
   type OutsideKnowledge,
 } from '../store/generation.ts'
-import { lockSqlite } from '../store/sqlite-lock.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
 import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from './generation-file.ts'
@@ -24,39 +23,19 @@ import type { OpeningOptions } from './service/service-kind.ts'
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  options: OpeningOptions,
-  isWalMissing = false,
-): Promise<void> {
-  const file = witnessFile(database)
-  // Processes that start at the same moment take turns, since each replaces the witness that another may have read.
-  const lock = file === undefined ? undefined : await lockSqlite(file)
-  if (file !== undefined && lock === undefined) {
-    throw Object.assign(new Error('another process has been starting on it for seconds; start again'), {
-      code: 'EBUSY',
-    })
-  }
-  try {
-    await confirmInTurn(store, database, options, isWalMissing)
-  } finally {
-    await lock?.release()
-  }
-}
-
-async function confirmInTurn(
-  store: Store<GenerationCollections>,
-  database: DatabaseConfig,
   { log, isRestored }: OpeningOptions,
-  isWalMissing: boolean,
+  isWalMissing = false,
 ): Promise<void> {
   const file = witnessFile(database)
   const restoredBecause = isRestored ? 'it was restored from a backup' : isWalMissing ? WAL_MISSING : undefined
   const outside = { ...readOutside(database), restoredBecause }
   const next = toBase64url(random(16))
   // During the change, the generation file has the witnesses of both, since the process may end in between.
-  if (file !== undefined) writeWitnesses(file, [...(outside.witnesses ?? []), next], true)
+  if (file !== undefined)
+    writeWitnesses(file, [...(outside.witnesses ?? []), next], isWalMissing ? 'log-missing' : 'open')
   const effects = { store, now, random, retryOnConflict }
   const why = await confirmGeneration(effects, outside, file === undefined ? undefined : next)
-  if (file !== undefined) writeWitnesses(file, [next], true)
+  if (file !== undefined) writeWitnesses(file, [next], 'open')
   if (why === undefined) return
   const line = { event: 'database_restored', why }
   log.warn(

@@ -57,8 +57,8 @@ interface Loss {
 }
 
 /**
- * Wraps the store. All calls are rejected after `file` or its WAL was deleted, replaced, truncated or damaged. The loss
- * is logged once.
+ * Wraps the store. Reads and writes are rejected after `file` or its WAL was deleted, replaced, truncated or damaged.
+ * The loss is logged once.
  */
 export function watchDatabase<C>(store: Store<C>, file: string, log: Logger, findDamage: FindDamage): Store<C> {
   const openedFile = openDatabaseFile(file)

@@ -228,7 +228,7 @@ function clientConfig({ host, port, database, user, password, schema, tls }: Pos
  * has these settings. PgBouncer, ignore_startup_parameters.
  */
 async function setUp(client: ClientBase, { schema }: PostgresServer, statements = ''): Promise<void> {
-  const text = schema === undefined ? statements : `${statements} set search_path to ${schema}`
+  const text = schema === undefined ? statements : `${statements} set search_path to "${schema}"`
   if (text !== '') await client.query(text)
 }
 

@@ -60,8 +60,6 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
     await run({ text: 'set local lock_timeout = 0', values: [] })
     await applyMissingSteps(run, options, migrations)
     await run({ text: 'commit', values: [] })
-    const missingRights = await findMissingRights(run, options, migrations)
-    if (missingRights !== undefined) throw new Error(missingRights)
   })
 }
 
@@ -75,7 +73,7 @@ export async function applyMissingSteps(
 ): Promise<void> {
   await run({ text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] })
   if (schema !== undefined && !(await hasSchema(run, schema))) {
-    await run({ text: `create schema ${schema}`, values: [] })
+    await run({ text: `create schema "${schema}"`, values: [] })
   }
   const problem = await findSchemaProblem(run, schema)
   if (problem !== undefined) throw new Error(problem)
@@ -121,10 +119,11 @@ export async function findSettingsProblem(run: StatementRunner): Promise<string 
 
 /** Returns a sentence for the operator when the user lacks the right to use the schema; undefined otherwise. */
 export async function findSchemaProblem(run: StatementRunner, schema = 'public'): Promise<string | undefined> {
-  const text = 'select current_user as name from pg_namespace where nspname = $1 and current_schema() is null'
+  const text = `select quote_ident(current_user) as name, quote_ident(nspname) as schema from pg_namespace
+    where nspname = $1 and current_schema() is null`
   const [row] = (await run({ text, values: [schema] })).rows
   if (row === undefined) return undefined
-  return `this user may not use schema ${schema}; grant usage on it to ${String(row.name)}`
+  return `this user may not use the schema; run: grant usage on schema ${String(row.schema)} to ${String(row.name)}`
 }
 
 /** Returns a sentence for the operator when the user lacks rights that a service needs; undefined otherwise. */
@@ -138,12 +137,22 @@ export async function findMissingRights(
   const statements = migrations.flatMap((migration) => migration.statements)
   const tables = statements.flatMap((text) => /^\s*create table (\w+)/i.exec(text)?.[1] ?? [])
   const rights = ['select', 'insert', 'update', 'delete']
-  const hasAll = rights.map((right) => `has_table_privilege(to_regclass(name), '${right}')`).join(' and ')
-  const text = `select current_user as name, string_agg(name, ', ' order by name) as lacking
+  const [select, ...others] = rights.map((right) => `has_table_privilege(to_regclass(name), '${right}')`)
+  const hasAll = `${select} and (name = 'migration' or (${others.join(' and ')}))`
+  const text = `select quote_ident(current_user) as name,
+    string_agg(format('%I.%I', current_schema(), name), ', ' order by name) as lacking
     from unnest($1::text[]) as name where to_regclass(name) is not null and not (${hasAll})`
-  const [row] = (await run({ text, values: [tables] })).rows
+  const [row] = (await run({ text, values: [['migration', ...tables]] })).rows
   if (typeof row?.lacking !== 'string') return undefined
-  return `grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}, who may not do all of these`
+  return `this user may not use all tables; run: grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}`
+}
+
+/** Rejects with a sentence for the operator when the user lacks rights that a service needs. */
+export function refuseMissingRights(server: PostgresServer, migrations: readonly Migration[]): Promise<void> {
+  return withConnection(server, async (run) => {
+    const problem = await findMissingRights(run, server, migrations)
+    if (problem !== undefined) throw new Error(problem)
+  })
 }
 
 /** Reads the state of a database, and changes nothing. */

@@ -5,6 +5,7 @@ import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/sup
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
 import { type StatementRunner, withConnection } from './postgres-connections.ts'
+import { refuseMissingRights } from './postgres-schema.ts'
 import { newestStatement } from './statements.ts'
 import { storeContract } from './store.contract.ts'
 import { addCreationTime, type Change, createCollection, type Store } from './store.ts'
@@ -292,20 +293,33 @@ describe('a PostgreSQL database', () => {
     await store.close()
   })
 
-  it('is refused by a user who lacks rights on a table or on the schema, and names both', async () => {
-    const [role, url] = [name(), freshUrl()]
+  it('is refused to a service whose user lacks rights on the schema or a table, with what to grant', async () => {
+    const [role, url] = [`${name()}-a`, freshUrl()]
     const schema = new URL(url).searchParams.get('currentSchema') ?? ''
     const byRole = Object.assign(new URL(url), { username: role, password: 'a' }).href
-    await administer(`create role ${role} login password 'a'`)
+    const refusal = () => failure(refuseMissingRights(postgresOf(byRole), migrations)).then(({ message }) => message)
+    const grant = async (message: string) => administer(/run: (grant .*)/.exec(message)?.[1] ?? message)
+    await administer(`create role "${role}" login password 'a'`)
     await (await open(url)).close()
-    await expect(open(byRole)).rejects.toThrow(`this user may not use schema ${schema}; grant usage on it to ${role}`)
-    await administer(
-      `grant usage on schema ${schema} to ${role}`,
-      `grant select, insert, update on all tables in schema ${schema} to ${role}`,
-    )
-    await expect(open(byRole)).rejects.toThrow(
-      new RegExp(`grant select, insert, update, delete on .*\\bthing.* to ${role}, who may not do all of these`),
-    )
+    const schemaRefusal = await refusal()
+    expect(schemaRefusal).toBe(`this user may not use the schema; run: grant usage on schema ${schema} to "${role}"`)
+    await grant(schemaRefusal)
+    const tableRefusal = await refusal()
+    expect(tableRefusal).toMatch(/: grant select, insert, update, delete on .*\.migration, .*\.thing/)
+    await grant(tableRefusal)
+    await refuseMissingRights(postgresOf(byRole), migrations)
+    const store = await openPostgres<Things>(postgresOf(byRole), migrations)
+    expect(await store.commit([insert('a', 1)])).toBe(undefined)
+    await store.close()
+  })
+
+  it('selects a schema that is named by a word of SQL', async () => {
+    const url = Object.assign(new URL(freshUrl()), { search: '?currentSchema=order' }).href
+    const store = await openPostgres<Things>(postgresOf(url), migrations)
+    await store.close()
+    const tables = await other(serverUrl(), (run) => run(`select from pg_tables where schemaname = 'order'`))
+    await administer('drop schema "order" cascade')
+    expect(tables.rowCount).toBeGreaterThan(1)
   })
 
   it('waits for another process that migrates, whatever time limit for statements its user has', async () => {

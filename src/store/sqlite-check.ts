@@ -43,8 +43,10 @@ export async function findDamage(
     return { unchecked: [] }
   } catch (error) {
     const { errcode = 0, message } = error as Error & { readonly errcode?: number }
-    // Other errors are not damage. The service reports them when it opens the database.
-    return { ...(DAMAGE_CODES.includes(errcode & 0xff) && { damage: message }), unchecked: [] }
+    if (DAMAGE_CODES.includes(errcode & 0xff)) return { damage: message, unchecked: [] }
+    // Other errors are not damage. A running service repeats the check after them; at a start, opening reports them.
+    if (options.readOnly === true) throw error
+    return { unchecked: [] }
   } finally {
     database.close()
   }

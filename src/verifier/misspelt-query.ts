@@ -9,7 +9,7 @@ import { findMisspeltMembers } from '../protocol/misspelt.ts'
 
 const MAX_MISTAKES = 10
 
-/** Refuses with `invalid_request` a query with misspelt members. The error has the path of each. */
+/** Refuses with `invalid_request` a query with misspelt members. The error has the paths of at most ten. */
 export function refuseMisspeltQuery(postedQuery: unknown): void {
   const query = postedQuery as Json
   const mistakes: string[] = []

@@ -1,7 +1,8 @@
 /** Two services on one SQLite file: processes of one service share it, and another service is refused. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { vouchsafe } from '../support/command.ts'
+import { startCommand, vouchsafe } from '../support/command.ts'
 import { killRounds, reportFault } from '../support/faults.ts'
 import {
   countAnswers,
@@ -89,6 +90,51 @@ describe('issuers that start on one file at the same moment', () => {
     expect(outputs).toHaveLength(16)
     for (const output of outputs) expect(output).not.toContain('database_restored')
   })
+})
+
+describe('a service that has its file open', () => {
+  const isNotedOpen = (directory: string) =>
+    /\nopen\n$/.test(readFileSync(join(directory, 'data/issuer.db-generation'), 'utf8'))
+
+  it('is noted beside the file until the last process has stopped, whatever commands and other processes do', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    const lasting = await started(directory)
+    const other = await started(directory)
+    await endService(other, 'SIGTERM')
+    expect(isNotedOpen(directory)).toBe(true)
+    for (const words of [['doctor'], ['db', 'backup', 'copy.db'], ['db', 'migrate'], ['db', 'status']]) {
+      await vouchsafe(words, { cwd: directory })
+      expect([words, isNotedOpen(directory)]).toEqual([words, true])
+    }
+    await endService(lasting, 'SIGTERM')
+    expect(isNotedOpen(directory)).toBe(false)
+  })
+
+  it.each(['killed', 'refused'])(
+    'and whose log was taken away is a restored one, also after a start that is %s',
+    async (end) => {
+      const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL, database: { generation: 1 } })
+      const log = join(directory, 'data/issuer.db-wal')
+      await endService(await started(directory), 'SIGTERM')
+      const first = await started(directory)
+      await declare(servicesAt(() => first.url))
+      await endService(first, 'SIGKILL')
+      rmSync(log)
+      const configFile = join(directory, 'conf/server.json')
+      const text = readFileSync(configFile, 'utf8')
+      // A lower generation than that of the database is refused.
+      if (end === 'refused') writeFileSync(configFile, JSON.stringify({ ...JSON.parse(text), database: {} }))
+      const failing = startCommand(['issuer'], { cwd: directory })
+      if (end === 'killed') {
+        await vi.waitUntil(() => existsSync(log), { timeout: 60_000, interval: 1 })
+        failing.child.kill('SIGKILL')
+      }
+      const { stdout } = await failing.ended
+      writeFileSync(configFile, text)
+      const { stdout: lastOutput } = await endService(await started(directory), 'SIGTERM')
+      expect(`${stdout}${lastOutput}`).toContain('database_restored')
+    },
+  )
 })
 
 describe('a verifier on the file of an issuer', () => {

@@ -10,6 +10,7 @@ import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableRead
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { makeDirectory } from '../directory.ts'
 import { files } from '../effects.ts'
+import { generationFile, isWalMissing, readWitnesses } from '../generation-file.ts'
 import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, throwAt, withTables } from './subject.ts'
@@ -41,6 +42,7 @@ export async function copyDatabase(
   await refuseInUse(source)
   await refuseInUse(target)
   const { counts, digest } = await withTables(source, async (reader) => {
+    refuseUnnoticedRestore(source, reader)
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
     const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
@@ -66,6 +68,19 @@ async function readDatabaseOption(
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
   return result.database
+}
+
+/**
+ * Throws a message for the operator when the source is a file that was put back, or whose WAL was taken away, and no
+ * service has started on it since: the target would not be taken for a restored database.
+ */
+function refuseUnnoticedRestore(source: DatabaseConfig, { generation }: TableReader): void {
+  if (source.kind === 'postgresql' || generation === undefined) return
+  const witnesses: readonly (string | undefined)[] = readWitnesses(generationFile(source.file))
+  if (!isWalMissing(source.file) && witnesses.includes(generation.witness)) return
+  throw new Error(
+    `${source.file}: it is a backup or another copy, on which no service has started; put it in place with vouchsafe db restore, start the service, and then copy`,
+  )
 }
 
 /** Tests whether both are one file, whose name may be written in different ways. */

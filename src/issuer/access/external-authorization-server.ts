@@ -105,8 +105,8 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
 }
 
 /**
- * Returns the URL in the metadata member `name`. Refuses a URL with a private host unless the host is the server's own,
- * because the operator configured only the server.
+ * Returns the URL in the metadata member `name`. Refuses a missing URL and one that is not https. Private addresses are
+ * allowed only where the URL is of the server's own origin, because the operator configured only the server.
  */
 function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
   const url = ownString(metadata, name)

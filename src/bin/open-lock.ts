@@ -1,0 +1,79 @@
+/**
+ * The lock file beside an embedded database. With it, the processes of a service start one after the other, and the
+ * process that closes the database knows whether another one still has it open. The operating system releases the locks
+ * of SQLite when a process ends.
+ */
+import { accessSync, constants, existsSync } from 'node:fs'
+import { loadDriver } from '../store/sqlite.ts'
+import { beginTransaction, isBusy } from '../store/sqlite-transaction.ts'
+
+/** Returns the path of the lock file, which is empty and not part of backups. */
+function lockFileOf(databaseFile: string): string {
+  return `${databaseFile}-generation-lock`
+}
+
+/**
+ * Runs `start` while no other process runs one, and marks the database as open. Returns a function that ends the mark.
+ * Rejects with the code `EBUSY` when other processes start for seconds.
+ */
+export async function startInTurn(databaseFile: string, start: () => Promise<void>): Promise<() => void> {
+  const file = lockFileOf(databaseFile)
+  refuseUnwritable(file)
+  const Database = await loadDriver()
+  const [turn, mark] = [new Database(file), new Database(file)]
+  try {
+    beginTransaction(turn, 'immediate')
+    await start()
+    // A transaction that has read keeps a shared lock, which allows the turn of another process and no exclusive lock.
+    mark.exec('begin')
+    mark.prepare('select count(*) from sqlite_master').get()
+  } catch (error) {
+    mark.close()
+    if (!isBusy(error)) throw error
+    const message = 'other processes have been starting on it for seconds; start again'
+    throw Object.assign(new Error(message, { cause: error }), { code: 'EBUSY' })
+  } finally {
+    turn.close()
+  }
+  return () => {
+    mark.exec('rollback')
+    mark.close()
+  }
+}
+
+/** Runs `work` unless a process has the database marked as open, or the lock file cannot be used. */
+export async function runUnlessOpen(databaseFile: string, work: () => void): Promise<void> {
+  const file = lockFileOf(databaseFile)
+  // A process of another user must not make the file, which the service could not write then.
+  if (!existsSync(file)) {
+    work()
+    return
+  }
+  const Database = await loadDriver()
+  let lock: InstanceType<typeof Database> | undefined
+  try {
+    refuseUnwritable(file)
+    lock = new Database(file)
+    lock.exec('pragma busy_timeout = 0')
+    lock.exec('begin exclusive')
+  } catch {
+    lock?.close()
+    return
+  }
+  try {
+    work()
+  } finally {
+    lock.exec('rollback')
+    lock.close()
+  }
+}
+
+/** Throws where this user may only read the file: SQLite would take no lock, and not say so. */
+function refuseUnwritable(file: string): void {
+  if (!existsSync(file)) return
+  try {
+    accessSync(file, constants.W_OK)
+  } catch (error) {
+    throw new Error(`${file}: this user may not write it; give it to the user of the service`, { cause: error })
+  }
+}
