@@ -8,10 +8,8 @@ import { singleFlight } from '../async/single-flight.ts'
 import type { DamageReport } from '../store/sqlite-check.ts'
 
 /** The least time between two checks. */
-const CHECK_EVERY_MS = 5000
-/** The share of one core that the checks may take. */
-const CHECK_SHARE = 0.01
-/** The size up to which a file is checked; a check of this size takes about a tenth of a second. */
+const CHECK_EVERY_MS = 10_000
+/** The size up to which a file is checked, which takes a tenth of a second: 1 % of the time between two checks. */
 const CHECKED_BYTES = 64 * 1024 * 1024
 
 /** Checks a file for damage, outside the serving thread, on a separate connection: cached pages would hide damage. */
@@ -30,6 +28,7 @@ export function createPageCheck(file: string, findDamage: FindDamage, log: Logge
     const state = statSync(file, { throwIfNoEntry: false })
     if (state === undefined || state.ctimeMs === checkedAt || state.size > CHECKED_BYTES) return false
     if (startsAt < dueAt) return false
+    dueAt = startsAt + CHECK_EVERY_MS
     try {
       const { damage } = await findDamage(file)
       checkedAt = state.ctimeMs
@@ -37,9 +36,6 @@ export function createPageCheck(file: string, findDamage: FindDamage, log: Logge
     } catch (err) {
       log.warn({ event: 'database_unchecked', err }, 'the database could not be looked at for damage')
       return false
-    } finally {
-      const endsAt = performance.now()
-      dueAt = Math.max(startsAt + CHECK_EVERY_MS, endsAt + (endsAt - startsAt) / CHECK_SHARE)
     }
   })
 }
