@@ -8,7 +8,7 @@ import { loadDriver } from '../store/sqlite.ts'
 import { beginTransaction, isBusy } from '../store/sqlite-transaction.ts'
 
 /** Returns the path of the lock file, which is empty and not part of backups. */
-function lockFileOf(databaseFile: string): string {
+export function lockFileOf(databaseFile: string): string {
   return `${databaseFile}-generation-lock`
 }
 

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { FILE_ENDS } from '../database-file.ts'
 import { PRIVATE } from '../directory.ts'
 import { generationFile } from '../generation-file.ts'
+import { lockFileOf } from '../open-lock.ts'
 
 /** Advice for some error codes, which is appended to messages. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -29,8 +30,9 @@ export function beginFile(file: string, work: 'backup' | 'restore'): void {
   removeFiles(file, { butMain: true })
 }
 
-/** Removes the file, its WAL and its journal; with `butMain`, keeps the file itself. */
+/** Removes the file and those beside it; with `butMain`, keeps the file itself. */
 export function removeFiles(file: string, { butMain = false } = {}): void {
   const ends = FILE_ENDS.filter((end) => !butMain || end !== '')
-  for (const each of [...ends.map((end) => file + end), generationFile(file)]) rmSync(each, { force: true })
+  const files = [...ends.map((end) => file + end), generationFile(file), lockFileOf(file)]
+  for (const each of files) rmSync(each, { force: true })
 }
