@@ -37,8 +37,8 @@ const BOTH = [
 ]
 /** What a run tries on PostgreSQL where it tries all. */
 const BOTH_LONG = [
-  'test/attacks/{exposure,issuer-{authorization-code,batch,deferred,dpop,notification,tx-code}}.test.ts',
-  'test/e2e/{retention,session-list,sign-in,status-{events,processes},workers}.test.ts',
+  'test/attacks/issuer-{batch,deferred,notification,tx-code}.test.ts',
+  'test/e2e/{retention,session-list,status-{events,processes},workers}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
 /** What starts the most processes: a run tries it where it tries all. */
