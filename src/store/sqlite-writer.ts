@@ -1,6 +1,6 @@
 /**
  * The writer of an SQLite database: writes batches of statements, many with one fsync, and deletes rows that are due.
- * It takes SQL statements in place of changes, so that it can run in a thread of its own.
+ * The writer takes SQL statements in place of changes, so that it can run in a thread of its own.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'

@@ -120,6 +120,10 @@ describe('a service that has its file open', () => {
       await declare(servicesAt(() => first.url))
       await endService(first, 'SIGKILL')
       rmSync(log)
+      const copy = await vouchsafe(['db', 'copy', '--from', 'sqlite:data/issuer.db', '--to', 'sqlite:copied.db'], {
+        cwd: directory,
+      })
+      expect([copy.status, copy.stderr]).toEqual([2, expect.stringContaining('on which no service has started')])
       const configFile = join(directory, 'conf/server.json')
       const text = readFileSync(configFile, 'utf8')
       // A lower generation than that of the database is refused.

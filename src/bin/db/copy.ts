@@ -41,8 +41,10 @@ export async function copyDatabase(
   }
   await refuseInUse(source)
   await refuseInUse(target)
+  // Reading makes an empty WAL where there is none.
+  const isWalGone = source.kind === 'sqlite' && isWalMissing(source.file)
   const { counts, digest } = await withTables(source, async (reader) => {
-    refuseUnnoticedRestore(source, reader)
+    refuseUnstartedFile(source, reader, isWalGone)
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
     const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
@@ -74,10 +76,10 @@ async function readDatabaseOption(
  * Throws a message for the operator when the source is a file that was put back, or whose WAL was taken away, and no
  * service has started on it since: the target would not be taken for a restored database.
  */
-function refuseUnnoticedRestore(source: DatabaseConfig, { generation }: TableReader): void {
+function refuseUnstartedFile(source: DatabaseConfig, { generation }: TableReader, isWalGone: boolean): void {
   if (source.kind === 'postgresql' || generation === undefined) return
   const witnesses: readonly (string | undefined)[] = readWitnesses(generationFile(source.file))
-  if (!isWalMissing(source.file) && witnesses.includes(generation.witness)) return
+  if (!isWalGone && witnesses.includes(generation.witness)) return
   throw new Error(
     `${source.file}: it is a backup or another copy, on which no service has started; put it in place with vouchsafe db restore, start the service, and then copy`,
   )
