@@ -5,10 +5,11 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
+import { createPartCheck, weighPart } from '../http/body-parts.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface BodyRefusal {
-  readonly refusal: 'body-too-large' | 'overloaded' | 'bad-request'
+  readonly refusal: 'body-too-large' | 'body-in-tiny-parts' | 'overloaded' | 'bad-request'
 }
 
 export interface BodyBuffer {
@@ -59,10 +60,11 @@ interface BodyCollection {
 function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollection): Promise<ReadBody | BodyRefusal> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
-    let size = 0
+    const isTooSmall = createPartCheck()
+    let [size, weight] = [0, 0]
     const release = (): void => {
-      memory.add(contract, -size)
-      size = 0
+      memory.add(contract, -weight)
+      weight = 0
     }
     const end = (result: ReadBody | BodyRefusal): void => {
       memory.incomingBodies.delete(entry)
@@ -79,12 +81,14 @@ function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollecti
     memory.incomingBodies.add(entry)
     const addPart = (part: Buffer): void => {
       entry.lastPartAt = now().getTime()
-      const hasRoom = memory.hasRoom(contract, part.length)
+      const hasRoom = memory.hasRoom(contract, weighPart(part))
       size += part.length
-      memory.add(contract, part.length)
+      weight += weighPart(part)
+      memory.add(contract, weighPart(part))
       parts.push(part)
       if (size > bodyBytes) refuse('body-too-large')
       else if (!hasRoom) refuse('overloaded')
+      else if (isTooSmall(part)) refuse('body-in-tiny-parts')
     }
     const finish = (): void => {
       end({ bytes: Buffer.concat(parts), release })

@@ -1,5 +1,7 @@
 /** Passes an HTTP request to a component, and sends its signed answer. */
+
 import { hash } from 'node:crypto'
+import { SMALL_PARTS } from '../http/body-parts.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import type { BodyRefusal } from './body.ts'
@@ -85,6 +87,7 @@ function refuseWith(code: ProblemCode): never {
 
 function refuseBody({ limits }: EngineContext, refusal: BodyRefusal['refusal']): never {
   if (refusal === 'body-too-large') throw new ProblemError(makeLimitProblem(refusal, limits.bodyBytes))
+  if (refusal === 'body-in-tiny-parts') throw new ProblemError(makeProblem('bad-request', { detail: SMALL_PARTS }))
   return refuseWith(refusal)
 }
 

@@ -37,6 +37,24 @@ describe('the memory of bodies', () => {
     expect(new Set([...memory.incomingBodies].map(({ owner }) => owner)).size).toBe(2)
   })
 
+  it('counts the parts of a body beside their bytes, and refuses thousands of parts of a byte', async () => {
+    const { port, memory, lookedUp } = await started('', 16 * MIB)
+    lookedUp()
+    const socket = connect(port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (text) => {
+      answer += String(text)
+    })
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const head = 'POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n'
+    socket.write(head + '1\r\na\r\n'.repeat(2000))
+    await expect.poll(() => memory.countBytes()).toBe(2000 * 513)
+    socket.write('1\r\na\r\n')
+    await closed
+    expect(answer).toMatch(/^HTTP\/1.1 400 .*send larger chunks/s)
+    expect([memory.incomingBodies.size, memory.countBytes()]).toEqual([0, 0])
+  })
+
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
     const memory = createBodyMemory({ total: 64, perOwner: 16 }, () => new Date(clock.at))
@@ -84,13 +102,16 @@ describe('the memory of bodies', () => {
 })
 
 /** Starts a server that looks something up before it reads a body. */
-async function started(label: string) {
+async function started(label: string, bytes = MIB) {
   const errors: unknown[] = []
   const app = Fastify({ forceCloseConnections: true }) as unknown as App
   apps.push(app)
-  const memory = createBodyMemory({ total: MIB, perOwner: MIB }, () => new Date())
+  const memory = createBodyMemory({ total: bytes, perOwner: bytes }, () => new Date())
   app.decorateRequest('apiKeyLabel', label)
-  app.setErrorHandler((error) => void errors.push(error))
+  app.setErrorHandler((error, _, reply) => {
+    errors.push(error)
+    return reply.send(error)
+  })
   limitBodyMemory(app, () => new Date(), memory)
   let lookedUp = (): void => undefined
   const lookUp = new Promise<void>((resolve) => {

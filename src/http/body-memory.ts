@@ -1,10 +1,13 @@
 /**
  * Limits the memory for the bodies of all requests, and for those of each sender. When the limit is reached, stalled
- * bodies are dropped first, then the oldest bodies of the sender with the most bytes.
+ * bodies are dropped first, then the oldest bodies of the sender with the most bytes. A body in many tiny parts is
+ * refused.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ProtocolError } from '../protocol/error.ts'
 import { apiKeyDigest } from './api-key.ts'
 import type { App } from './app-type.ts'
+import { createPartCheck, SMALL_PARTS, weighPart } from './body-parts.ts'
 import { networkOf } from './rate-limit.ts'
 
 /** The maximum number of bytes in memory. */
@@ -109,8 +112,8 @@ export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMe
 }
 
 interface CountedRequest {
-  readonly request: NodeJS.EventEmitter
-  readonly response: NodeJS.EventEmitter
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
   readonly owner: string
   readonly now: () => Date
 }
@@ -126,18 +129,26 @@ function countBody(memory: BodyMemory, { request, response, owner, now }: Counte
     memory.add(owner, -size)
     size = 0
   }
-  const drop = (): void => {
+  const refuse = (error: Error): void => {
     request.off('data', countPart)
     release()
-    if (request.listenerCount('error') > 0) request.emit('error', memoryFullError())
+    if (request.listenerCount('error') > 0) request.emit('error', error)
   }
+  const drop = (): void => refuse(memoryFullError())
+  const isTooSmall = createPartCheck()
   const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop }
   const countPart = (part: Uint8Array): void => {
     body.lastPartAt = now().getTime()
-    const hasRoom = memory.hasRoom(owner, part.length)
-    size += part.length
-    memory.add(owner, part.length)
+    const weight = weighPart(part)
+    const hasRoom = memory.hasRoom(owner, weight)
+    size += weight
+    memory.add(owner, weight)
     if (!hasRoom) drop()
+    else if (isTooSmall(part)) {
+      // The rest of the body is not read.
+      response.shouldKeepAlive = false
+      refuse(Object.assign(new Error(SMALL_PARTS), { statusCode: 400 }))
+    }
   }
   const beginAtFirstListener = (event: string): void => {
     if (event !== 'data') return
