@@ -81,21 +81,18 @@ function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollecti
     memory.incomingBodies.add(entry)
     const addPart = (part: Buffer): void => {
       entry.lastPartAt = now().getTime()
-      const hasRoom = memory.hasRoom(contract, weighPart(part))
+      const partWeight = weighPart(part)
+      const hasRoom = memory.hasRoom(contract, partWeight)
       size += part.length
-      weight += weighPart(part)
-      memory.add(contract, weighPart(part))
+      weight += partWeight
+      memory.add(contract, partWeight)
       parts.push(part)
       if (size > bodyBytes) refuse('body-too-large')
       else if (!hasRoom) refuse('overloaded')
       else if (isTooSmall(part)) refuse('body-in-tiny-parts')
     }
-    const finish = (): void => {
-      end({ bytes: Buffer.concat(parts), release })
-    }
-    const fail = (): void => {
-      end({ refusal: 'bad-request' })
-    }
+    const finish = (): void => end({ bytes: Buffer.concat(parts), release })
+    const fail = (): void => end({ refusal: 'bad-request' })
     request.on('data', addPart).once('end', finish).once('error', fail).once('close', fail)
   })
 }
