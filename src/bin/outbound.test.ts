@@ -183,6 +183,18 @@ describe('What is bounded', () => {
     expect(await problemOf(ask(await serve(listener)))).toBe('the answer of 127.0.0.1 is larger than 1000 bytes')
   })
 
+  it('a server that gives interim answers without end', async () => {
+    const server = createTcpServer((socket) => {
+      const more = (): void => {
+        while (!socket.destroyed && socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1000)));
+      }
+      socket.on('error', () => undefined).on('drain', more)
+      socket.once('data', more)
+    })
+    const answer = ask(`http://127.0.0.1:${await listening(server)}/`, { timeoutMs: 60_000 })
+    expect(await problemOf(answer)).toMatch(/gave more than 10 interim answers$/)
+  })
+
   it('a gigabyte that came as a megabyte is not unpacked', async () => {
     // Members of gzip may follow each other.
     const bomb = Buffer.concat(Array<Buffer>(16).fill(gzipSync(Buffer.alloc(64 * 1024 * 1024))))

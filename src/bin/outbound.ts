@@ -26,6 +26,8 @@ interface Options {
 const MAX_SOCKETS = 32
 const MAX_IDLE_SOCKETS = 8
 const IDLE_MS = 15_000
+/** The maximum number of interim responses (status 1xx) to a request. RFC 9110 section 15.2. */
+const MAX_INTERIM_RESPONSES = 10
 
 /**
  * Creates an HTTP client with keep-alive. Connections to private addresses are pooled separately, for requests that may
@@ -138,6 +140,12 @@ function exchange(
     let hasAnswer = false
     request.on('error', (error: NodeJS.ErrnoException) => {
       fail(request.reusedSocket && !hasAnswer && error.code === 'ECONNRESET' ? new StaleConnection() : error)
+    })
+    let interimResponses = 0
+    request.on('information', () => {
+      interimResponses++
+      if (interimResponses > MAX_INTERIM_RESPONSES)
+        fail(new OutboundError(`${request.host} gave more than ${MAX_INTERIM_RESPONSES} interim answers`, 'size'))
     })
     request.on('response', (response) => {
       hasAnswer = true
