@@ -15,7 +15,9 @@ const MAX_CHARACTERS = 2048
 export function checkRedirectUri(uri: string): void {
   if (uri.length > MAX_CHARACTERS) refuseRedirectUri(`must have at most ${MAX_CHARACTERS} characters`)
   // A URL parser would silently remove or change these characters.
-  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || !URL.canParse(uri)) refuseRedirectUri('must be an absolute URL')
+  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || /^https?:(?!\/\/[^/])/i.test(uri) || !URL.canParse(uri)) {
+    refuseRedirectUri('must be an absolute URL')
+  }
   const url = new URL(uri)
   const { username, password, searchParams } = url
   if (!isSecureTransport(url)) {
