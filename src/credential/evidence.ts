@@ -11,7 +11,7 @@ import type { Evidence, Instant, Order, Validity } from './format.ts'
 /** Returns the certificates in `x5c` of a header as DER, not parsed. RFC 7515 section 4.1.6. */
 export function chainOf(header: JsonObject): readonly Uint8Array[] {
   // `x5c` has standard base64, not base64url.
-  return readOneOrMoreStrings(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
+  return stringsIn(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
 }
 
 /** Returns the key in `cnf`. RFC 7800 section 3.2. */
@@ -61,7 +61,13 @@ export function readIsoDate(claims: JsonObject, member: string): Instant[] {
 /** Reads a date and time with a time zone: an XML Schema dateTimeStamp or an RFC 3339 date-time. */
 export function readDateTime(member: string, value: unknown): Instant {
   const isStamp = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
-  return makeInstant(member, isStamp ? new Date(value) : undefined)
+  return makeInstant(member, isStamp && isCalendarDay(value.slice(0, 10)) ? new Date(value) : undefined)
+}
+
+/** Tests whether a day such as 2026-12-31 exists. Date alone takes February 30 for a day in March. */
+function isCalendarDay(day: string): boolean {
+  const date = new Date(day)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
 }
 
 /** Returns the `iat` of a holder's proof; undefined if it is absent, and an invalid date if it is not a number. */

@@ -64,7 +64,7 @@ export function makeApproval(transactionData: readonly string[]): JsonObject {
 export function isApproval(payload: JsonObject, transactionData: readonly string[]): boolean {
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined
-  const name = statedName ?? DEFAULT_HASH
+  const name = statedName === undefined ? DEFAULT_HASH : statedName
   if (!isHashName(name) || !findCommonHashes(transactionData).includes(name)) return false
   const expectedApproval = makeApprovalByHash(name, transactionData)
   // `transaction_data_hashes_alg` is required if the request has it.

@@ -163,6 +163,11 @@ export const w3cCredentialAttacks: readonly Attack[] = [
     ...w3c(() => ({ validUntil: 'soon' })),
   },
   {
+    attack: 'The expiry is a day that does not exist (validUntil).',
+    fails: 'validity.not_expired',
+    ...w3c(() => ({ validUntil: '2999-02-30T00:00:00Z' })),
+  },
+  {
     attack: 'The expiry has no time zone (validUntil).',
     fails: 'validity.not_expired',
     ...w3c(() => ({ validUntil: '2999-01-01T00:00:00' })),

@@ -136,6 +136,14 @@ export const issuerAttacks: readonly Attack[] = [
     },
   },
   {
+    attack: 'The certificate is a text and not a list.',
+    ...noCertificate,
+    change({ header }) {
+      const [leaf = ''] = header.x5c as string[]
+      header.x5c = leaf
+    },
+  },
+  {
     attack: 'The certificate is garbage.',
     ...noCertificate,
     change({ header }) {

@@ -7,6 +7,7 @@ import { type Attack, after } from './attack.ts'
 const payment = { type: 'urn:example:payment', credential_ids: ['card'], amount: '12.00', payee: 'Example Shop' }
 const other = { ...payment, amount: '12000.00' }
 const strong = { ...payment, transaction_data_hashes_alg: ['sha-512', 'sha-384'] }
+const withAlgorithm = { ...payment, transaction_data_hashes_alg: ['sha-256'] }
 const unapproved = { fails: 'holder.transaction_data', transactions: [payment] }
 
 /** Changes the transactions in the key binding, which the holder's key signs again. */
@@ -83,8 +84,16 @@ export const transactionAttacks: readonly Attack[] = [
   {
     attack: 'The hash of the transaction does not say by which algorithm it is, where that was asked for.',
     ...unapproved,
-    transactions: [strong],
+    transactions: [withAlgorithm],
     ...approval((payload) => void Reflect.deleteProperty(payload, 'transaction_data_hashes_alg')),
+  },
+  {
+    attack: 'The algorithm of the hash of the transaction is null, where it was asked for.',
+    ...unapproved,
+    transactions: [withAlgorithm],
+    ...approval((payload) => {
+      payload.transaction_data_hashes_alg = null
+    }),
   },
   {
     attack: 'The hash of the transaction is by MD5.',
