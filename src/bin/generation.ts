@@ -59,7 +59,7 @@ function witnessFile(database: DatabaseConfig): string | undefined {
 }
 
 /** Reads what the generation file and the setting say about the database. */
-function readOutside(database: DatabaseConfig): OutsideKnowledge {
+export function readOutside(database: DatabaseConfig): OutsideKnowledge {
   const file = witnessFile(database)
   return {
     number: database.generation ?? 0,

@@ -106,7 +106,7 @@ export function confirmGeneration(
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
     const reason =
-      row === undefined ? outside.restoredBecause : restorationReason(store, row.value, { ...outside, origin })
+      row === undefined ? outside.restoredBecause : findRestoreReason(store, row.value, { ...outside, origin })
     const isSameGeneration = row !== undefined && reason === undefined
     const value = {
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
@@ -129,7 +129,7 @@ export async function findUnnoticedRestore(
   outside: OutsideKnowledge,
 ): Promise<string | undefined> {
   const generation = await readGeneration(store)
-  return generation && restorationReason(store, generation, { ...outside, origin: await store.readOrigin() })
+  return generation && findRestoreReason(store, generation, { ...outside, origin: await store.readOrigin() })
 }
 
 /** The steps that a service runs once after it detected that the database is a copy. */
@@ -171,8 +171,9 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
   return { restoredAt: at.getTime(), hasOpen: true }
 }
 
-function restorationReason(
-  store: GenerationEffects['store'],
+/** Returns the reason, in words, to take a database with this generation for a copy; undefined when there is none. */
+export function findRestoreReason(
+  store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
   generation: DatabaseGeneration,
   outside: OutsideKnowledge & { readonly origin: string },
 ): string | undefined {
@@ -190,7 +191,11 @@ function restorationReason(
 }
 
 /** Tests whether the origin changed only because a synchronous standby took over, so that no commit is lost. */
-function isPromoted(store: GenerationEffects['store'], generation: DatabaseGeneration, origin: string): boolean {
+function isPromoted(
+  store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
+  generation: DatabaseGeneration,
+  origin: string,
+): boolean {
   return generation.hasSynchronousStandbys === true && store.isLaterTimeline?.(generation.origin, origin) === true
 }
 

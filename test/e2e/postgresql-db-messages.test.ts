@@ -1,11 +1,11 @@
 /** The messages of `vouchsafe db` about databases of PostgreSQL. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { startCommand } from '../support/command.ts'
-import { serviceDirectory } from '../support/service-process.ts'
+import { endService, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
 
 const db = (cwd: string, ...words: readonly string[]) => startCommand(['db', ...words], { cwd }).ended
@@ -55,4 +55,29 @@ it('a table that the user may not read is named, and not taken for a missing one
   const { status, stdout, stderr } = await db(cwd, 'status')
   expect([status, stdout]).toEqual([2, ''])
   expect(stderr).toMatch(/^postgresql:\S+: PostgreSQL: permission denied for table migration\n$/)
+})
+
+it('a copy is not made of a dump that was put back, until a service has started on it', async () => {
+  const url = freshUrl()
+  const cwd = await serviceDirectory('issuer', { database: { url } })
+  const copy = (to: string) => db(cwd, 'copy', '--from', url, '--to', `sqlite:${to}`)
+  await endService(await startForTest('issuer', cwd), 'SIGTERM')
+  expect(await copy('before.db')).toMatchObject({ status: 0 })
+  const schema = new URL(url).searchParams.get('currentSchema') ?? 'none'
+  await withConnection(postgresOf(url), async (run) => {
+    // A dump that is restored makes the tables anew.
+    await run({ text: `create table restored (like ${schema}.migration including all)`, values: [] })
+    await run({ text: `insert into restored select * from ${schema}.migration`, values: [] })
+    await run({ text: `drop table ${schema}.migration`, values: [] })
+    await run({ text: 'alter table restored rename to migration', values: [] })
+  })
+  expect(await copy('refused.db')).toMatchObject({
+    status: 2,
+    stderr: expect.stringMatching(
+      /^postgresql:\S+: it is a backup or another copy, on which no service has started \(it is a copy .*\); start/,
+    ) as string,
+  })
+  expect(existsSync(join(cwd, 'refused.db'))).toBe(false)
+  expect((await endService(await startForTest('issuer', cwd), 'SIGTERM')).stdout).toContain('database_restored')
+  expect(await copy('after.db')).toMatchObject({ status: 0 })
 })

@@ -5,12 +5,16 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
+import { findRestoreReason } from '../../store/generation.ts'
+import { withConnection } from '../../store/postgres-connections.ts'
+import { isLaterTimeline, readOrigin } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { makeDirectory } from '../directory.ts'
 import { files } from '../effects.ts'
-import { generationFile, isWalMissing, readWitnesses } from '../generation-file.ts'
+import { readOutside } from '../generation.ts'
+import { isWalMissing, WAL_MISSING } from '../generation-file.ts'
 import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
 import { refuseWhileOpen } from './replace-file.ts'
 import { readSubject, throwAt, withTables } from './subject.ts'
@@ -44,7 +48,7 @@ export async function copyDatabase(
   // Reading makes an empty WAL where there is none.
   const isWalGone = source.kind === 'sqlite' && isWalMissing(source.file)
   const { counts, digest } = await withTables(source, async (reader) => {
-    refuseUnstartedFile(source, reader, isWalGone)
+    await refuseUnstarted(source, reader, isWalGone)
     const steps = stepsLike(reader, await migrationsOf(reader))
     const name = reader.generation?.id ?? 'a database without a generation'
     const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
@@ -73,15 +77,19 @@ async function readDatabaseOption(
 }
 
 /**
- * Throws a message for the operator when the source is a file that was put back, or whose WAL was taken away, and no
- * service has started on it since: the target would not be taken for a restored database.
+ * Throws a message for the operator when the source was put back, or its WAL was taken away, and no service has started
+ * on it since: the target would not be taken for a restored database.
  */
-function refuseUnstartedFile(source: DatabaseConfig, { generation }: TableReader, isWalGone: boolean): void {
-  if (source.kind === 'postgresql' || generation === undefined) return
-  const witnesses: readonly (string | undefined)[] = readWitnesses(generationFile(source.file))
-  if (!isWalGone && witnesses.includes(generation.witness)) return
+async function refuseUnstarted(source: DatabaseConfig, { generation }: TableReader, isWalGone: boolean): Promise<void> {
+  if (generation === undefined) return
+  const origin = source.kind === 'postgresql' ? await withConnection(source, readOrigin) : generation.origin
+  const outside = { ...readOutside(source), origin, restoredBecause: isWalGone ? WAL_MISSING : undefined }
+  const why = findRestoreReason({ isLaterTimeline }, generation, outside)
+  if (why === undefined) return
+  const place = describeDatabase(source)
+  const putInPlace = source.kind === 'postgresql' ? '' : 'put it in place with vouchsafe db restore, '
   throw new Error(
-    `${source.file}: it is a backup or another copy, on which no service has started; put it in place with vouchsafe db restore, start the service, and then copy`,
+    `${place}: it is a backup or another copy, on which no service has started (${why}); ${putInPlace}start the service, and then copy`,
   )
 }
 
