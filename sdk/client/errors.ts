@@ -61,7 +61,12 @@ const MESSAGES: Readonly<Record<EngineErrorCode, string>> = {
 
 function nameOf({ address, endpoint }: ListedEngine): string {
   const name = address.startsWith('00') ? evmAddress(address) : address
-  return endpoint === '' ? name : `${name} at ${endpoint}`
+  return endpoint === '' ? name : `${name} at ${printable(endpoint)}`
+}
+
+/** Replaces all but printable ASCII in a text of an engine or a contract, since a message may come to a terminal. */
+export function printable(text: string): string {
+  return text.replace(/[^ -~]/g, '?')
 }
 
 /**

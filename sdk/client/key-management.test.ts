@@ -36,6 +36,13 @@ describe('an engine that means harm', () => {
     const error = await refused(engine(0, '\u001b[2Jgone\u202e', status), engine(1, '{}'))
     expect(error.message).not.toMatch(/[^ -~]/)
   })
+
+  it('writes nothing to a terminal by the name that the contract has for it', async () => {
+    const named = { ...engine(0, '{}'), name: 'https://one.example/\u001b[2J\u009b2J\u202e' }
+    const { faults, message } = await refused(named, engine(1, '{}'))
+    expect(faults[0]?.engine).toBe('https://one.example/?[2J?2J?')
+    expect(message).not.toMatch(/[^ -~]/)
+  })
 })
 
 describe('an engine that refuses', () => {

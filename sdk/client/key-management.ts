@@ -9,6 +9,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readRound1 } from '../../components/key-management/packages.ts'
 import { memberOf, parseJson } from '../../src/codec/json.ts'
 import { orUndefined } from '../../src/codec/malformed.ts'
+import { printable } from './errors.ts'
 
 /** The most characters of what a component says of a refusal. */
 const MAX_SAID = 200
@@ -227,9 +228,9 @@ function refusalOf(body: string): string {
   return reason ?? body
 }
 
-/** Lists the faults. A reason may come to a terminal, so that it has printable characters only, and not many. */
+/** Lists the faults. Names and reasons may come to a terminal, and reasons may be long. */
 function listOf(faults: ReadonlyMap<SigningEngine, string>): Fault[] {
-  return [...faults].map(([{ name }, why]) => ({ engine: name, why: why.replace(/[^ -~]/g, '?').slice(0, 300) }))
+  return [...faults].map(([{ name }, why]) => ({ engine: printable(name), why: printable(why).slice(0, 300) }))
 }
 
 /**

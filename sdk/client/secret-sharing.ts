@@ -6,7 +6,7 @@
 import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
-import { SharingError } from './errors.ts'
+import { printable, SharingError } from './errors.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
 import type { RequestSigner } from './signers.ts'
 import type { Transactor } from './transactor.ts'
@@ -72,7 +72,7 @@ export async function ownSharing({ client, transactor }: SecretSharing, id: bigi
 export function refuseUnlessUploaded(sharing: SharingState): void {
   const missing = sharing.engines.filter((_, at) => sharing.uploaded[at] !== true)
   if (missing.length === 0) return
-  const names = missing.map(({ address, endpoint }) => endpoint || address).join(', ')
+  const names = missing.map(({ address, endpoint }) => printable(endpoint) || address).join(', ')
   throw new SharingError('incomplete-upload', `not every engine holds its share yet; still missing: ${names}`)
 }
 
