@@ -37,7 +37,7 @@ export async function openServiceDatabase<C>(
   options: OpeningOptions,
 ): Promise<Store<C>> {
   if (database.kind === 'sqlite' && database.file !== ':memory:') return openServiceFile(database, migrations, options)
-  if (database.kind === 'postgresql') await refuseMissingRights(database, migrations)
+  if (database.kind === 'postgresql') await refuseMissingRights(database)
   const store = await openDatabase<C>(database, migrations)
   try {
     await confirmDatabase(store as unknown as Store<GenerationCollections>, database, options)

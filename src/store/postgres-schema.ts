@@ -126,31 +126,35 @@ export async function findSchemaProblem(run: StatementRunner, schema = 'public')
   return `this user may not use the schema; run: grant usage on schema ${String(row.schema)} to ${String(row.name)}`
 }
 
+/** The columns that every collection has. */
+const COLUMNS = "('id', 'value', 'version', 'due_at')"
+/** Selects the tables of a service in the current schema, which may have tables of extensions too. */
+const OWN_TABLES = `select c.oid as id, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = current_schema() and c.relkind in ('r', 'p') and (c.relname = 'migration' or 4 = (
+    select count(*) from pg_attribute a where a.attrelid = c.oid and a.attname in ${COLUMNS} and not a.attisdropped))`
+
 /** Returns a sentence for the operator when the user lacks rights that a service needs; undefined otherwise. */
 export async function findMissingRights(
   run: StatementRunner,
   { schema }: Pick<PostgresServer, 'schema'>,
-  migrations: readonly Migration[],
 ): Promise<string | undefined> {
   const schemaProblem = await findSchemaProblem(run, schema)
   if (schemaProblem !== undefined) return schemaProblem
-  const statements = migrations.flatMap((migration) => migration.statements)
-  const tables = statements.flatMap((text) => /^\s*create table (\w+)/i.exec(text)?.[1] ?? [])
   const rights = ['select', 'insert', 'update', 'delete']
-  const [select, ...others] = rights.map((right) => `has_table_privilege(to_regclass(name), '${right}')`)
+  const [select, ...others] = rights.map((right) => `has_table_privilege(id, '${right}')`)
   const hasAll = `${select} and (name = 'migration' or (${others.join(' and ')}))`
   const text = `select quote_ident(current_user) as name,
     string_agg(format('%I.%I', current_schema(), name), ', ' order by name) as lacking
-    from unnest($1::text[]) as name where to_regclass(name) is not null and not (${hasAll})`
-  const [row] = (await run({ text, values: [['migration', ...tables]] })).rows
+    from (${OWN_TABLES}) as own where not (${hasAll})`
+  const [row] = (await run({ text, values: [] })).rows
   if (typeof row?.lacking !== 'string') return undefined
   return `this user may not use all tables; run: grant ${rights.join(', ')} on ${row.lacking} to ${String(row.name)}`
 }
 
 /** Rejects with a sentence for the operator when the user lacks rights that a service needs. */
-export function refuseMissingRights(server: PostgresServer, migrations: readonly Migration[]): Promise<void> {
+export function refuseMissingRights(server: PostgresServer): Promise<void> {
   return withConnection(server, async (run) => {
-    const problem = await findMissingRights(run, server, migrations)
+    const problem = await findMissingRights(run, server)
     if (problem !== undefined) throw new Error(problem)
   })
 }

@@ -297,7 +297,7 @@ describe('a PostgreSQL database', () => {
     const [role, url] = [`${name()}-a`, freshUrl()]
     const schema = new URL(url).searchParams.get('currentSchema') ?? ''
     const byRole = Object.assign(new URL(url), { username: role, password: 'a' }).href
-    const refusal = () => failure(refuseMissingRights(postgresOf(byRole), migrations)).then(({ message }) => message)
+    const refusal = () => failure(refuseMissingRights(postgresOf(byRole))).then(({ message }) => message)
     const grant = async (message: string) => administer(/run: (grant .*)/.exec(message)?.[1] ?? message)
     await administer(`create role "${role}" login password 'a'`)
     await (await open(url)).close()
@@ -307,10 +307,27 @@ describe('a PostgreSQL database', () => {
     const tableRefusal = await refusal()
     expect(tableRefusal).toMatch(/: grant select, insert, update, delete on .*\.migration, .*\.thing/)
     await grant(tableRefusal)
-    await refuseMissingRights(postgresOf(byRole), migrations)
+    await refuseMissingRights(postgresOf(byRole))
     const store = await openPostgres<Things>(postgresOf(byRole), migrations)
     expect(await store.commit([insert('a', 1)])).toBe(undefined)
     await store.close()
+  })
+
+  it('is refused for a table that a step has renamed, and for none of something else', async () => {
+    const [role, url] = [name(), freshUrl()]
+    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+    const byRole = Object.assign(new URL(url), { username: role, password: 'a' }).href
+    const renaming = { id: 'thing-9999', statements: ['alter table spent rename to used'] }
+    await (await openPostgres(postgresOf(url), [...migrations, renaming])).close()
+    await administer(
+      `create role ${role} login password 'a'`,
+      `grant usage on schema ${schema} to ${role}`,
+      `grant select, insert, update, delete on all tables in schema ${schema} to ${role}`,
+      `create table ${schema}.spatial_ref_sys (id text)`,
+    )
+    await refuseMissingRights(postgresOf(byRole))
+    await administer(`revoke insert on ${schema}.used from ${role}`)
+    expect((await failure(refuseMissingRights(postgresOf(byRole)))).message).toContain(` on ${schema}.used to ${role}`)
   })
 
   it('selects a schema that is named by a word of SQL', async () => {

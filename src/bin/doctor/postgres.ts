@@ -22,7 +22,7 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
     return await withConnection(config, async (run) => {
       const problem = await findSettingsProblem(run)
       if (problem !== undefined) return [databaseFinding('problem', `${name}: ${problem}`)]
-      const missingRights = await findMissingRights(run, config, migrations)
+      const missingRights = await findMissingRights(run, config)
       if (missingRights !== undefined) return [databaseFinding('problem', `${name}: ${missingRights}`)]
       const state = await readPostgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
