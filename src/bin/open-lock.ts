@@ -1,11 +1,10 @@
 /**
  * The lock file beside an embedded database. With it, the processes of a service start one after the other, and the
- * process that closes the database knows whether another one still has it open. The operating system releases the locks
- * of SQLite when a process ends.
+ * process that closes the database knows whether another one still has it open.
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { loadDriver } from '../store/sqlite.ts'
-import { beginTransaction, isBusy } from '../store/sqlite-transaction.ts'
+import { lockFile } from '../store/sqlite-lock.ts'
 
 /** Returns the path of the lock file, which is empty and not part of backups. */
 export function lockFileOf(databaseFile: string): string {
@@ -19,22 +18,25 @@ export function lockFileOf(databaseFile: string): string {
 export async function startInTurn(databaseFile: string, start: () => Promise<void>): Promise<() => void> {
   const file = lockFileOf(databaseFile)
   refuseUnwritable(file)
-  const Database = await loadDriver()
-  const [turn, mark] = [new Database(file), new Database(file)]
-  try {
-    beginTransaction(turn, 'immediate')
-    await start()
-    // A transaction that has read keeps a shared lock, which allows the turn of another process and no exclusive lock.
-    mark.exec('begin')
-    mark.prepare('select count(*) from sqlite_master').get()
-  } catch (error) {
-    mark.close()
-    if (!isBusy(error)) throw error
+  const endTurn = await lockFile(file, 'immediate')
+  if (endTurn === undefined) {
     const message = 'other processes have been starting on it for seconds; start again'
-    throw Object.assign(new Error(message, { cause: error }), { code: 'EBUSY' })
-  } finally {
-    turn.close()
+    throw Object.assign(new Error(message), { code: 'EBUSY' })
   }
+  try {
+    await start()
+    return await markOpen(file)
+  } finally {
+    endTurn()
+  }
+}
+
+/** Takes a shared lock, which allows the turn of another process and no exclusive lock. */
+async function markOpen(file: string): Promise<() => void> {
+  const mark = new (await loadDriver())(file)
+  // A transaction that has read keeps its lock.
+  mark.exec('begin')
+  mark.prepare('select count(*) from sqlite_master').get()
   return () => {
     mark.exec('rollback')
     mark.close()
@@ -49,22 +51,21 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
     work()
     return
   }
-  const Database = await loadDriver()
-  let lock: InstanceType<typeof Database> | undefined
-  try {
-    refuseUnwritable(file)
-    lock = new Database(file)
-    lock.exec('pragma busy_timeout = 0')
-    lock.exec('begin exclusive')
-  } catch {
-    lock?.close()
-    return
-  }
+  const release = await lockWithoutWaiting(file)
+  if (release === undefined) return
   try {
     work()
   } finally {
-    lock.exec('rollback')
-    lock.close()
+    release()
+  }
+}
+
+async function lockWithoutWaiting(file: string): Promise<(() => void) | undefined> {
+  try {
+    refuseUnwritable(file)
+    return await lockFile(file, 'exclusive', 0)
+  } catch {
+    return undefined
   }
 }
 

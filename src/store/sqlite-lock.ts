@@ -1,27 +1,41 @@
 /**
- * The lock of a process on a database file: an exclusive transaction on an empty file beside it. The operating system
- * releases the locks of SQLite when the process ends.
+ * The locks of a process on an SQLite database: a transaction on an empty file beside it. The operating system releases
+ * the locks of SQLite when the process ends.
  */
 import type { ProcessLock } from './process-lock.ts'
 import { loadDriver } from './sqlite.ts'
-import { beginTransaction, isBusy } from './sqlite-transaction.ts'
+import { BUSY_TIMEOUT_MS, beginTransaction, isBusy } from './sqlite-transaction.ts'
 
 /** Takes the lock. Waits some seconds for another process that has it, and then returns undefined. */
 export async function lockSqlite(file: string): Promise<ProcessLock | undefined> {
+  const release = await lockFile(`${file}-lock`, 'exclusive')
+  if (release === undefined) return undefined
+  return {
+    keep: () => Promise.resolve(),
+    release: () => {
+      release()
+      return Promise.resolve()
+    },
+  }
+}
+
+/**
+ * Takes a lock on an empty file, which is made if it does not exist. An `immediate` lock allows readers of the file.
+ * Returns the function that releases the lock; undefined if other processes have the file locked for `patienceMs`.
+ */
+export async function lockFile(
+  file: string,
+  kind: 'immediate' | 'exclusive',
+  patienceMs = BUSY_TIMEOUT_MS,
+): Promise<(() => void) | undefined> {
   const Database = await loadDriver()
-  const database = new Database(`${file}-lock`)
+  const database = new Database(file)
   try {
-    beginTransaction(database, 'exclusive')
+    beginTransaction(database, kind, patienceMs)
   } catch (error) {
     database.close()
     if (isBusy(error)) return undefined
     throw error
   }
-  return {
-    keep: () => Promise.resolve(),
-    release: () => {
-      database.close()
-      return Promise.resolve()
-    },
-  }
+  return () => database.close()
 }

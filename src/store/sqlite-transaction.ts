@@ -73,10 +73,14 @@ export function createTransactionStart(database: DatabaseSync): () => void {
 
 /**
  * Begins a transaction as soon as the lock is free, and blocks the thread until then. Returns whether it had to wait.
- * Throws the error of SQLite after {@link BUSY_TIMEOUT_MS}.
+ * Throws the error of SQLite after `patienceMs`.
  */
-export function beginTransaction(database: DatabaseSync, kind: 'immediate' | 'exclusive'): boolean {
-  const until = performance.now() + BUSY_TIMEOUT_MS
+export function beginTransaction(
+  database: DatabaseSync,
+  kind: 'immediate' | 'exclusive',
+  patienceMs = BUSY_TIMEOUT_MS,
+): boolean {
+  const until = performance.now() + patienceMs
   database.exec('pragma busy_timeout = 0')
   try {
     for (let retries = 0; ; retries++) {
