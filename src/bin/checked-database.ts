@@ -14,7 +14,7 @@ import { builtDirectory } from '../toolchain/places.ts'
 import { openDatabase } from './effects.ts'
 import { confirmDatabase } from './generation.ts'
 import { generationFile, isWalMissing, noteClosed, readWitnesses, writeWitnesses } from './generation-file.ts'
-import { startInTurn } from './open-lock.ts'
+import { runInStartTurn, startInTurn } from './open-lock.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 import { watchDatabase } from './watched-database.ts'
 
@@ -54,16 +54,14 @@ async function openServiceFile<C>(
   options: OpeningOptions,
 ): Promise<Store<C>> {
   const { file } = database
-  const isWalTaken = await wasWalTaken(file)
-  // Opening makes a new WAL; the next start has to know, too, should this one fail.
-  if (isWalTaken) writeWitnesses(generationFile(file), readWitnesses(generationFile(file)), 'log-missing')
+  await noteMissingWal(file)
   const openedStore = await openDatabase<C>(database, migrations, openInThreads)
   const store = watchDatabase(openedStore, file, options.log, findInThread)
   let endMark: () => void
   try {
     await refuseDamaged(file, options.log)
     endMark = await startInTurn(file, () =>
-      confirmDatabase(store as unknown as Store<GenerationCollections>, database, options, isWalTaken),
+      confirmDatabase(store as unknown as Store<GenerationCollections>, database, options, isWalMissing(file)),
     )
   } catch (error) {
     await store.close()
@@ -96,10 +94,14 @@ function isTemporaryProblem(error: unknown, file: string): boolean {
   }
 }
 
-async function wasWalTaken(file: string): Promise<boolean> {
-  if (!isWalMissing(file)) return false
+/** Records a missing WAL until a start has handled that, since opening the database makes a new WAL. */
+async function noteMissingWal(file: string): Promise<void> {
+  if (!isWalMissing(file)) return
   await pause(CLOSING_MS)
-  return isWalMissing(file)
+  await runInStartTurn(file, () => {
+    // Another process may have recorded meanwhile that the database is closed, or have handled that the WAL is missing.
+    if (isWalMissing(file)) writeWitnesses(generationFile(file), readWitnesses(generationFile(file)), 'log-missing')
+  })
 }
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {

@@ -11,11 +11,19 @@ export function lockFileOf(databaseFile: string): string {
   return `${databaseFile}-generation-lock`
 }
 
+/** Runs `start` in turn, and marks the database as open. Returns a function that ends the mark. */
+export function startInTurn(databaseFile: string, start: () => Promise<void>): Promise<() => void> {
+  return runInStartTurn(databaseFile, async () => {
+    await start()
+    return markOpen(lockFileOf(databaseFile))
+  })
+}
+
 /**
- * Runs `start` while no other process runs one, and marks the database as open. Returns a function that ends the mark.
- * Rejects with the code `EBUSY` when other processes start for seconds.
+ * Runs `work` while no other process runs one on the database. Rejects with the code `EBUSY` when other processes do
+ * for seconds.
  */
-export async function startInTurn(databaseFile: string, start: () => Promise<void>): Promise<() => void> {
+export async function runInStartTurn<T>(databaseFile: string, work: () => Promise<T> | T): Promise<T> {
   const file = lockFileOf(databaseFile)
   refuseUnwritable(file)
   const endTurn = await lockFile(file, 'immediate')
@@ -24,8 +32,7 @@ export async function startInTurn(databaseFile: string, start: () => Promise<voi
     throw Object.assign(new Error(message), { code: 'EBUSY' })
   }
   try {
-    await start()
-    return await markOpen(file)
+    return await work()
   } finally {
     endTurn()
   }

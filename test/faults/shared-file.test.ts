@@ -1,7 +1,10 @@
 /** Two services on one SQLite file: processes of one service share it, and another service is refused. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { lockFileOf } from '../../src/bin/open-lock.ts'
+import { lockFile } from '../../src/store/sqlite-lock.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
 import { killRounds, reportFault } from '../support/faults.ts'
 import {
@@ -19,6 +22,8 @@ import { ISSUER_URL, VERIFIER_URL } from '../support/services.ts'
 import { declare } from '../support/wire.ts'
 
 const CLIENTS = 4
+/** The time in which two processes come to wait for the turn of another; each waits for five seconds. */
+const BOTH_WAIT_MS = 2500
 
 const running: Running[] = []
 afterEach(async () => {
@@ -89,6 +94,24 @@ describe('issuers that start on one file at the same moment', () => {
     }
     expect(outputs).toHaveLength(16)
     for (const output of outputs) expect(output).not.toContain('database_restored')
+  })
+})
+
+describe('issuers that start at the same moment on one file whose log was taken away', () => {
+  it('begin one generation', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    await endService(await started(directory), 'SIGTERM')
+    const first = await started(directory)
+    await declare(servicesAt(() => first.url))
+    await endService(first, 'SIGKILL')
+    rmSync(join(directory, 'data/issuer.db-wal'))
+    // Both have seen that the log is gone before either has its turn.
+    const endTurn = await lockFile(lockFileOf(join(directory, 'data/issuer.db')), 'immediate')
+    const starting = [started(directory), started(directory)]
+    await setTimeout(BOTH_WAIT_MS)
+    endTurn?.()
+    const ends = await Promise.all((await Promise.all(starting)).map((issuer) => endService(issuer, 'SIGTERM')))
+    expect(ends.flatMap(({ stdout }) => stdout.match(/database_restored/g) ?? [])).toHaveLength(1)
   })
 })
 
