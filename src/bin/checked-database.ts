@@ -38,7 +38,8 @@ export async function openServiceDatabase<C>(
 ): Promise<Store<C>> {
   if (database.kind === 'sqlite' && database.file !== ':memory:') return openServiceFile(database, migrations, options)
   if (database.kind === 'postgresql') await refuseMissingRights(database)
-  const store = await openDatabase<C>(database, migrations)
+  const onWait = (text: string): void => options.log.info({ event: 'migration_awaited' }, text)
+  const store = await openDatabase<C>(database, migrations, { onWait })
   try {
     await confirmDatabase(store as unknown as Store<GenerationCollections>, database, options)
   } catch (error) {
@@ -55,7 +56,7 @@ async function openServiceFile<C>(
 ): Promise<Store<C>> {
   const { file } = database
   await noteMissingWal(file)
-  const openedStore = await openDatabase<C>(database, migrations, openInThreads)
+  const openedStore = await openDatabase<C>(database, migrations, { openFile: openInThreads })
   const store = watchDatabase(openedStore, file, options.log, findInThread)
   let endMark: () => void
   try {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { CommonConfig } from '../config/common.ts'
-import type { DatabaseConfig } from '../config/database.ts'
+import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
 import { longestRetentionMs } from '../config/retention.ts'
 import type { Outbound } from '../http/outbound.ts'
@@ -69,23 +69,41 @@ export function encryptDatabase<C extends EncryptionCollections>(
   return encryptStore(store, { keys, collections, random, now: now(), retentionMs: longestRetentionMs(retention) })
 }
 
+/** The functions of a service that opens its database. */
+interface OpeningWays<C> {
+  /** Opens the file of an embedded database. The service records itself that the database is closed. */
+  readonly openFile?: typeof openSqlite<C>
+  /** Reports, once, that another process migrates the database for long. */
+  readonly onWait?: (text: string) => void
+}
+
 /**
  * Opens the database. The directory of an embedded one is created private, and closing is recorded in the generation
- * file, unless the WAL was missing before. A service passes `openForService`, and records closing itself.
+ * file, unless the WAL was missing before. Without `onWait`, a wait is reported on stderr.
  */
 export async function openDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  openForService?: typeof openSqlite<C>,
+  { openFile, onWait }: OpeningWays<C> = {},
 ): Promise<Store<C>> {
-  // The code for PostgreSQL is only loaded when it is used.
-  if (database.kind === 'postgresql') return (await import('../store/postgres.ts')).openPostgres(database, migrations)
+  if (database.kind === 'postgresql') {
+    // The code for PostgreSQL is only loaded when it is used.
+    return (await import('../store/postgres.ts')).openPostgres(database, migrations, () => reportWait(database, onWait))
+  }
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)
   makeDirectory(dirname(database.file), 0o700)
-  if (openForService !== undefined) return openForService(database.file, migrations)
+  if (openFile !== undefined) return openFile(database.file, migrations)
   const wasMissing = isWalMissing(database.file)
   const store = await openSqlite<C>(database.file, migrations)
   const noteUnlessMissing = (): Promise<void> => (wasMissing ? Promise.resolve() : noteClosed(database.file))
   return { ...store, close: () => store.close().finally(noteUnlessMissing) }
+}
+
+/** Reports that another process migrates the database for long. */
+export function reportWait(
+  database: DatabaseConfig,
+  report: (text: string) => void = (text) => process.stderr.write(`${text}\n`),
+): void {
+  report(`${describeDatabase(database)}: waiting for another process, which brings the schema up to date`)
 }

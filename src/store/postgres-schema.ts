@@ -10,6 +10,8 @@ const READ_ONLY = 'the database can only be read; name the primary server'
  * uses.
  */
 const MIGRATION_LOCK = 0x766f7563
+/** How long another process may migrate before the wait is reported. */
+const NOTICE_AFTER_MS = 1000
 
 /**
  * The migrations of the driver itself: a function that a batch calls last, with the number of rows that each change
@@ -48,9 +50,13 @@ export interface PostgresState {
 
 /**
  * Checks the settings of the server, and applies the missing migrations. Rejects with a sentence for the operator when
- * the server cannot be used. Processes do this one after the other.
+ * the server cannot be used. Processes do this one after the other; a process that waits for long calls `onWait` once.
  */
-export function preparePostgres(options: PostgresServer, migrations: readonly Migration[]): Promise<void> {
+export function preparePostgres(
+  options: PostgresServer,
+  migrations: readonly Migration[],
+  onWait: () => void,
+): Promise<void> {
   return withConnection(options, async (run) => {
     const problem = await findSettingsProblem(run)
     if (problem !== undefined) throw Object.assign(new Error(problem), problem === READ_ONLY && { code: '25006' })
@@ -58,20 +64,24 @@ export function preparePostgres(options: PostgresServer, migrations: readonly Mi
     // Other processes may migrate for longer than a limit of the user allows.
     await run({ text: 'set local statement_timeout = 0', values: [] })
     await run({ text: 'set local lock_timeout = 0', values: [] })
-    await applyMissingSteps(run, options, migrations)
+    await applyMissingSteps(run, options, migrations, onWait)
     await run({ text: 'commit', values: [] })
   })
 }
 
 /**
  * Applies the missing migrations within the current transaction, under a lock for which other migrating processes wait.
+ * Calls `onWait` once when the wait is long.
  */
 export async function applyMissingSteps(
   run: StatementRunner,
   { schema }: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
+  onWait: () => void,
 ): Promise<void> {
-  await run({ text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] })
+  const notice = setTimeout(onWait, NOTICE_AFTER_MS)
+  const lock = { text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] }
+  await run(lock).finally(() => clearTimeout(notice))
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema "${schema}"`, values: [] })
   }

@@ -42,6 +42,8 @@ export interface PostgresReplacement {
   readonly migrations: readonly Migration[]
   /** The schema into which the previous tables are moved. */
   readonly kept: string
+  /** Called once when another process migrates the database for long. */
+  readonly onWait: () => void
 }
 
 /**
@@ -49,7 +51,7 @@ export interface PostgresReplacement {
  * that has the previous tables; undefined when there were none. Throws when a service is connected.
  */
 export function replacePostgresTables(
-  { server, migrations, kept }: PostgresReplacement,
+  { server, migrations, kept, onWait }: PostgresReplacement,
   work: (writer: TableWriter) => Promise<void>,
 ): Promise<string | undefined> {
   return withConnection(server, async (run) => {
@@ -57,7 +59,7 @@ export function replacePostgresTables(
     await refuseWhileUsed(runSql)
     await runSql('begin')
     const schemaOfPrevious = await moveAside(runSql, kept)
-    await applyMissingSteps(run, server, migrations)
+    await applyMissingSteps(run, server, migrations, onWait)
     await work(postgresWriter(run))
     const origin = await readOrigin(run)
     await runSql(`update generation set value = jsonb_set(value::jsonb, '{origin}', to_jsonb($1::text))::text`, origin)
@@ -68,24 +70,22 @@ export function replacePostgresTables(
 
 /** Runs `work` on the target of a copy between databases. Throws when a service is connected to the target. */
 export async function withPostgresTarget<T>(
-  server: PostgresServer,
-  migrations: readonly Migration[],
+  replacement: Omit<PostgresReplacement, 'kept'>,
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
-  return withConnection(server, async (run) => work(await postgresTarget(run, server, migrations)))
+  return withConnection(replacement.server, async (run) => work(await postgresTarget(run, replacement)))
 }
 
 async function postgresTarget(
   run: StatementRunner,
-  server: PostgresServer,
-  migrations: readonly Migration[],
+  { server, migrations, onWait }: Omit<PostgresReplacement, 'kept'>,
 ): Promise<CopyTarget> {
   const runSql = createSqlRunner(run)
   await refuseWhileUsed(runSql)
   const [{ begun: isBegun } = {}] = (await runSql("select to_regclass('unfinished_copy') is not null as begun")).rows
   if (isBegun !== true) {
     refuseOtherTables(await readColumns(runSql, TABLES_WITHOUT_EXTENSIONS))
-    await runInTransaction(runSql, () => applyMissingSteps(run, server, migrations))
+    await runInTransaction(runSql, () => applyMissingSteps(run, server, migrations, onWait))
   }
   const sql = 'select source, collection, last_id as "lastId" from unfinished_copy'
   const position = isBegun === true ? ((await runSql(sql)).rows[0] as unknown as CopyPosition) : undefined

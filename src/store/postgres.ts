@@ -40,10 +40,14 @@ const PURGED_AT_ONCE = 1000
 /**
  * Connects, and applies the missing migrations. Rejects with a sentence for the operator when the server cannot be
  * reached, refuses the user, has settings that could lose answered commits, or has the schema of a newer release or of
- * another service.
+ * another service. Calls `onWait` once when another process migrates for long.
  */
-export async function openPostgres<C>(options: PostgresOptions, migrations: readonly Migration[]): Promise<Store<C>> {
-  await preparePostgres(options, migrations)
+export async function openPostgres<C>(
+  options: PostgresOptions,
+  migrations: readonly Migration[],
+  onWait: () => void = () => undefined,
+): Promise<Store<C>> {
+  await preparePostgres(options, migrations, onWait)
   return createStore<C>(await openConnections(options))
 }
 

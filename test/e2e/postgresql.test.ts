@@ -3,10 +3,10 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
-import { vouchsafe } from '../support/command.ts'
-import { type Running, serviceDirectory, start } from '../support/service-process.ts'
+import { startCommand, vouchsafe } from '../support/command.ts'
+import { endService, listening, type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { freshUrl, postgresOf, serverUrl } from '../support/store.ts'
 import {
@@ -202,5 +202,46 @@ describe('vouchsafe doctor', () => {
       maxConnections: 1000,
     })
     expect(many).toMatch(/warning database: pool\.maxConnections is 1000, and the server takes \d+/)
+  })
+})
+
+describe('while another process brings the schema up to date', () => {
+  const MIGRATION_LOCK = 0x766f7563
+
+  /** Starts the command, and ends the migration of the other process once `stream` of the command has the text. */
+  const startedMeanwhile = (words: readonly string[], stream: 'stdout' | 'stderr', text: string) =>
+    withConnection(postgresOf(serverUrl()), async (run) => {
+      await run({ text: 'begin', values: [] })
+      await run({ text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] })
+      const command = startCommand(words, { cwd: await directoryOn('issuer', freshUrl()) })
+      let output = ''
+      command.child[stream]?.on('data', (chunk: string) => {
+        output += chunk
+      })
+      await vi.waitUntil(() => output.includes(text), { timeout: 60_000 })
+      await run({ text: 'commit', values: [] })
+      return command
+    })
+
+  it('a service logs once what it waits for, and starts then', async () => {
+    const { child, ended } = await startedMeanwhile(['issuer'], 'stdout', 'migration_awaited')
+    const { stdout } = await endService(await listening(child, ended), 'SIGTERM')
+    const lines = stdout.split('\n').filter((line) => line.includes('migration_awaited'))
+    const message = expect.stringMatching(/^postgresql:\S+: waiting for another process/) as string
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining({ message })])
+  })
+
+  it.each(['migrate', 'restore', 'copy'])('db %s says on stderr what it waits for', async (word) => {
+    const from = await serviceDirectory('issuer')
+    for (const words of [['migrate'], ['backup', 'backup.db']])
+      expect((await vouchsafe(['db', ...words], { cwd: from })).status).toBe(0)
+    const rest = {
+      migrate: [],
+      restore: [join(from, 'backup.db')],
+      copy: ['--from', `sqlite:${join(from, 'data/issuer.db')}`, '--to', 'conf/server.json', '--service', 'issuer'],
+    }[word]
+    const { ended } = await startedMeanwhile(['db', word, ...(rest ?? [])], 'stderr', 'another process')
+    const { status, stderr } = await ended
+    expect([status, stderr]).toEqual([0, expect.stringMatching(/^postgresql:\S+: waiting for another process.*\n$/)])
   })
 })

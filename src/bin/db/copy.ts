@@ -12,7 +12,7 @@ import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { makeDirectory } from '../directory.ts'
-import { files } from '../effects.ts'
+import { files, reportWait } from '../effects.ts'
 import { readOutside } from '../generation.ts'
 import { isWalMissing, WAL_MISSING } from '../generation-file.ts'
 import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
@@ -119,7 +119,10 @@ async function withTarget<T>(
   work: (target: CopyTarget) => Promise<T>,
 ): Promise<T> {
   if (database.kind === 'postgresql') {
-    return (await import('../../store/postgres-tables.ts')).withPostgresTarget(database, migrations, work)
+    return (await import('../../store/postgres-tables.ts')).withPostgresTarget(
+      { server: database, migrations, onWait: () => reportWait(database) },
+      work,
+    )
   }
   if (!existsSync(dirname(database.file))) makeDirectory(dirname(database.file), 0o700)
   return (await import('../../store/sqlite-tables.ts')).withSqliteTarget(database.file, migrations, work)

@@ -22,7 +22,7 @@ import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import { FILE_ENDS } from '../database-file.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
-import { now } from '../effects.ts'
+import { now, reportWait } from '../effects.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, throwAt, withTables } from './subject.ts'
@@ -167,7 +167,12 @@ async function replaceDatabase(
     return replaceFile({ file: database.file, copy, keptFile: `${database.file}.before-${stamp}`, witness })
   }
   const { replacePostgresTables } = await import('../../store/postgres-tables.ts')
-  const replacement = { server: database, migrations: kind.migrations, kept: `vouchsafe_before_${stamp}` }
+  const replacement = {
+    server: database,
+    migrations: kind.migrations,
+    kept: `vouchsafe_before_${stamp}`,
+    onWait: () => reportWait(database),
+  }
   return withTables(preparedCopy, (reader) =>
     replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)).catch(
       throwAt(describeDatabase(database)),
