@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { METHODS } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { CONTRACT, ENGINE, serving, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { evmAddress } from '../offchain/address.ts'
 import {
@@ -551,6 +551,25 @@ describe('the contracts in GET /engine', () => {
     expect(pages.length).toBeGreaterThan(1)
     const listed = pages.flatMap(({ contracts }) => contracts.map(({ address }) => address))
     expect(listed).toEqual(addresses.map(evmAddress))
+  })
+
+  it('are not sorted for each request, which would take long for many', async () => {
+    const engine = await kept(startEngine())
+    const add = async (...places: readonly number[]) => {
+      for (const at of places) engine.chain.set({ address: addressAt(at), engines: [] })
+      await engine.task('chain')
+    }
+    await add(...Array.from({ length: 100 }, (_, at) => 400 - at * 4))
+    await add(2, 3, 401)
+    engine.chain.remove(addressAt(8))
+    await engine.task('chain')
+    const sort = vi.spyOn(Array.prototype, 'sort')
+    onTestFinished(() => sort.mockRestore())
+    const listed = (await readPages(engine)).flatMap(({ contracts }) => contracts.map(({ address }) => address))
+    const longest = Math.max(0, ...sort.mock.contexts.map((list) => (list as readonly unknown[]).length))
+    expect(longest).toBeLessThan(100)
+    expect(listed).toHaveLength(102)
+    expect(listed).toEqual(listed.toSorted())
   })
 
   it('do not make it longer than clients read, whatever their components are', async () => {

@@ -43,14 +43,14 @@ function parseAfter(after: unknown): Address {
 }
 
 /**
- * Returns a page of contracts, ordered by address. `next` is the last address of the page when more contracts follow.
+ * Returns a page of contracts. `entries` is ordered by address. `next` is the last address of the page when more
+ * contracts follow.
  */
 function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Address) {
-  const following = [...entries].filter(({ address }) => address > after)
-  following.sort((one, other) => (one.address < other.address ? -1 : 1))
   const contracts: PublicStatus[] = []
   let bytes = 0
-  for (const entry of following) {
+  for (const entry of entries) {
+    if (entry.address <= after) continue
     const contract = shorten(describeContract(chain, entry))
     bytes += Buffer.byteLength(JSON.stringify(contract)) + 1
     if (bytes > PAGE_BYTES) return { contracts, next: contracts.at(-1)?.address }

@@ -35,6 +35,7 @@ export interface Watcher {
   /** Returns the number of contracts that the last look could not read, or did not reach. */
   countUnread(): number
   get(contract: Address): ContractEntry | undefined
+  /** Returns the contracts, ordered by address. */
   entries(): Iterable<ContractEntry>
 }
 
@@ -182,16 +183,26 @@ function applyLook(
 ): void {
   for (const address of unreadContracts.listIds()) if (!candidates.has(address)) unreadContracts.delete(address)
   for (const address of entries.keys()) if (!candidates.has(address)) stopServing(context, entries, address)
+  let hasNew = false
   for (const address of toRead) {
     const answer = results.get(address)
     if (answer === undefined) unreadContracts.postpone(address, context.now().getTime())
     else if ('error' in answer) recordFailure(context, unreadContracts, address, answer.error)
     else {
       unreadContracts.delete(address)
+      hasNew ||= answer.contract !== undefined && !entries.has(address)
       if (answer.contract === undefined) stopServing(context, entries, address)
       else serveContract(context, entries, answer.contract)
     }
   }
+  if (hasNew) sortEntries(entries)
+}
+
+/** Puts the entries in the order of their addresses, in which they are listed. */
+function sortEntries(entries: Map<Address, ContractEntry>): void {
+  const sortedEntries = [...entries].sort(([one], [other]) => (one < other ? -1 : 1))
+  entries.clear()
+  for (const [address, entry] of sortedEntries) entries.set(address, entry)
 }
 
 function recordFailure(
