@@ -3,7 +3,7 @@
  * outside of the process.
  */
 import { randomFillSync } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { CommonConfig } from '../config/common.ts'
@@ -30,6 +30,24 @@ export const now = (): Date => new Date()
 export const files: Files = {
   read: (path) => readFileSync(path, 'utf8'),
   list: (directory) => readdirSync(directory).sort(),
+  resolveLink: (path) => (isLink(path) ? realPathOf(path) : path),
+}
+
+function isLink(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink()
+  } catch {
+    return false
+  }
+}
+
+/** Returns the path without symbolic links; undefined if it leads nowhere. */
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** Returns random bytes from a pool, since a system call for each salt would be slow. */

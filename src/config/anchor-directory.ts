@@ -28,7 +28,7 @@ interface AnchorDirectory {
 export function readAnchorDirectory(
   setting: AnchorSetting,
   directory: string | undefined,
-  files: Files,
+  files: Pick<Files, 'read' | 'list'>,
   now: Date,
 ): AnchorDirectory | { readonly mistakes: readonly string[] } {
   if (directory === undefined) return { certificates: [], warnings: [] }

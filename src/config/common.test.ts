@@ -25,6 +25,7 @@ const files: Files = {
     if (names.length === 0) throw Object.assign(new Error('no'), { code: 'ENOENT' })
     return names.map((path) => path.slice(directory.length + 1))
   },
+  resolveLink: (path) => path,
 }
 
 const caName = writeName([['CN', 'Some CA']])

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Database, type DatabaseConfig, describeDatabase, readDatabase } from './database.ts'
 
 const PEM = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n'
+const links: Readonly<Record<string, string | undefined>> = { 'link.db': '/disk/real.db', 'loose.db': undefined }
 const files = {
   read: (path: string) => {
     if (path === 'ca.pem') return PEM
@@ -10,6 +11,7 @@ const files = {
     throw new Error('no such file')
   },
   list: () => [],
+  resolveLink: (path: string) => (path in links ? links[path] : path),
 }
 const read = (database: object) => readDatabase(database, 'data/service.db', files)
 const mistakesOf = (database: object) => {
@@ -25,11 +27,27 @@ describe('the embedded database', () => {
     ['sqlite:data/a.db', 'data/a.db'],
     ['sqlite:/var/a.db', '/var/a.db'],
     ['sqlite:///var/a.db', '/var/a.db'],
-    ['sqlite::memory:', ':memory:'],
   ])('is the file of %s', (url, file) => {
     const database = { kind: 'sqlite', file }
     expect(read({ url })).toEqual({ database, warnings: [] })
     expect(read({ url, driver: 'org.sqlite.JDBC' })).toEqual({ database, warnings: [] })
+  })
+
+  it('is the file that a symbolic link leads to, which has the log beside it', () => {
+    expect(read({ url: 'sqlite:link.db' })).toEqual({
+      database: { kind: 'sqlite', file: '/disk/real.db' },
+      warnings: [],
+    })
+    expect(mistakesOf({ url: 'sqlite:loose.db' })).toEqual([
+      'database.url: loose.db is a symbolic link to a file that is not there; mount its disk, remove the link, or make an empty file there for a new database',
+    ])
+  })
+
+  it('is in memory with a warning', () => {
+    expect(read({ url: 'sqlite::memory:' })).toEqual({
+      database: { kind: 'sqlite', file: ':memory:' },
+      warnings: ['database: it is in memory: nothing of it is left after a restart'],
+    })
   })
 
   it('is there without settings, and tells people its file', () => {

@@ -92,8 +92,7 @@ export function readDatabase(
   | { readonly database: DatabaseConfig; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
   // With only these settings, the embedded database is used.
-  if (database === undefined || hasOnlyNeutralSettings(database))
-    return { database: { kind: 'sqlite', file: defaultFile, ...generationOf(database) }, warnings: [] }
+  if (database === undefined || hasOnlyNeutralSettings(database)) return readSqlite(database, defaultFile, files)
   const { url } = database
   if (url === undefined)
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }
@@ -107,9 +106,24 @@ export function readDatabase(
   for (const name of ['pool', 'synchronousStandbys'] as const) {
     if (database[name] !== undefined) mistakes.push(`database.${name}: it is for PostgreSQL; leave it out`)
   }
-  return file === undefined || mistakes.length > 0
-    ? { mistakes }
-    : { database: { kind: 'sqlite', file, ...generationOf(database) }, warnings: [] }
+  return file === undefined || mistakes.length > 0 ? { mistakes } : readSqlite(database, file, files)
+}
+
+/**
+ * Returns the embedded database in a file. SQLite has the log beside the file that a symbolic link leads to, so all
+ * files of the database are named after that file.
+ */
+function readSqlite(database: Database | undefined, name: string, files: Files): ReturnType<typeof readDatabase> {
+  const isInMemory = name === ':memory:'
+  const file = isInMemory ? name : files.resolveLink(name)
+  if (file === undefined) {
+    const advice = 'mount its disk, remove the link, or make an empty file there for a new database'
+    return { mistakes: [`database.url: ${name} is a symbolic link to a file that is not there; ${advice}`] }
+  }
+  return {
+    database: { kind: 'sqlite', file, ...generationOf(database) },
+    warnings: isInMemory ? ['database: it is in memory: nothing of it is left after a restart'] : [],
+  }
 }
 
 function readPostgres(database: Database, url: string, files: Files): ReturnType<typeof readDatabase> {

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readEncryptionKeys } from './encryption-keys.ts'
 
-const read = (text: string) => readEncryptionKeys('keys.txt', { read: () => text, list: () => [] })
+const read = (text: string) => readEncryptionKeys('keys.txt', { read: () => text })
 const [a, b] = [randomBytes(32), randomBytes(32)]
 
 describe('a file of encryption keys', () => {
   it('has one a line, in base64 or base64url, and may have empty lines', () => {
     const text = `${a.toString('base64')}\n\n${b.toString('base64url')}\r\n`
     expect(read(text)).toEqual({ keys: [a, b] })
-    expect(readEncryptionKeys(undefined, { read: () => 'x', list: () => [] })).toEqual({ keys: [] })
+    expect(readEncryptionKeys(undefined, { read: () => 'x' })).toEqual({ keys: [] })
   })
 
   it.each([

@@ -1,10 +1,15 @@
 /**
- * File access for reading a configuration. Paths are relative to the working directory. Both functions throw if the
+ * File access for reading a configuration. Paths are relative to the working directory. `read` and `list` throw if the
  * file or directory does not exist.
  */
 export interface Files {
   read(path: string): string
   list(directory: string): readonly string[]
+  /**
+   * Returns the path of the file that a symbolic link leads to, or undefined if there is no such file; returns a path
+   * that is not a link as it is.
+   */
+  resolveLink(path: string): string | undefined
 }
 
 /** The default reason why a file cannot be read. */

@@ -29,7 +29,7 @@ const NOT_A_KEY = `it must be ${KEY_BYTES} bytes in base64 or base64url; ${KEY_A
 const NAMED_LINES = 3
 
 /** Reads the keys of a file, or returns the mistakes, which have line numbers but no content. */
-export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Files): ReadKeyLines {
+export function readKeyLines({ setting, path, words = [] }: KeyFile, files: Pick<Files, 'read'>): ReadKeyLines {
   let text: string
   try {
     text = files.read(path)

@@ -10,6 +10,7 @@ const filesWith = (pin: string): Files => ({
     return pin
   },
   list: () => [],
+  resolveLink: (path) => path,
 })
 
 describe('the setting of a key in a token', () => {

@@ -25,7 +25,7 @@ export type Pkcs11Setting = Static<typeof Pkcs11Setting>
 export function readPkcs11Setting(
   settingPath: string,
   { module, tokenLabel, slot, keyLabel, pinFile }: Pkcs11Setting,
-  files: Files,
+  files: Pick<Files, 'read'>,
 ): { readonly pkcs11Key: Pkcs11Key } | { readonly mistakes: readonly string[] } {
   const pin = readOrMistake(`${settingPath}.pinFile`, pinFile, () => files.read(pinFile).replace(/\r?\n$/, ''))
   const place = slot === undefined ? tokenLabel !== undefined && { tokenLabel } : tokenLabel === undefined && { slot }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { readSecretsFile } from './secrets-file.ts'
 
-const read = (text: string) => readSecretsFile({ secretsFile: 'secrets' }, { read: () => text, list: () => [] })
+const read = (text: string) => readSecretsFile({ secretsFile: 'secrets' }, { read: () => text })
 const [a, b] = [randomBytes(32), randomBytes(32)]
 
 describe('a file of secrets', () => {
@@ -12,7 +12,7 @@ describe('a file of secrets', () => {
   })
 
   it('may be left out: the signing key is the source then', () => {
-    expect(readSecretsFile({}, { read: () => 'x', list: () => [] })).toEqual({ secrets: ['signing-key'] })
+    expect(readSecretsFile({}, { read: () => 'x' })).toEqual({ secrets: ['signing-key'] })
   })
 
   it.each([

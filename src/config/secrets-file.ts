@@ -23,7 +23,10 @@ export interface SecretsSettings {
 const MISSING_FILE_MISTAKE = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
 
 /** Reads the generations of the file, or returns the mistakes in it. Without a file, the source is the signing key. */
-export function readSecretsFile({ secretsFile: path, signing }: SecretsSettings, files: Files): ReadSecrets {
+export function readSecretsFile(
+  { secretsFile: path, signing }: SecretsSettings,
+  files: Pick<Files, 'read'>,
+): ReadSecrets {
   if (path === undefined)
     return signing?.pkcs11 === undefined ? { secrets: [SIGNING_KEY] } : { mistakes: [MISSING_FILE_MISTAKE] }
   const lines = readKeyLines({ setting: SECRETS_SETTING, path, words: [SIGNING_KEY] }, files)

@@ -8,6 +8,7 @@ const files = {
     throw Object.assign(new Error('none'), { code: 'ENOENT' })
   },
   list: () => [],
+  resolveLink: (path: string) => path,
 }
 const least = { identity: { keyFile: 'engine.key' }, chain: { type: 'local', directory: 'chain' } }
 const read = (settings: object) => readEngineConfig({ ...least, ...settings }, files, new Date())

@@ -15,6 +15,7 @@ import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts
 const filesIn = (directory: string): Files => ({
   read: (path) => readFileSync(resolve(directory, path), 'utf8'),
   list: (path) => readdirSync(resolve(directory, path)),
+  resolveLink: (path) => path,
 })
 const settingsIn = (directory: string): unknown => JSON.parse(readFileSync(join(directory, 'conf/server.json'), 'utf8'))
 

@@ -21,7 +21,11 @@ describe('a server of PostgreSQL by TLS', () => {
 
   async function isEncrypted(host: string, parameters: string): Promise<boolean> {
     const url = `${server.url.replace('127.0.0.1', host)}?${parameters}`
-    const read = readDatabase({ url }, '', { read: () => server.certificate, list: () => [] })
+    const read = readDatabase({ url }, '', {
+      read: () => server.certificate,
+      list: () => [],
+      resolveLink: (path) => path,
+    })
     if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
     await (await openPostgres(read.database, [])).close()
     return (await withConnection(read.database, readPostgresState)).isEncrypted

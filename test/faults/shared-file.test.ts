@@ -1,5 +1,15 @@
 /** Two services on one SQLite file: processes of one service share it, and another service is refused. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -112,6 +122,36 @@ describe('issuers that start at the same moment on one file whose log was taken 
     endTurn?.()
     const ends = await Promise.all((await Promise.all(starting)).map((issuer) => endService(issuer, 'SIGTERM')))
     expect(ends.flatMap(({ stdout }) => stdout.match(/database_restored/g) ?? [])).toHaveLength(1)
+  })
+})
+
+describe('a file that is a symbolic link', () => {
+  it('is the file that the link leads to: for its log, for other processes, and for a restore', async () => {
+    const directory = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    await endService(await started(directory), 'SIGTERM')
+    const [file, disk] = [join(directory, 'data/issuer.db'), join(directory, 'disk')]
+    mkdirSync(disk)
+    for (const end of ['', '-generation']) renameSync(`${file}${end}`, join(disk, `real.db${end}`))
+    symlinkSync('../disk/real.db', file)
+    const first = await started(directory)
+    await declare(servicesAt(() => first.url))
+    expect((await vouchsafe(['db', 'backup', 'copy.db'], { cwd: directory })).status).toBe(0)
+    await endService(first, 'SIGKILL')
+    const byLink = await endService(await started(directory), 'SIGTERM')
+    expect(byLink.stdout).not.toContain('database_restored')
+    const configFile = join(directory, 'conf/server.json')
+    const text = readFileSync(configFile, 'utf8')
+    const byRealName = { ...(JSON.parse(text) as object), database: { url: `sqlite:${join(disk, 'real.db')}` } }
+    writeFileSync(configFile, JSON.stringify(byRealName))
+    expect((await endService(await started(directory), 'SIGTERM')).stdout).not.toContain('database_restored')
+    writeFileSync(configFile, text)
+    expect((await vouchsafe(['db', 'restore', 'copy.db'], { cwd: directory })).status).toBe(0)
+    expect(lstatSync(file).isSymbolicLink()).toBe(true)
+    expect(readdirSync(disk).filter((name) => name.startsWith('real.db.before-'))).toHaveLength(1)
+    await endService(await started(directory), 'SIGTERM')
+    rmSync(join(disk, 'real.db'))
+    const { status, stderr } = await vouchsafe(['issuer'], { cwd: directory })
+    expect([status, stderr]).toEqual([2, expect.stringContaining('a symbolic link to a file that is not there')])
   })
 })
 

@@ -3,6 +3,7 @@
  * holds, a chain in memory and a runtime whose components are functions of the test. Both stand at the ports, in the
  * place of other processes.
  */
+
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import {
@@ -13,6 +14,7 @@ import {
   type RunOutcome,
   type Runtime,
 } from '../../src/component/runtime.ts'
+import type { Files } from '../../src/config/files.ts'
 import { type EngineCollections, engineEncryptedCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../src/engine/config.ts'
 import { createEngine, type EngineService } from '../../src/engine/engine.ts'
@@ -194,7 +196,8 @@ export function engineConfig(
     limits: { requestsPerSecond: 1_000_000, requestBurst: 1_000_000 },
     ...settings,
   }
-  const read = readEngineConfig(value, { read: (path) => texts.get(path) ?? IDENTITY_PEM, list: () => [] }, new Date())
+  const files: Files = { read: (path) => texts.get(path) ?? IDENTITY_PEM, list: () => [], resolveLink: (path) => path }
+  const read = readEngineConfig(value, files, new Date())
   if ('mistakes' in read) throw new Error(read.mistakes.join('\n'))
   return read.config
 }

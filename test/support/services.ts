@@ -163,6 +163,7 @@ export function filesOf(texts: ReadonlyMap<string, string>): Files {
       [...texts.keys()]
         .filter((path) => path.startsWith(`${directory}/`))
         .map((path) => path.slice(directory.length + 1)),
+    resolveLink: (path) => path,
   }
 }
 

@@ -51,7 +51,7 @@ export function serverUrl(): string {
 }
 
 export function postgresOf(url: string, pool: object = {}): Extract<DatabaseConfig, { kind: 'postgresql' }> {
-  const read = readDatabase({ url, pool }, '', { read: () => '', list: () => [] })
+  const read = readDatabase({ url, pool }, '', { read: () => '', list: () => [], resolveLink: (path) => path })
   if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
   return read.database
 }

@@ -12,14 +12,17 @@ import { openStore } from '../engine/store.ts'
  * for the operator if the database cannot be opened.
  */
 export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
-  const inDirectory = { ...files, read: (path: string) => files.read(resolve(directory, path)) }
+  const inDirectory = {
+    ...files,
+    read: (path: string) => files.read(resolve(directory, path)),
+    resolveLink: (path: string) => files.resolveLink(resolve(directory, path)),
+  }
   const file = readConfigFile(join(directory, CONFIG_FILE), 'engine')
   const result = 'mistakes' in file ? file : readEngineConfig(file.value, inDirectory, now())
   if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
   const { config } = result
   if (config.database.kind !== 'sqlite') throw new Error('the database of this engine is not embedded')
-  const database = { ...config.database, file: resolve(directory, config.database.file) }
-  const store = await openStore({ ...config, database })
+  const store = await openStore(config)
   if ('mistake' in store) throw new Error(store.mistake)
   try {
     await work(store)

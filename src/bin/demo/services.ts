@@ -115,6 +115,7 @@ function readConfig(
   const directoryFiles: Files = {
     read: (relative) => files.read(resolve(directory, relative)),
     list: (relative) => files.list(resolve(directory, relative)),
+    resolveLink: (relative) => files.resolveLink(resolve(directory, relative)),
   }
   // A short ttl, so that a revocation is visible at once.
   const listSettings = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
@@ -124,8 +125,5 @@ function readConfig(
       : readConfig({ ...listSettings, ...(file.value as object), ...settings, port, baseUrl }, directoryFiles, now())
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
-  const { database } = result.config
-  const resolvedDatabase =
-    database.kind === 'sqlite' ? { ...database, file: resolve(directory, database.file) } : database
-  return { ...result.config, database: resolvedDatabase }
+  return result.config
 }

@@ -30,7 +30,11 @@ async function configOf<Name extends CredentialServiceName>(service: Name): Prom
   const texts = new Map(made.files.map(({ path, text }) => [path, text]))
   // A directory of trust anchors has a certificate in it before a verifier starts.
   const [certificate = ''] = made.files.flatMap(({ path, text }) => (path.endsWith('.pem') ? [text] : []))
-  const files: Files = { read: (path) => texts.get(path) ?? certificate, list: () => ['anchor.pem'] }
+  const files: Files = {
+    read: (path) => texts.get(path) ?? certificate,
+    list: () => ['anchor.pem'],
+    resolveLink: (path) => path,
+  }
   const settings: unknown = JSON.parse(files.read('conf/server.json'))
   const result: ReadResult<ConfigOf<Name>> = credentialServices[service].readConfig(settings, files, new Date())
   if ('mistakes' in result) throw new Error(result.mistakes.join())
