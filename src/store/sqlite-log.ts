@@ -27,6 +27,19 @@ export interface LogKeeper {
 }
 
 /**
+ * Moves the log, which has old copies of rows, into the file, and closes the database. The log stays while another
+ * connection reads it, and when the disk is full or read-only; it is as durable as the file.
+ */
+export function checkpointAndClose(database: DatabaseSync): void {
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // SQLite moves the log with a later checkpoint.
+  }
+  database.close()
+}
+
+/**
  * Makes the keeper of a database's log. It stores the count of logs in `user_version`, in the first transaction of each
  * log, so that a log of another state of the file is detected before it is read (`bin/database-file.ts`). SQLite begins
  * a new log only after the whole log is in the file, and only this keeper and `tidy` of the writer checkpoint.

@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
 import { makeAsync } from '../async/make-async.ts'
 import { applyBatches, type BatchResult } from './sqlite-batches.ts'
-import { createLogKeeper, type LogKeeper } from './sqlite-log.ts'
+import { checkpointAndClose, createLogKeeper, type LogKeeper } from './sqlite-log.ts'
 import {
   BUSY_TIMEOUT_MS,
   cacheStatements,
@@ -66,7 +66,7 @@ export function createWriter(database: DatabaseSync): SqliteWriter {
       tidy(database)
       log.expectNewLog()
     }),
-    close: makeAsync(() => close(database)),
+    close: makeAsync(() => checkpointAndClose(database)),
   }
 }
 
@@ -101,15 +101,6 @@ function tidy(database: DatabaseSync): void {
     database.exec('pragma wal_checkpoint(truncate)')
   } finally {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  }
-}
-
-function close(database: DatabaseSync): void {
-  // The log has old copies of rows. It stays as long as another process reads, which is not an error.
-  try {
-    database.exec('pragma wal_checkpoint(truncate)')
-  } finally {
-    database.close()
   }
 }
 

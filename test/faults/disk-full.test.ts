@@ -1,7 +1,12 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
+import { spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
+import { COMMAND, endOf } from '../support/command.ts'
 import { servicesAt } from '../support/remembering-client.ts'
-import { type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
+import { endService, type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
 import { configuration, dataset, statusOf } from '../support/wire.ts'
@@ -72,6 +77,28 @@ describe('an issuer whose disk is full', () => {
     ).toMatchObject([200, {}])
     expect(await credentialStatus(again, sessionId)).toBe('REVOKED')
     expect((await post(again, '/issuance/oid4vci/new-session', body)).status).toBe(200)
+  })
+})
+
+describe('a database whose disk is full', () => {
+  it('is backed up to another disk, and its log stays', async () => {
+    const cwd = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+    await endService(await start('issuer', cwd), 'SIGTERM')
+    const Database = await loadDriver()
+    const database = new Database(join(cwd, 'data/issuer.db'))
+    // The log has changes of pages beyond what the disk can hold, and the copy is small.
+    database.exec('pragma wal_autocheckpoint = 0; pragma secure_delete = on; create table ballast (bytes blob)')
+    for (let row = 0; row < 40; row += 1) database.exec('insert into ballast values (randomblob(200000))')
+    database.exec('pragma wal_checkpoint(truncate); delete from ballast')
+    const size = () => statSync(join(cwd, 'data/issuer.db-wal')).size
+    const before = size()
+    const words = ['db', 'backup', 'copy.db']
+    const limited = ['-c', 'ulimit -f 4096 && exec "$0" "$@"', process.execPath, COMMAND, ...words]
+    const backup = await endOf(spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] }))
+    expect([backup.status, backup.stderr]).toEqual([0, expect.any(String)])
+    expect(statSync(join(cwd, 'copy.db')).size).toBeGreaterThan(0)
+    expect(size()).toBe(before)
+    database.close()
   })
 })
 

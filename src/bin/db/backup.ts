@@ -7,6 +7,7 @@ import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { checkpointAndClose } from '../../store/sqlite-log.ts'
 import { UNFINISHED_COPY } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
@@ -75,8 +76,8 @@ async function copyFile(from: string, file: string): Promise<void> {
     source.prepare('vacuum into ?').run(file)
   } finally {
     // Otherwise closing might move the WAL of a killed service into the file, possibly only when this process ends.
-    source.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
-    source.close()
+    source.exec('pragma busy_timeout = 0')
+    checkpointAndClose(source)
   }
 }
 

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { checkpointAndClose } from '../../store/sqlite-log.ts'
 import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { fileProblem } from '../database-file.ts'
@@ -74,8 +75,8 @@ function checkExistingDatabase(
     return schemaFinding(file, tables.length > 0, appliedSteps, migrations)
   } finally {
     // Otherwise closing might move the WAL of a killed service into the file, possibly only when this process ends.
-    database.exec('pragma busy_timeout = 0; pragma wal_checkpoint(truncate)')
-    database.close()
+    database.exec('pragma busy_timeout = 0')
+    checkpointAndClose(database)
   }
 }
 
