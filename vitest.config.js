@@ -38,7 +38,7 @@ const BOTH = [
 /** What a run tries on PostgreSQL where it tries all. */
 const BOTH_LONG = [
   'test/attacks/issuer-{batch,deferred,notification,tx-code}.test.ts',
-  'test/e2e/{retention,session-list,status-{events,processes},workers}.test.ts',
+  'test/e2e/{retention,session-list,status-{events,processes}}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
 /** What starts the most processes: a run tries it where it tries all. */
