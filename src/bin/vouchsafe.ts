@@ -88,13 +88,13 @@ function asksForHelp(words: readonly string[]): boolean {
 }
 
 /** The commands that log to stdout and keep running even if nobody reads it. */
-const SERVICES: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
+const RUNS_UNREAD: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
 
 /** The exit status of a command whose output could not be written: EX_IOERR of sysexits.h. */
 const OUTPUT_LOST = 74
 
 process.stdout.on('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
-  if (SERVICES.includes(process.argv[2])) return
+  if (RUNS_UNREAD.includes(process.argv[2])) return
   // The reader of a pipe may end early, like `head`.
   if (code === 'EPIPE') process.exit(0)
   process.stderr.write(`The output cannot be written (${code}); free its disk, or send it elsewhere.\n`)

@@ -57,7 +57,7 @@ export function beginsWithTlsServer(path: readonly Pick<CertificateExtensions, '
 
 /** Returns why the certificate of a TLS server may not sign, as part of a sentence. */
 export function tlsProblem({ subjectText }: { readonly subjectText: string }): string {
-  return `the certificate '${subjectText}' is that of a TLS server, which anybody gets who has a host (acceptTlsServerCertificates)`
+  return `the certificate '${subjectText}' is that of a TLS server, which anybody gets who has a host`
 }
 
 /** Returns why the extended key usage does not allow `purpose`, as part of a sentence; undefined if it does. */

@@ -584,7 +584,7 @@ describe('who may sign a list', () => {
     [
       'another issuer of the same authority',
       by(() => world.ca, { name, uris }),
-      /: it is signed by CN=Status Provider, who is not the issuer of the credential$/,
+      /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
     ],
     [
       'whoever an unknown authority says is the issuer',

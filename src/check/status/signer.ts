@@ -62,7 +62,7 @@ export function signerProblem(
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
   if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
-  return `it is signed by ${leaf.subjectText}, who is not the issuer of the credential`
+  return `it is signed by ${leaf.subjectText}, who is not the issuer of what has this status`
 }
 
 function findSignerPath(

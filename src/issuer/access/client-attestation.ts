@@ -106,18 +106,19 @@ export async function authenticateClient(
 }
 
 /**
- * Refuses with `invalid_grant` a wallet instance other than the one that the refresh token was issued to. RFC 6749
- * section 6.
+ * Refuses with `invalid_grant` a wallet instance other than the one that the authorization code or refresh token was
+ * issued to. RFC 6749 sections 4.1.3 and 6.
  */
 export function refuseOtherInstance(
+  grantName: 'authorization code' | 'refresh token',
   client: AuthorizedClient | undefined,
   authenticatedClient: AuthenticatedClient | undefined,
 ): void {
   if (client?.instance === undefined) return
   if (authenticatedClient === undefined)
-    refuse('invalid_grant', 'it is bound to a wallet instance; send its attestation')
+    refuse('invalid_grant', `the ${grantName} is bound to a wallet instance; send its attestation`)
   if (authenticatedClient.id !== client.id || authenticatedClient.instance !== client.instance) {
-    refuse('invalid_grant', 'it is bound to another wallet instance')
+    refuse('invalid_grant', `the ${grantName} is bound to another wallet instance; begin again with this one`)
   }
 }
 

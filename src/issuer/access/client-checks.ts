@@ -13,7 +13,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
-import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
+import { jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
 import { PROOF_TIMES } from './proof-of-possession.ts'
 import type { TimedNonces } from './timed-nonce.ts'
 
@@ -146,7 +146,7 @@ const popChecks: readonly ClientCheck[] = [
   },
   {
     id: 'pop.fresh',
-    asks: 'Was the proof made within the last five minutes?',
+    asks: `Was the proof made within the last ${MAX_PROOF_AGE_SECONDS / 60} minutes?`,
     spec: POP,
     level: 'MUST',
     run: ({ pop }, context) => timesVerdict(pop, PROOF_TIMES, context),

@@ -12,7 +12,7 @@ import type { Secrets } from '../../keys/secrets.ts'
 export interface TimedNonces {
   /** Returns the nonce to send to wallets at this time. */
   readonly getCurrent: (now: Date) => string
-  /** Tests whether this service made the nonce within the last five minutes. */
+  /** Tests whether this service made the nonce within the last five minutes, or up to half a minute before these. */
   readonly isValid: (nonce: string, now: Date) => boolean
 }
 

@@ -51,7 +51,8 @@ async function decide(
   if (step.name === 'REDEEMED') return endReplayedTokens(call)
   if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
   refuseOtherRequest(request, form, call.client)
-  refuseOtherInstance({ id: request.clientId, ...(request.instance && { instance: request.instance }) }, call.client)
+  const client = { id: request.clientId, ...(request.instance && { instance: request.instance }) }
+  refuseOtherInstance('authorization code', client, call.client)
   refuseOtherKey(request, call.jkt)
   const { session } = call
   refuseUnlessUnused(session, call.now, 'invalid_grant')

@@ -69,7 +69,7 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
     decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
       refuseOtherClient(session, form)
-      refuseOtherInstance(session.client, client)
+      refuseOtherInstance('refresh token', session.client, client)
       refuseOtherKey(session, jkt)
       const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }

@@ -52,7 +52,7 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
         'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
       if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
       if (leaf && !acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
-        return fail(`${tlsProblem(leaf)}. ${trustInstruction(leaf)}`)
+        return fail(`${tlsProblem(leaf)} (acceptTlsServerCertificates). ${trustInstruction(leaf)}`)
       }
       return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
     },
