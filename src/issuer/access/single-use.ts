@@ -1,6 +1,6 @@
 /**
- * Single use of a nonce, a proof or a transaction id. Each use inserts or deletes a row in the batch of its request, and
- * a second use of the same row conflicts.
+ * Single use of a nonce, a proof or a transaction id. Each use inserts or deletes a row in the batch of its request,
+ * and a second use of the same row conflicts.
  */
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
