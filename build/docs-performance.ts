@@ -97,7 +97,8 @@ ${aimsText(results)}
 /** Says when the parts were measured, and on which machine and source. */
 function circumstancesText(results: PublishedResults): string {
   const all = Object.values(results).map(({ now }) => now)
-  const list = (of: (each: (typeof all)[number]) => string) => [...new Set(all.map(of))].sort().join(' and ')
+  const list = (of: (each: (typeof all)[number]) => string) =>
+    new Intl.ListFormat('en-GB').format([...new Set(all.map(of))].sort())
   const days = list(({ at }) => at.slice(0, 10))
   const machines = list(
     ({ machine }) =>
