@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
-import { createPartCheck, weighPart } from '../http/body-parts.ts'
+import { createPartCheck, MIN_PART_WEIGHT, weighPart } from '../http/body-parts.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface BodyRefusal {
@@ -36,9 +36,11 @@ interface Bounds {
 
 /** Makes the memory for the request bodies of an engine. */
 export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
+  // The last part of a body may be small.
+  const largestBody = bounds.bodyBytes + MIN_PART_WEIGHT
   // The bodies for one contract may have half of the memory, or one body of the largest size.
-  const perOwner = Math.max(bounds.bodyBytes, bounds.bufferedBytes / 2)
-  const memory = createBodyMemory({ total: bounds.bufferedBytes, perOwner }, now)
+  const perOwner = Math.max(largestBody, bounds.bufferedBytes / 2)
+  const memory = createBodyMemory({ total: Math.max(largestBody, bounds.bufferedBytes), perOwner }, now)
   return {
     read: (request, contract) => {
       const declaredBytes = Number(request.headers['content-length'] ?? 0)

@@ -253,10 +253,10 @@ describe('quotas', () => {
         return {}
       },
     }
-    const engine = await started(script, withLimits({ concurrent: 1, queued: 0, bodyBytes: 100, bufferedBytes: 100 }))
-    const waiting = put(engine, 'x'.repeat(60))
+    const engine = await started(script, withLimits({ concurrent: 1, queued: 0, bodyBytes: 1000, bufferedBytes: 1000 }))
+    const waiting = put(engine, 'x'.repeat(600))
     await expect.poll(() => engine.runtime.runs).toBe(1)
-    for (const bytes of [1, 60]) {
+    for (const bytes of [1, 1000]) {
       const { statusCode, headers } = await put(engine, 'x'.repeat(bytes))
       expect([statusCode, headers['x-engine-error'], headers['retry-after']]).toEqual([503, 'overloaded', '10'])
     }
