@@ -10,4 +10,6 @@ export interface Task {
   readonly run: (stop?: AbortSignal) => Promise<void>
   /** Whether there is a last round when the service stops. */
   readonly atStop?: boolean
+  /** Whether a round ends or deletes what is due by the clock, so that it has to wait while the clock may be wrong. */
+  readonly deletes?: boolean
 }

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
+import { machineClocks, watchClock } from './clock-watch.ts'
 
 /** The number of failed rounds in this process, by task name, for metrics. */
 export const failedRounds = new Map<string, number>()
@@ -12,11 +13,13 @@ const STOP_WAIT_MS = 3000
 /**
  * Runs the tasks. Returns the function that stops them, and resolves when the last rounds have ended or take too long.
  */
-export function runTasks(tasks: readonly Task[], log: Logger): () => Promise<void> {
+export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineClocks): () => Promise<void> {
+  const mustWait = watchClock(clocks, log)
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
     let failures = 0
     while (await waitOrAbort(task.everyMs, stop.signal)) {
+      if (task.deletes === true && mustWait()) continue
       failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal })
     }
   })
