@@ -277,7 +277,7 @@ describe('a database that is a directory', () => {
   it('is one finding of doctor among others', async () => {
     const directory = await serviceDirectory('issuer', { database: { url: 'sqlite:conf' } })
     const { status, stdout } = await startCommand(['doctor', 'issuer'], { cwd: directory }).ended
-    expect([status, stdout]).toEqual([2, expect.stringMatching(/conf\s+cannot\s+be\s+used:\s+EISDIR/)])
+    expect([status, stdout]).toEqual([2, expect.stringMatching(/conf\s+cannot\s+be\s+used:\s+it\s+is\s+a\s+directory/)])
   })
 })
 
