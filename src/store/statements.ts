@@ -69,16 +69,25 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
 /** The id in the table of migrations that marks a database into which a copy has not been completed. */
 export const UNFINISHED_COPY = 'unfinished-copy'
 
+/** The problem of a database that has {@link UNFINISHED_COPY}, and what to do about it. */
+export const UNFINISHED_COPY_PROBLEM = 'a copy into the database has not ended; run the same vouchsafe db copy again'
+
+/** Returns the applied migrations that are not in `migrations`. */
+export function unknownSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly string[] {
+  return appliedSteps.filter((id) => !migrations.some((step) => step.id === id))
+}
+
+/** Returns why a database with these unknown migrations cannot be used, and what to do; undefined if there are none. */
+export function unknownStepsProblem(unknown: readonly string[]): string | undefined {
+  if (unknown.length === 0) return undefined
+  if (unknown.includes(UNFINISHED_COPY)) return UNFINISHED_COPY_PROBLEM
+  const problem = `the database is of a newer release or of another service (it has ${unknown.join(', ')})`
+  return `${problem}; use the release that made it, and give each service one of its own`
+}
+
 /** Returns the migrations that a database lacks. Throws when it has applied a migration that is not in `migrations`. */
 export function missingSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly Migration[] {
-  const unknown = appliedSteps.find((id) => !migrations.some((step) => step.id === id))
-  if (unknown === UNFINISHED_COPY) {
-    throw new Error('a copy into the database has not ended; run the same vouchsafe db copy again')
-  }
-  if (unknown !== undefined) {
-    throw new Error(
-      `the database is of a newer release or of another service (it has ${unknown}); give each service one of its own`,
-    )
-  }
+  const problem = unknownStepsProblem(unknownSteps(appliedSteps, migrations))
+  if (problem !== undefined) throw new Error(problem)
   return migrations.filter(({ id }) => !appliedSteps.includes(id))
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { DatabaseGeneration } from './generation.ts'
-import { UNFINISHED_COPY } from './statements.ts'
+import { unknownSteps, unknownStepsProblem } from './statements.ts'
 import type { Migration } from './store.ts'
 
 export interface Table {
@@ -101,12 +101,9 @@ export function stepsLike(
   { steps }: Pick<TableReader, 'steps'>,
   migrations: readonly Migration[],
 ): readonly Migration[] {
-  const unknown = steps.find((id) => !migrations.some((step) => step.id === id))
-  if (unknown === UNFINISHED_COPY) throw new Error('a copy into it has not ended')
-  if (unknown !== undefined) {
-    throw new Error(`it is of a newer release or of another service (it has ${unknown}); use the release that made it`)
-  }
-  if (steps.length === 0) throw new Error('it has no schema of a service')
+  const problem = unknownStepsProblem(unknownSteps(steps, migrations))
+  if (problem !== undefined) throw new Error(problem)
+  if (steps.length === 0) throw new Error('it has no schema of a service; name the database of one')
   return migrations.filter(({ id }) => steps.includes(id))
 }
 

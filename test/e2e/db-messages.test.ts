@@ -84,7 +84,7 @@ describe('a backup', () => {
     database.exec("insert into migration (id) values ('unfinished-copy')")
     database.close()
     expect(await refusal('backup', 'out.db', ...config('half.db'))).toMatch(
-      /a copy into half\.db has not ended; run the/,
+      /half\.db: a copy into the database has not ended; run the same vouchsafe db copy again, and then this/,
     )
   })
 })

@@ -89,7 +89,7 @@ describe('vouchsafe db copy', () => {
         2,
         expect.stringMatching(/copy into the database has not ended/),
       ])
-      expect((await db(directory, 'status')).stdout).toMatch(/a copy that has not ended/)
+      expect((await db(directory, 'status')).stdout).toMatch(/a copy into the database has not ended/)
 
       const elsewhere = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
       await endService(await startForTest('issuer', elsewhere), 'SIGTERM')

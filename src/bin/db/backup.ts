@@ -8,7 +8,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-log.ts'
-import { UNFINISHED_COPY } from '../../store/statements.ts'
+import { UNFINISHED_COPY, UNFINISHED_COPY_PROBLEM } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
@@ -36,8 +36,7 @@ export async function backUp(subject: Subject, file: string): Promise<CommandRes
 function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
   return withTables(database, ({ steps }) => {
     if (!steps.includes(UNFINISHED_COPY)) return Promise.resolve()
-    const place = describeDatabase(database)
-    throw new Error(`a copy into ${place} has not ended; run the same vouchsafe db copy again, and then this command`)
+    throw new Error(`${describeDatabase(database)}: ${UNFINISHED_COPY_PROBLEM}, and then this command`)
   })
 }
 

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { unknownStepsProblem } from '../../store/statements.ts'
 import type { CommandResult } from '../command-result.ts'
 import { openDatabase } from '../effects.ts'
 import { schemaOf, schemaText } from './status.ts'
@@ -18,8 +19,9 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
     ? []
     : await withTables(database, ({ steps: appliedSteps }) => Promise.resolve(appliedSteps))
   const schemaBefore = schemaOf(steps, kind.migrations)
-  if (schemaBefore.unknown.length > 0) throw new Error(`${place}: the schema is ${schemaText(schemaBefore)}`)
-  const { missing } = schemaBefore
+  const { missing, unknown } = schemaBefore
+  const problem = unknownStepsProblem(unknown)
+  if (problem !== undefined) throw new Error(`${place}: ${problem}`)
   if (onlyCheck) {
     const facts = { database: place, schema: schemaBefore.version, missing }
     return { text: `${place}: ${schemaText(schemaBefore)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }

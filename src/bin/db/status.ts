@@ -1,7 +1,7 @@
 /** `vouchsafe db status`: describes a database without changing it. */
 import { describeDatabase } from '../../config/database.ts'
 import type { DatabaseGeneration } from '../../store/generation.ts'
-import { UNFINISHED_COPY } from '../../store/statements.ts'
+import { unknownSteps, unknownStepsProblem } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
@@ -67,7 +67,7 @@ export function schemaOf(steps: readonly string[], migrations: readonly Migratio
   return {
     version: steps.at(-1) ?? null,
     missing: ids.filter((id) => !steps.includes(id)),
-    unknown: steps.filter((id) => !ids.includes(id)),
+    unknown: unknownSteps(steps, migrations),
   }
 }
 
@@ -76,9 +76,8 @@ function generationOf({ id, number, restoredAt }: DatabaseGeneration): Generatio
 }
 
 export function schemaText({ version, missing, unknown }: SchemaState): string {
-  if (unknown.includes(UNFINISHED_COPY))
-    return 'that of a copy that has not ended; run the same vouchsafe db copy again'
-  if (unknown.length > 0) return `of a newer release or of another service (it has ${unknown.join(', ')})`
+  const problem = unknownStepsProblem(unknown)
+  if (problem !== undefined) return problem
   if (version === null) return 'none yet; the service makes it at its start, or vouchsafe db migrate'
   return missing.length === 0
     ? `${version}, the newest`

@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest'
+import { missingSteps } from './statements.ts'
+import { stepsLike } from './tables.ts'
+
+const MIGRATIONS = [{ id: 'a-0001', statements: [] }]
+
+describe('a service that opens a database, and a command that copies one, say the same', () => {
+  it.each([
+    [
+      'of migrations that they do not know',
+      ['a-0001', 'b-0001', 'b-0002'],
+      'the database is of a newer release or of another service (it has b-0001, b-0002); use the release that made it, and give each service one of its own',
+    ],
+    [
+      'of a copy that has not ended',
+      ['b-0001', 'unfinished-copy'],
+      'a copy into the database has not ended; run the same vouchsafe db copy again',
+    ],
+  ])('%s', (_, steps, problem) => {
+    expect(() => missingSteps(steps, MIGRATIONS)).toThrow(new Error(problem))
+    expect(() => stepsLike({ steps }, MIGRATIONS)).toThrow(new Error(problem))
+  })
+})
