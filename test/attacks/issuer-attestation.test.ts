@@ -252,7 +252,7 @@ const whenRequired: readonly Attack[] = [
     attack: 'a certificate of a TLS server',
     module: VCI,
     change: certificate({ purposes: [EXTENDED_KEY_USAGE.tlsServer], isCritical: false }),
-    why: /TLS server/,
+    why: /is that of a TLS server; sign attestations with another one/,
   },
   {
     attack: 'an attester that nobody knows',

@@ -251,7 +251,7 @@ const attacks: readonly Attack[] = [
   {
     attack: 'a certificate of a TLS server',
     fails: 'attestation.signer',
-    why: /TLS server/,
+    why: /is that of a TLS server; sign attestations with another one/,
     attestation: certificate({ purposes: [EXTENDED_KEY_USAGE.tlsServer], isCritical: false }),
   },
   {

@@ -7,8 +7,8 @@ import type { StatusPolicy } from '../../check/status/lists.ts'
 import { statusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
-import { type Certificate, leafProblem, parseCertificate } from '../../keys/certificate.ts'
-import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
+import { attesterProblem } from '../../keys/attester.ts'
+import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
@@ -229,16 +229,8 @@ function timesVerdict({ payload }: Jws, rule: TimeRule, context: ClientCheckCont
 }
 
 function signerVerdict({ readChain }: ClientEvidence, context: ClientCheckContext): Verdict {
-  const certificates = readChain()
-  const [leaf] = certificates
-  const trustPath = trustPathOf(certificates, context)
-  if ('problem' in trustPath) return fail(trustPath.problem)
-  const { now, clockSkewSeconds } = context
-  const problem = leafProblem(leaf, now, clockSkewSeconds, 'attestation')
-  if (problem !== undefined) return fail(problem)
-  return beginsWithTlsServer(trustPath.path)
-    ? fail(`the certificate '${leaf.subjectText}' is that of a TLS server, and signs no attestations`)
-    : pass()
+  const problem = attesterProblem(readChain(), context.anchors, context)
+  return problem === undefined ? pass() : fail(problem)
 }
 
 function trustPathOf(chain: readonly Certificate[], { anchors, now, clockSkewSeconds }: ClientCheckContext): TrustPath {

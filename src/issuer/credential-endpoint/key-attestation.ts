@@ -5,11 +5,10 @@
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
+import { attesterProblem } from '../../keys/attester.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
 import { importPublicKey, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { findTrustPath } from '../../keys/trust-anchors.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { JwtClock } from '../access/jwt-times.ts'
@@ -123,14 +122,11 @@ function verifyAttestationJwt(
 
 function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], policy: KeyAttestationPolicy): void {
   const { requirement, anchors, now, clockSkewSeconds } = policy
-  const problem = leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
+  const problem =
+    requirement === undefined
+      ? leafProblem(chain[0], now, clockSkewSeconds, 'attestation')
+      : attesterProblem(chain, anchors, policy)
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
-  if (requirement === undefined) return
-  const trustPath = findTrustPath(chain, anchors, { now, clockSkewSeconds })
-  if ('problem' in trustPath) refuse('invalid_proof', `the signer of the key attestation: ${trustPath.problem}`)
-  if (beginsWithTlsServer(trustPath.path)) {
-    refuse('invalid_proof', 'the signer of the key attestation: its certificate is that of a TLS server')
-  }
 }
 
 /** Reads the attested keys. Limits the keys of all attestations of a request together. */
