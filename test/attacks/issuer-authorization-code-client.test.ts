@@ -185,7 +185,11 @@ describe('an attack on a code of a wallet instance', () => {
     const named = await walletAttestation(instance, services.clock.now, { payload: { sub: 'https://other.example' } })
     const renamed = { ...(await headersOf(instance)), 'oauth-client-attestation': named }
     const stolen = await post(TOKEN_ENDPOINT, form, renamed)
-    await expectRefusal(stolen, { status: 400, error: 'invalid_grant', why: /another client/ })
+    await expectRefusal(stolen, {
+      status: 400,
+      error: 'invalid_grant',
+      why: /the code was given to another client; send/,
+    })
     await tokenBody(await post(TOKEN_ENDPOINT, form, await headersOf(instance)))
   })
 

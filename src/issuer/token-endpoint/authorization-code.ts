@@ -8,13 +8,13 @@ import { refuse } from '../../protocol/error.ts'
 import type { Row } from '../../store/store.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
-import { refuseProof } from '../access/dpop.ts'
 import { endTokens } from '../authorization.ts'
 import { type CodeFlowRequest, endOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { Grant, GrantDecision, SessionForToken } from './grant.ts'
+import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'
 import { makeFirstRefreshToken } from './refresh-token.ts'
 
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
@@ -53,7 +53,7 @@ async function decide(
   refuseOtherRequest(request, form, call.client)
   const client = { id: request.clientId, ...(request.instance && { instance: request.instance }) }
   refuseOtherInstance('authorization code', client, call.client)
-  refuseOtherKey(request, call.jkt)
+  refuseOtherKey('code', request.jkt, call.jkt)
   const { session } = call
   refuseUnlessUnused(session, call.now, 'invalid_grant')
   const { requestId: decidedFor } = session.deferral?.decided ?? {}
@@ -81,8 +81,7 @@ function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now 
 
 function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
   // RFC 6749 section 4.1.3: client_id is optional for an authenticated client.
-  const clientId = form.client_id || client?.id || refuse('invalid_request', 'client_id is missing')
-  if (clientId !== request.clientId) refuse('invalid_grant', 'client_id: the code was given to another client')
+  refuseOtherClient('code', request.clientId, form.client_id || client?.id)
   if (form.redirect_uri !== request.redirectUri) {
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }
@@ -93,13 +92,6 @@ function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client
   if (!isSameSecret(digestOf(verifier), request.codeChallenge)) {
     refuse('invalid_grant', 'code_verifier: it is not that of code_challenge')
   }
-}
-
-/** Refuses a DPoP proof whose key is not the one that the code is bound to. RFC 9449 section 10. */
-function refuseOtherKey({ jkt }: CodeFlowRequest, proofKey: string | undefined): void {
-  if (jkt === undefined || jkt === proofKey) return
-  if (proofKey === undefined) refuseProof('it is missing; the code is bound to a key')
-  refuse('invalid_grant', 'the code is bound to another key')
 }
 
 /**

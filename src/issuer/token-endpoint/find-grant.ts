@@ -5,7 +5,6 @@
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
-import { refuseProof } from '../access/dpop.ts'
 import { findSessionOfAnyCode } from '../access/pre-authorized-code.ts'
 import { type Authorization, endTokens } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
@@ -13,6 +12,7 @@ import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant } from './grant.ts'
+import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'
 import {
   makeFirstRefreshToken,
   makeNextRefreshToken,
@@ -68,9 +68,10 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
     unknownDescription: 'the refresh token is unknown',
     decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
-      refuseOtherClient(session, form)
+      refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
-      refuseOtherKey(session, jkt)
+      // The refresh token of an unauthenticated wallet is bound to the key of its access token.
+      refuseOtherKey('refresh token', session.token.jkt, jkt)
       const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
       await refuseUnlessValid(context, id)
@@ -80,22 +81,11 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
 }
 
 /** Refuses a client other than the one that the refresh token was issued to. RFC 6749 section 6. */
-function refuseOtherClient({ client }: Authorization, { client_id: id }: TokenRequest): void {
-  if (client === undefined || client.id === id) return
+function refuseOtherRefresher({ client }: Authorization, { client_id: id }: TokenRequest): void {
+  if (client === undefined) return
   // `refuseOtherInstance` compares an authenticated instance.
   if (!id && client.instance !== undefined) return
-  if (!id) refuse('invalid_request', 'client_id is missing')
-  refuse('invalid_grant', 'client_id: the refresh token was given to another client')
-}
-
-/**
- * Refuses a DPoP proof with another key than that of the access token. The refresh token of an unauthenticated wallet
- * is bound to this key. RFC 9449 section 5.
- */
-function refuseOtherKey({ token }: Authorization, jkt: string | undefined): void {
-  if (token.jkt === undefined || token.jkt === jkt) return
-  if (jkt === undefined) refuseProof('it is missing; the refresh token is bound to a key')
-  refuse('invalid_grant', 'the refresh token is bound to another key')
+  refuseOtherClient('refresh token', client.id, id)
 }
 
 /** Refuses to refresh tokens for credentials that were revoked or suspended. */
