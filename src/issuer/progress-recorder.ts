@@ -29,6 +29,7 @@ export interface ProgressRecorder {
 }
 
 const PAUSE_MS = 1000
+const NOT_WRITTEN = 'progress was not written, and statuses lack it; look at the database'
 const MAX_UNCHECKED = 10_000
 /** The maximum length of an id that is looked up. Session ids have 32 characters. */
 const MAX_ID = 64
@@ -56,7 +57,7 @@ export function createProgressRecorder(
           progressById.map(([id, progress]) => writeProgress({ store, retryOnConflict }, id, progress, retention)),
         )
       })
-      .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, 'progress was not written'))
+      .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, NOT_WRITTEN))
     return writing
   }
   const writeSoon = (): void => {

@@ -260,9 +260,12 @@ export function removeFreeText({ deferral, issued, ...session }: IssuanceSession
   }
 }
 
+/** The refusal of an access token after its time, or after its session. */
+export const EXPIRED_TOKEN = 'the access token has expired; refresh it, or ask for a new offer'
+
 /** Refuses with `invalid_token` if another process has ended the session. */
 function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
-  if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', 'the access token has expired')
+  if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', EXPIRED_TOKEN)
 }
 
 /** Refuses with `credential_request_denied` if the limits for batches or credentials are exceeded. */

@@ -136,8 +136,10 @@ function readCandidate(postedCredential: PostedCredential, at: string): Candidat
       heldCredential: undefined,
       ...readDescription(format, postedCredential, { claims: claims as JsonObject, at }),
     }
-  const heldCredential = orRefuse('invalid_request', `${at}.credential: is none of the format ${formatId}`, () =>
-    format.hold(credential ?? ''),
+  const heldCredential = orRefuse(
+    'invalid_request',
+    `${at}.credential: is not a credential of the format ${formatId}`,
+    () => format.hold(credential ?? ''),
   )
   return candidateOf(format, formatId, heldCredential)
 }

@@ -554,7 +554,7 @@ describe('a Bearer token of the external server', () => {
   it('opens nothing where every token has to be bound to a key', async () => {
     await start({}, { dpop: 'required' })
     const good = await ready()
-    await expectRefused(good, good.token, { ...BOUND, why: /bound to no key, and has to be here/ })
+    await expectRefused(good, good.token, { ...BOUND, why: /bound to no key; request one with a DPoP proof/ })
     await services.close()
   })
 })

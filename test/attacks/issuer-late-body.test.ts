@@ -28,7 +28,7 @@ const NOTIFICATION = `${OID4VCI}/notification`
 const INVALID = { status: 401, error: 'invalid_token' } as const
 const DENIED = { status: 400, error: 'credential_request_denied' } as const
 const EXPIRED = { ...INVALID, why: /has expired/ }
-const REPLACED = { ...INVALID, why: /not one of ours/ }
+const REPLACED = { ...INVALID, why: /the access token is unknown or was replaced; request a new one/ }
 
 let services: Services
 

@@ -314,7 +314,7 @@ describe('the dry run of a query', () => {
     [
       'a credential that is none of its format',
       { dcql_query: dcqlQuery, credentials: [{ format: 'vc+sd-jwt', credential: 'x.y.z~' }] },
-      'credentials[0].credential: is none of the format vc+sd-jwt: ',
+      'credentials[0].credential: is not a credential of the format vc+sd-jwt: ',
     ],
     [
       'an unknown format',

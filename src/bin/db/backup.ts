@@ -49,7 +49,8 @@ async function writeBackup(
     await refuseUnfinishedCopy(database)
     await copyToFile(database, kind.migrations, partial)
     const { damage } = await findDamage(partial, Infinity)
-    if (damage !== undefined) throw new Error(`the copy is damaged (${damage}), and so may be the database`)
+    if (damage !== undefined)
+      throw new Error(`the copy is damaged (${damage}), and so may be the database; run vouchsafe doctor`)
     const counts = await withTables({ kind: 'sqlite', file: partial }, countTables)
     flushToDisk(partial)
     renameSync(partial, file)
@@ -86,7 +87,10 @@ async function copyReadTables(reader: TableReader, migrations: readonly Migratio
   await makeSqliteTables(file, stepsLike(reader, migrations), (writer) => copyTables(reader, writer, reader.tables))
   const expectedDigest = await digestTables(reader, reader.tables)
   const { digest } = await withSqliteTables(file, (copy) => digestTables(copy, copy.tables))
-  if (digest !== expectedDigest.digest) throw new Error('the copy differs from the database')
+  if (digest !== expectedDigest.digest)
+    throw new Error(
+      'the copy differs from the database; run the command again, and vouchsafe doctor if it differs again',
+    )
 }
 
 function resultOf(database: DatabaseConfig, file: string, tables: readonly TableCount[]): CommandResult {

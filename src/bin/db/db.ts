@@ -5,6 +5,8 @@ import type { CommandResult } from '../command-result.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
 import { readSubject } from './subject.ts'
 
+const SUBCOMMANDS: readonly string[] = ['backup', 'restore', 'status', 'migrate', 'compact', 'copy']
+
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
   // Backups contain the same data as the database, so they are private too.
@@ -33,9 +35,10 @@ async function runSubcommand(
   { file, more }: { readonly file: string | undefined; readonly more: readonly string[] },
   values: Values,
 ): Promise<CommandResult> {
+  if (word !== undefined && !SUBCOMMANDS.includes(word)) throw new UsageError('db', `there is no command db ${word}`)
   const takesFile = word === 'backup' || word === 'restore'
   if (more.length > 0 || (file !== undefined && !takesFile)) throw new UsageError('db')
-  if (takesFile && file === undefined) throw new UsageError('db', `db ${word}: the file is missing`)
+  if (takesFile && file === undefined) throw new UsageError('db', `name the file: db ${word} FILE`)
   switch (word) {
     case 'backup':
       return (await import('./backup.ts')).backUp(await readSubject(values), file ?? '')

@@ -78,7 +78,7 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
       if (primary !== undefined) exitAfterLog(TRY_LATER)
       return
     }
-    log.fatal({ event: 'start_failed', err }, 'not started')
+    log.fatal({ event: 'start_failed', err }, 'not started; err says why')
     if (primary !== undefined) exitAfterLog(2)
     throw err
   }
@@ -227,12 +227,14 @@ async function runPrimary(
   logListening(log, workersStart.facts, management)
   hangup.setAction(() => workers.signal('SIGHUP'))
   void workersStart.givenUp.then(async (worker) => {
-    log.fatal({ event: 'worker_given_up', worker }, 'a worker ended again and again, and the service ends')
+    log.fatal({ event: 'worker_given_up', worker }, GIVEN_UP)
     await end('SIGINT').catch(() => undefined)
     exitAfterLog(1)
   })
   return []
 }
+
+const GIVEN_UP = 'a worker ended again and again, and the service ends; the last lines of the worker say why'
 
 /** Listens. Returns why this fails; undefined if it succeeds. */
 async function listen(

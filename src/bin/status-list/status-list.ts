@@ -15,5 +15,13 @@ function runSubcommand(configFile: string, [word, ...more]: readonly string[]): 
   const [directory] = more
   if (word === 'export' && directory !== undefined && more.length === 1) return exportLists(configFile, directory)
   if (word === 'revoke-unknown' && more.length === 0) return runRevokeUnknown(configFile)
-  throw new UsageError('status-list')
+  throw new UsageError('status-list', usageProblem(word))
+}
+
+function usageProblem(word: string | undefined): string {
+  if (word === undefined) return ''
+  if (word === 'export') return 'name one directory: status-list export DIRECTORY'
+  return word === 'revoke-unknown'
+    ? 'status-list revoke-unknown takes nothing'
+    : `there is no command status-list ${word}`
 }

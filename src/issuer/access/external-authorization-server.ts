@@ -53,7 +53,7 @@ export function createAuthorizationServer(
   const logStaleUse = (error: unknown): void => {
     log.warn(
       { event: 'authorization_server_unreachable', why: reasonOf(error) },
-      'the authorization server cannot be asked; its last answer is used',
+      'the authorization server cannot be asked, and its last answer is used; see that it can be reached',
     )
   }
   const metadata = cacheRemote({ ...EXPIRY, now }, () => discoverMetadata(outbound, config), logStaleUse)

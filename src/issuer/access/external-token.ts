@@ -154,5 +154,7 @@ function refuseOtherAudience(
 }
 
 function refuseExternalToken(reason: string, cause?: unknown): never {
-  return refuse('invalid_token', `the access token is not good here: ${reason}`, { cause })
+  return refuse('invalid_token', `the access token is not good here: ${reason}; request a new one for this issuer`, {
+    cause,
+  })
 }

@@ -12,7 +12,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
-import type { IssuanceSession } from '../session.ts'
+import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseBoundToken, rethrowWithChallenge, runWithChallenge, verifyDpopProof } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
@@ -92,7 +92,7 @@ export function changeSession(
   let row: Row<IssuanceSession> | undefined = openSession.row
   return context.retryOnConflict<IssuanceSession>(async () => {
     row ??= await context.store.get('issuance_session', id)
-    if (row === undefined) return refuse('invalid_token', 'the session of this access token is gone')
+    if (row === undefined) return refuseUnknown()
     const { value: session, version } = row
     openSession.refuseUnlessOpen(session)
     const sessionChange = await change(session)
@@ -128,7 +128,7 @@ async function findSessionOfOwnToken(context: AccessContext, text: string): Prom
   const digest = digestOf(text)
   const requireOpenToken = ({ token }: IssuanceSession): AccessTokenRecord => {
     if (token === undefined || !isSameSecret(token.digest, digest)) return refuseUnknown()
-    if (context.now().getTime() >= token.expiresAt) refuse('invalid_token', 'the access token has expired')
+    if (context.now().getTime() >= token.expiresAt) refuse('invalid_token', EXPIRED_TOKEN)
     return token
   }
   const { jkt, authorized: authorizedIds } = requireOpenToken(row.value)
@@ -150,7 +150,7 @@ function wrapWithChallenge(
 }
 
 function refuseUnknown(): never {
-  return refuse('invalid_token', 'the access token is not one of ours')
+  return refuse('invalid_token', 'the access token is unknown or was replaced; request a new one')
 }
 
 /**
@@ -164,7 +164,7 @@ function verifyProof(
 ): readonly SingleUse[] {
   if (token.jkt === undefined) {
     if (context.config.dpopRequired)
-      refuseBoundToken(context.config, 'the access token is bound to no key, and has to be here')
+      refuseBoundToken(context.config, 'the access token is bound to no key; request one with a DPoP proof')
     return token.isDpop
       ? refuseBoundToken(context.config, 'the access token is bound to no key; send it as Bearer')
       : []
@@ -172,7 +172,11 @@ function verifyProof(
   if (!token.isDpop)
     refuseBoundToken(context.config, 'the access token is bound to a key; send it as DPoP, with a proof')
   const { jkt, singleUse } = runWithChallenge(context.config, () => verifyDpopProof(context, request, token.digest))
-  if (jkt !== token.jkt) refuseBoundToken(context.config, 'the access token is bound to another key')
+  if (jkt !== token.jkt)
+    refuseBoundToken(
+      context.config,
+      'the access token is bound to another key; sign the proof with the key of the token request',
+    )
   return [{ ...singleUse, refuseReuse: () => runWithChallenge(context.config, singleUse.refuseReuse) }]
 }
 

@@ -73,7 +73,7 @@ async function findRequestedConfiguration(
   }
   const requestedConfiguration = await findConfiguration(context, id)
   if (!session.configurationIds.includes(id)) {
-    refuse('insufficient_scope', 'the access token is for other credential configurations')
+    refuse('insufficient_scope', 'the access token is for other credential configurations; send one of the offer')
   }
   if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
     const hint = 'send one of the credential_identifiers of the token response'
@@ -101,7 +101,7 @@ export async function findConfiguration(
 ): Promise<RequestedConfiguration> {
   const configuration = await context.loadConfiguration(configurationId)
   return configuration === undefined
-    ? refuse('unknown_credential_configuration', 'there is no such credential configuration')
+    ? refuse('unknown_credential_configuration', 'there is no such credential configuration; send one of the offer')
     : { configurationId, configuration }
 }
 

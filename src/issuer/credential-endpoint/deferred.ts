@@ -34,7 +34,10 @@ export async function fetchDeferredCredential(
   const { configurationId, holderKeys } = row.value
   const { authorizedIds } = openSession
   if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
-    refuse('insufficient_scope', 'the access token has been narrowed to other credentials')
+    refuse(
+      'insufficient_scope',
+      'the access token has been narrowed to other credentials; send one that covers this credential',
+    )
   }
   refuseDenied(session)
   if (isUndecided(session)) {
@@ -42,7 +45,8 @@ export async function fetchDeferredCredential(
     return { response: makeDeferredResponse(id), form: {} }
   }
   const configuration = await context.loadConfiguration(configurationId)
-  if (configuration === undefined) return refuse('credential_request_denied', 'this credential is not there any more')
+  if (configuration === undefined)
+    return refuse('credential_request_denied', 'this credential is not there any more; ask for a new offer')
   const grant = { configurationId, configuration, holderKeys, now: context.now() }
   const change = { delete: 'deferred_transaction', id, version: row.version } as const
   const singleUse = { change, refuseReuse: refuseTransaction }

@@ -18,6 +18,7 @@ import {
   makeNextRefreshToken,
   refuseUnknownRefreshToken,
   sessionOfRefreshToken,
+  UNKNOWN_REFRESH_TOKEN,
 } from './refresh-token.ts'
 import { isRightTxCode } from './tx-code.ts'
 
@@ -40,7 +41,8 @@ export async function findGrant(context: IssuerContext, form: TokenRequest): Pro
 }
 
 async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
-  const code = form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing')
+  const code =
+    form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing; send that of the offer')
   return {
     sessionId: await findSessionOfAnyCode(context, code),
     unknownDescription: UNKNOWN_CODE,
@@ -62,10 +64,11 @@ async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest
 }
 
 function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
-  const refreshToken = form.refresh_token || refuse('invalid_request', 'refresh_token is missing')
+  const refreshToken =
+    form.refresh_token || refuse('invalid_request', 'refresh_token is missing; send that of the last token response')
   return {
     sessionId: sessionOfRefreshToken(refreshToken),
-    unknownDescription: 'the refresh token is unknown',
+    unknownDescription: UNKNOWN_REFRESH_TOKEN,
     decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
       refuseOtherRefresher(session, form)

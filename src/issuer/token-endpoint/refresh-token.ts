@@ -19,6 +19,7 @@ export interface NewRefreshToken {
   readonly refresh: RefreshPolicy
 }
 
+export const UNKNOWN_REFRESH_TOKEN = 'the refresh token is unknown; ask for a new offer'
 const REPLAYED_TOKEN = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
 /** Makes the first refresh token of a redeemed session; undefined if the session has none. */
@@ -74,7 +75,7 @@ export function makeNextRefreshToken(
 }
 
 export function refuseUnknownRefreshToken(): never {
-  return refuse('invalid_grant', 'the refresh token is unknown')
+  return refuse('invalid_grant', UNKNOWN_REFRESH_TOKEN)
 }
 
 /** Derives the successor of `refreshToken`. The same token always gets the same successor, so none is stored. */
