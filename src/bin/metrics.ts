@@ -1,5 +1,5 @@
 /** Assembles the metrics of an issuer or a verifier: those that other files register, and those of its database. */
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
 import type { CallbackCollections } from '../callback/queue.ts'
 import type { MeasuredMetric } from '../http/metrics-server.ts'
 import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
@@ -10,9 +10,12 @@ import type { Store } from '../store/store.ts'
 import { registerListMetrics } from './list-metrics.ts'
 import { logCounts } from './log.ts'
 import { type CertificateSettings, listCertificates } from './measured-certificates.ts'
-import { type CommitObserver, registerCallbackMetrics, registerOutcomeMetrics } from './outcome-metrics.ts'
+import { type CommitObserver, registerOutcomeMetrics } from './outcome-metrics.ts'
 import {
+  registerCallbackMetrics,
   registerCertificateMetrics,
+  registerConflictMetrics,
+  registerConnectionMetrics,
   registerLogMetrics,
   registerReadinessMetrics,
   registerSessionMetrics,
@@ -71,42 +74,4 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
 /** Returns the metrics of several processes as one text, each aggregated as it defines. */
 export function mergeMetrics(metricsByProcess: readonly (readonly MeasuredMetric[])[]): Promise<string> {
   return AggregatorRegistry.aggregate(metricsByProcess.map((metrics) => [...metrics])).metrics()
-}
-
-function registerConnectionMetrics(prefix: string, registry: Registry, store: MetricSources['store']): void {
-  new Gauge({
-    name: `${prefix}database_connections`,
-    help: 'Connections to PostgreSQL that are busy or idle, and statements that wait for one; nothing of SQLite',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [state, count] of Object.entries(store().countConnections?.() ?? {}))
-        this.set({ state }, Number(count))
-    },
-  })
-  new Gauge({
-    name: `${prefix}database_batches_waiting`,
-    help: 'Batches of changes that wait for the writer of SQLite; nothing of PostgreSQL',
-    registers: [registry],
-    collect() {
-      const waiting = store().countWaitingBatches?.()
-      if (waiting === undefined) this.remove()
-      else this.set(waiting)
-    },
-  })
-}
-
-function registerConflictMetrics(prefix: string, registry: Registry, counts: ConflictCounts): void {
-  new Counter({
-    name: `${prefix}store_conflicts_total`,
-    help: 'Work that met a change by another, and was done anew or given up',
-    labelNames: ['end'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc({ end: 'retried' }, counts.retried)
-      this.inc({ end: 'given_up' }, counts.givenUp)
-    },
-  })
 }

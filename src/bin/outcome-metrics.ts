@@ -1,17 +1,11 @@
-/** The metrics of session events, counted when they are committed, and of waiting callbacks. */
-import { Counter, Gauge, type Registry } from 'prom-client'
-import { cacheValue } from '../async/cache.ts'
-import type { CallbackCollections } from '../callback/queue.ts'
+/** The metrics of session events, counted when they are committed. */
+import { Counter, type Registry } from 'prom-client'
 import { isObject } from '../codec/json.ts'
-import { countCallbacks } from '../event/callback-counts.ts'
 import { carriedByCallback, type Event, type EventType } from '../event/event.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
 import type { CredentialServiceName } from './service/credential-services.ts'
-
-/** How long counts of rows are cached. */
-const COUNTS_MS = 5000
 
 /** The part of an event type before the dot. */
 type SubjectOf<Type> = Type extends `${infer Word}.${string}` ? Word : never
@@ -87,45 +81,4 @@ export function observeCommits<C>(store: Store<C>, observe: CommitObserver): Sto
       return conflict
     },
   }
-}
-
-/** Registers the gauges of callbacks, which are counted in the database when metrics are read. */
-export function registerCallbackMetrics(
-  prefix: string,
-  registry: Registry,
-  store: () => Store<CallbackCollections>,
-  now: () => Date,
-): void {
-  // If the database cannot be read, all other metrics are still served.
-  const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
-  new Gauge({
-    name: `${prefix}callbacks`,
-    help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
-    labelNames: ['state'],
-    // All workers count the rows of the same database.
-    aggregator: 'max',
-    registers: [registry],
-    async collect() {
-      const callbacks = await counts.get()
-      this.reset()
-      if (callbacks === undefined) return
-      this.set({ state: 'waiting' }, callbacks.waiting)
-      this.set({ state: 'dead' }, callbacks.dead)
-    },
-  })
-  new Gauge({
-    name: `${prefix}callback_oldest_seconds`,
-    help: 'Age of the oldest callback that waits; 0 when none does',
-    labelNames: ['state'],
-    // All workers count the rows of the same database.
-    aggregator: 'max',
-    registers: [registry],
-    async collect() {
-      const callbacks = await counts.get()
-      this.reset()
-      if (callbacks === undefined) return
-      const seconds = Math.floor(now().getTime() / 1000)
-      this.set({ state: 'waiting' }, Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)))
-    },
-  })
 }

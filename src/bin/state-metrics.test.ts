@@ -1,6 +1,10 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
+import type { CallbackCollections } from '../callback/queue.ts'
+import type { Store } from '../store/store.ts'
+import { mergeMetrics } from './metrics.ts'
 import {
+  registerCallbackMetrics,
   registerCertificateMetrics,
   registerLogMetrics,
   registerReadinessMetrics,
@@ -87,5 +91,59 @@ describe('the metrics of the state of a service', () => {
       () => now,
     )
     expect(await registry.metrics()).not.toMatch(/^v_sessions/m)
+  })
+})
+
+describe('the metrics of callbacks', () => {
+  const measured = (listDue: Store<CallbackCollections>['listDue']) => {
+    const registry = new Registry()
+    const times = { now: new Date(100_000), looks: 0 }
+    const store = {
+      listDue: (...args: Parameters<typeof listDue>) => {
+        times.looks++
+        return listDue(...args)
+      },
+    }
+    registerCallbackMetrics(
+      'i_',
+      registry,
+      () => store as unknown as Store<CallbackCollections>,
+      () => times.now,
+    )
+    return { registry, times }
+  }
+
+  it('count those that wait and those that are dead, and look again after five seconds', async () => {
+    const rows = { callback: [{ value: { events: [{ queuedAt: 40_000 }] } }], dead_callback: [{}, {}] }
+    const { registry, times } = measured(((name: keyof typeof rows) => Promise.resolve(rows[name])) as never)
+    const text = await registry.metrics()
+    expect(text).toContain('i_callbacks{state="waiting"} 1\ni_callbacks{state="dead"} 2\n')
+    expect(text).toContain('i_callback_oldest_seconds{state="waiting"} 60\n')
+    expect(times.looks).toBe(2)
+    await registry.metrics()
+    expect(times.looks).toBe(2)
+    rows.callback = []
+    times.now = new Date(106_000)
+    expect(await registry.metrics()).toContain('i_callback_oldest_seconds{state="waiting"} 0\n')
+  })
+
+  it('are those of the database, and not of each process that counts them', async () => {
+    const rows = { callback: [{ value: { events: [{ queuedAt: 40_000 }] } }], dead_callback: [{}, {}] }
+    const ofProcesses = Array.from({ length: 2 }, async () => {
+      const { registry } = measured(((name: keyof typeof rows) => Promise.resolve(rows[name])) as never)
+      registerTaskMetrics('i_', registry, new Map([['sweep', 1]]))
+      return registry.getMetricsAsJSON()
+    })
+    const text = await mergeMetrics(await Promise.all(ofProcesses))
+    expect(text).toContain('i_callbacks{state="waiting"} 1\ni_callbacks{state="dead"} 2\n')
+    expect(text).toContain('i_callback_oldest_seconds{state="waiting"} 60\n')
+    expect(text).toContain('i_task_failures_total{task="sweep"} 2\n')
+  })
+
+  it('are left out while the database cannot be read', async () => {
+    const { registry } = measured(() => Promise.reject(new Error('gone')))
+    const text = await registry.metrics()
+    expect(text).toContain('# TYPE i_callbacks gauge\n')
+    expect(text).not.toMatch(/^i_callback/m)
   })
 })

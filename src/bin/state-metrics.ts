@@ -2,12 +2,18 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../async/cache.ts'
 import { endOrLate } from '../async/end-or-late.ts'
+import type { CallbackCollections } from '../callback/queue.ts'
+import { countCallbacks } from '../event/callback-counts.ts'
+import type { ConflictCounts } from '../store/retry.ts'
+import type { Store } from '../store/store.ts'
 import type { LogCounts } from './log.ts'
 
 /** The time limit for the database in the readiness metric. */
 const READY_WITHIN_MS = 2000
 /** The number of sessions that are counted, with one indexed query. */
 const NEWEST_SESSIONS = 100
+/** How long counts of rows are cached. */
+const COUNTS_MS = 5000
 /** How long the states of sessions are cached. */
 const SESSIONS_MS = 10_000
 
@@ -113,6 +119,91 @@ export function registerSessionMetrics(
       const current = await states.get()
       this.reset()
       for (const state of current) this.inc({ state })
+    },
+  })
+}
+
+/** Registers the gauges of callbacks, which are counted in the database when metrics are read. */
+export function registerCallbackMetrics(
+  prefix: string,
+  registry: Registry,
+  store: () => Store<CallbackCollections>,
+  now: () => Date,
+): void {
+  // If the database cannot be read, all other metrics are still served.
+  const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
+  new Gauge({
+    name: `${prefix}callbacks`,
+    help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
+    labelNames: ['state'],
+    // All workers count the rows of the same database.
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      const callbacks = await counts.get()
+      this.reset()
+      if (callbacks === undefined) return
+      this.set({ state: 'waiting' }, callbacks.waiting)
+      this.set({ state: 'dead' }, callbacks.dead)
+    },
+  })
+  new Gauge({
+    name: `${prefix}callback_oldest_seconds`,
+    help: 'Age of the oldest callback that waits; 0 when none does',
+    labelNames: ['state'],
+    // All workers count the rows of the same database.
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      const callbacks = await counts.get()
+      this.reset()
+      if (callbacks === undefined) return
+      const seconds = Math.floor(now().getTime() / 1000)
+      this.set({ state: 'waiting' }, Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)))
+    },
+  })
+}
+
+/** Registers the gauges of the connections and the waiting batches of a database. */
+export function registerConnectionMetrics(
+  prefix: string,
+  registry: Registry,
+  store: () => Pick<Store<CallbackCollections>, 'countConnections' | 'countWaitingBatches'>,
+): void {
+  new Gauge({
+    name: `${prefix}database_connections`,
+    help: 'Connections to PostgreSQL that are busy or idle, and statements that wait for one; nothing of SQLite',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [state, count] of Object.entries(store().countConnections?.() ?? {}))
+        this.set({ state }, Number(count))
+    },
+  })
+  new Gauge({
+    name: `${prefix}database_batches_waiting`,
+    help: 'Batches of changes that wait for the writer of SQLite; nothing of PostgreSQL',
+    registers: [registry],
+    collect() {
+      const waiting = store().countWaitingBatches?.()
+      if (waiting === undefined) this.remove()
+      else this.set(waiting)
+    },
+  })
+}
+
+/** Registers the counter of work that met a change by another. */
+export function registerConflictMetrics(prefix: string, registry: Registry, counts: ConflictCounts): void {
+  new Counter({
+    name: `${prefix}store_conflicts_total`,
+    help: 'Work that met a change by another, and was done anew or given up',
+    labelNames: ['end'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc({ end: 'retried' }, counts.retried)
+      this.inc({ end: 'given_up' }, counts.givenUp)
     },
   })
 }
