@@ -1,6 +1,6 @@
 /** From when and until when a credential holds that names none, one or several limits; and what a time is. */
 import { expect, it } from 'vitest'
-import { firstEnd, lastStart, readDateTime } from './evidence.ts'
+import { firstEnd, lastStart, readDateTime } from './evidence-readers.ts'
 
 const day = (date: string) => ({ member: 'a member', at: new Date(date) })
 const none = { member: 'a member', at: undefined }

@@ -21,7 +21,7 @@ import { isJwsSignedBy } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
-import { firstEnd, readNumericDate, readPresentationTime, statusMember, toEpochSeconds } from './evidence.ts'
+import { firstEnd, readNumericDate, readPresentationTime, statusMember, toEpochSeconds } from './evidence-readers.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT to issue. */

@@ -7,7 +7,7 @@ import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/ch
 import { createPolicyForResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { orProblem } from '../codec/malformed.ts'
-import { firstEnd, lastStart } from '../credential/evidence.ts'
+import { firstEnd, lastStart } from '../credential/evidence-readers.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { Certificate } from '../keys/certificate.ts'

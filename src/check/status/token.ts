@@ -6,7 +6,7 @@ import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
-import { chainOf, readNumericInstants } from '../../credential/evidence.ts'
+import { chainOf, readNumericInstants } from '../../credential/evidence-readers.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
 

@@ -2,7 +2,7 @@
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { subjectPositionText } from '../evidence.ts'
+import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'

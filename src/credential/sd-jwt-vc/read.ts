@@ -12,7 +12,7 @@ import {
   readOneOrMoreStrings,
   statedTypeText,
   statusObject,
-} from '../evidence.ts'
+} from '../evidence-readers.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { ALWAYS_SHOWN, claimsOf, ENVELOPE, type SdJwtVcMembers } from './schema.ts'

@@ -5,7 +5,7 @@
 
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { joseAlgorithms } from '../../keys/algorithm.ts'
-import { subjectPositionText } from '../evidence.ts'
+import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from '../w3c/schema.ts'
 import { matchesTypeValues, typeValuesOf } from '../w3c/types.ts'

@@ -18,7 +18,7 @@ import {
   readOneOrMoreStrings,
   readPresentationTime,
   statedTypeText,
-} from '../evidence.ts'
+} from '../evidence-readers.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 

@@ -3,7 +3,7 @@
  * JSON-LD Verifiable Credentials with SD-JWT. docs/divergences/credential-formats.md says why SD-JWT.
  */
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
-import { subjectPositionText } from '../evidence.ts'
+import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from '../w3c/schema.ts'

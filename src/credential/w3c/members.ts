@@ -9,7 +9,7 @@ import {
   readOneOrMoreStrings,
   statusEntriesOf,
   statusObject,
-} from '../evidence.ts'
+} from '../evidence-readers.ts'
 import type { Evidence, Order, Validity } from '../format.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
