@@ -8,7 +8,7 @@ import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 import { createAuthorizationServer } from './access/external-authorization-server.ts'
-import { createTimedNonces } from './access/timed-nonce.ts'
+import { createReusableNonces } from './access/reusable-nonce.ts'
 import { createSignInProvider } from './authorization-endpoint/sign-in-provider.ts'
 import type { IssuerCollections } from './collections.ts'
 import { type IssuerConfig, issuerTitle } from './config.ts'
@@ -74,8 +74,8 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
-    dpopNonces: createTimedNonces(secrets.dpopNonce),
-    attestationChallenges: createTimedNonces(secrets.attestationChallenge),
+    dpopNonces: createReusableNonces(secrets.dpopNonce),
+    attestationChallenges: createReusableNonces(secrets.attestationChallenge),
     attestationStatus: {
       loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',

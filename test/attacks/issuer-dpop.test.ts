@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
-import { createTimedNonces } from '../../src/issuer/access/timed-nonce.ts'
+import { createReusableNonces } from '../../src/issuer/access/reusable-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import {
@@ -144,7 +144,7 @@ const attacks: readonly Attack[] = [
   {
     attack: 'a nonce of another issuer',
     change: () => ({
-      payload: { nonce: createTimedNonces([createSecretKey(Buffer.alloc(32))]).getCurrent(new Date()) },
+      payload: { nonce: createReusableNonces([createSecretKey(Buffer.alloc(32))]).getCurrent(new Date()) },
     }),
     error: 'use_dpop_nonce',
   },

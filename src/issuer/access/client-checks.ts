@@ -15,7 +15,7 @@ import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specificat
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
 import { jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
 import { PROOF_TIMES } from './proof-of-possession.ts'
-import type { TimedNonces } from './timed-nonce.ts'
+import type { ReusableNonces } from './reusable-nonce.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
 
@@ -30,7 +30,7 @@ export interface ClientCheckContext {
   /** The parameter `client_id`, if present. */
   readonly clientId: string | undefined
   readonly audiences: readonly string[]
-  readonly challenges: TimedNonces
+  readonly challenges: ReusableNonces
   readonly status: StatusPolicy
 }
 

@@ -8,7 +8,7 @@ import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerConfig } from '../config.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
-import type { TimedNonces } from './timed-nonce.ts'
+import type { ReusableNonces } from './reusable-nonce.ts'
 
 export interface AccessContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
@@ -32,9 +32,9 @@ export interface AccessContext extends Effects<IssuerCollections> {
   }
   /** The external authorization server; undefined when this service issues the access tokens. */
   readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
-  readonly dpopNonces: TimedNonces
+  readonly dpopNonces: ReusableNonces
   /** The challenges for proofs of possession of wallet attestations. */
-  readonly attestationChallenges: TimedNonces
+  readonly attestationChallenges: ReusableNonces
   /** How the status lists of wallet attestations are loaded. */
   readonly attestationStatus: StatusPolicy
 }

@@ -9,7 +9,7 @@ import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
-export interface TimedNonces {
+export interface ReusableNonces {
   /** Returns the nonce to send to wallets at this time. */
   readonly getCurrent: (now: Date) => string
   /** Tests whether this service made the nonce within the last five minutes, or up to half a minute before these. */
@@ -25,7 +25,7 @@ const MAC_BYTES = 16
  * Creates nonces that are made with the first of `secrets` and accepted with each of them, so that all processes accept
  * each other's nonces.
  */
-export function createTimedNonces(secrets: Secrets): TimedNonces {
+export function createReusableNonces(secrets: Secrets): ReusableNonces {
   let latest = { period: -1, nonce: '' }
   return {
     getCurrent: (now) => {
