@@ -10,8 +10,7 @@ import type { AuthorizedClient } from '../authorization.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
-import { singleUseOf } from './proof-of-possession.ts'
-import type { SingleUse } from './single-use.ts'
+import { type SingleUse, singleUseOf } from './single-use.ts'
 
 /** The parts of a request that identify the client. */
 export interface ClientRequest {

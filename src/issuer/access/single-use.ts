@@ -2,13 +2,27 @@
  * Single use of a nonce, a proof or a transaction id. Each use inserts or deletes a row in the batch of its request,
  * and a second use of the same row conflicts.
  */
+import { digestOf } from '../../codec/digest.ts'
+import { own } from '../../codec/json.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
+import { MAX_PROOF_AGE_SECONDS } from './jwt-times.ts'
+import type { UsableProof } from './proof-of-possession.ts'
 
 /** A change that can be committed once, and the refusal of a request that commits it again. */
 export interface SingleUse {
   readonly change: Change<IssuerCollections>
   readonly refuseReuse: () => never
+}
+
+/** Makes the single use of a proof. Its row is stored until the proof expires. */
+export function singleUseOf(
+  { kind, thumbprint, id, payload }: UsableProof,
+  refuseReuse: SingleUse['refuseReuse'],
+): SingleUse {
+  const dueAt = new Date(Math.ceil((Number(own(payload, 'iat')) + MAX_PROOF_AGE_SECONDS) * 1000) + 1)
+  const rowId = `${kind}.${digestOf(`${thumbprint}.${id}`)}`
+  return { change: { insert: 'spent_nonce', id: rowId, value: {}, dueAt }, refuseReuse }
 }
 
 /**
