@@ -70,7 +70,7 @@ export function getCurrentGeneration({ store, now, random, retryOnConflict }: Ge
 }
 
 /** Facts about the database that are known outside of it when a service starts. */
-export interface OutsideKnowledge {
+export interface ExternalState {
   /** The setting `database.generation`. */
   readonly number: number
   /**
@@ -95,7 +95,7 @@ export interface OutsideKnowledge {
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
-  outside: OutsideKnowledge,
+  outside: ExternalState,
   nextWitness?: string,
 ): Promise<string | undefined> {
   const { number } = outside
@@ -126,7 +126,7 @@ export function confirmGeneration(
  */
 export async function findUnnoticedRestore(
   store: GenerationEffects['store'],
-  outside: OutsideKnowledge,
+  outside: ExternalState,
 ): Promise<string | undefined> {
   const generation = await readGeneration(store)
   return generation && findRestoreReason(store, generation, { ...outside, origin: await store.readOrigin() })
@@ -175,7 +175,7 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
 export function findRestoreReason(
   store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
   generation: DatabaseGeneration,
-  outside: OutsideKnowledge & { readonly origin: string },
+  outside: ExternalState & { readonly origin: string },
 ): string | undefined {
   const { number, witnesses, origin, restoredBecause } = outside
   if (restoredBecause !== undefined) return restoredBecause

@@ -5,9 +5,9 @@ import { parseColumn } from '../../store/statements.ts'
 import { partOf } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
 import type { CommandResult } from '../command-result.ts'
+import { refuseUnnoticedRestore } from '../confirm-generation.ts'
 import { withTables } from '../db/subject.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
-import { refuseUnnoticedRestore } from '../generation.ts'
 import { withIssuer } from '../operator-store.ts'
 
 /**

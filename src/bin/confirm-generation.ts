@@ -6,9 +6,9 @@ import { toBase64url } from '../codec/base64url.ts'
 import type { DatabaseConfig } from '../config/database.ts'
 import {
   confirmGeneration,
+  type ExternalState,
   findUnnoticedRestore,
   type GenerationCollections,
-  type OutsideKnowledge,
 } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
@@ -59,7 +59,7 @@ function witnessFile(database: DatabaseConfig): string | undefined {
 }
 
 /** Reads what the generation file and the setting say about the database. */
-export function readOutside(database: DatabaseConfig): OutsideKnowledge {
+export function readOutside(database: DatabaseConfig): ExternalState {
   const file = witnessFile(database)
   return {
     number: database.generation ?? 0,
