@@ -25,7 +25,7 @@ import {
   FilterSetting,
   readChainSettings,
 } from './chain-settings.ts'
-import { type Identity, readIdentity } from './identity.ts'
+import { type Identity, readIdentity } from './engine-key.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 import { hostMistakes, normalizeHost } from './outbound-hosts.ts'
 

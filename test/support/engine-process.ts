@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeEngineFiles } from '../../src/bin/engine/init.ts'
 import { writeFiles } from '../../src/bin/init/files.ts'
-import { readIdentity } from '../../src/engine/identity.ts'
+import { readIdentity } from '../../src/engine/engine-key.ts'
 import { type Address, parseAddress } from '../../src/offchain/address.ts'
 import { type EndedCommand, startCommand } from './command.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it } from 'vitest'
-import { readIdentity } from '../../engine/identity.ts'
+import { readIdentity } from '../../engine/engine-key.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { openStore } from './store.ts'
 

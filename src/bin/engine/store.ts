@@ -2,7 +2,7 @@
 import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
-import { storageEncryptionKey } from '../../engine/identity.ts'
+import { storageEncryptionKey } from '../../engine/engine-key.ts'
 import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
