@@ -1,6 +1,6 @@
 /**
  * The credential issuer identifiers: one for each session, and one for the service. OpenID4VCI 1.0, Credential Issuer
- * Identifier.
+ * Identifier. The addresses of endpoints and documents of each of these.
  */
 
 interface AddressConfig {
@@ -23,4 +23,17 @@ export function acceptedIdentifiers(config: AddressConfig, sessionId: string | u
  */
 export function acceptedAudiences(config: AddressConfig, sessionId: string): readonly string[] {
   return acceptedIdentifiers(config, sessionId).flatMap((id) => [id, `${id}/`])
+}
+
+/** Returns the URL of an endpoint: that of the session, or that of the service if `sessionId` is undefined. */
+export function endpointUrl(baseUrl: string, path: string, sessionId: string | undefined): string {
+  return sessionId === undefined ? `${baseUrl}${path}` : `${baseUrl}${path}/${sessionId}`
+}
+
+/**
+ * Returns the paths of a well-known document: that of the service, and those of a session with the well-known part
+ * inserted (RFC 8414 section 3.1) and appended (drafts before the final specification).
+ */
+export function makeDocumentPaths(name: string): readonly [base: string, inserted: string, appended: string] {
+  return [`/.well-known/${name}`, `/.well-known/${name}/:session_id`, `/:session_id/.well-known/${name}`]
 }

@@ -1,0 +1,80 @@
+/**
+ * The metadata of the authorization server (RFC 8414) and the JWK Set of access tokens (RFC 7517). The metadata has the
+ * identifier that matches its URL: that of a session, or that of the service.
+ */
+import type { CodeFlowConfig } from '../config/authentication.ts'
+import type { ClientAuthentication } from '../config/client-authentication.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
+import { DETAIL_TYPE } from './access/authorization-details.ts'
+import { findIssuanceSession } from './collections.ts'
+import type { IssuerContext } from './context.ts'
+import { credentialIssuerIdentifier, endpointUrl } from './issuer-identifier.ts'
+
+/** Makes the metadata of the authorization server. Refuses with `not_found` an unknown session. */
+export async function makeAuthorizationServerMetadata(
+  context: IssuerContext,
+  sessionId: string | undefined,
+): Promise<AuthorizationServerMetadata> {
+  const session = sessionId === undefined ? undefined : await findIssuanceSession(context.store, sessionId)
+  const { baseUrl, codeFlow, clientAuthentication, profile, tokenAlgorithms } = context.config
+  return {
+    issuer: credentialIssuerIdentifier(context.config, sessionId),
+    ...(codeFlow && (await makeCodeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
+    token_endpoint: endpointUrl(baseUrl, '/auth/token-endpoint', sessionId),
+    jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
+    grant_types_supported: [
+      ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
+      ...(profile === undefined ? [PRE_AUTHORIZED_GRANT] : []),
+      REFRESH_GRANT,
+    ],
+    'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
+    token_endpoint_auth_methods_supported: listAuthenticationMethods(clientAuthentication),
+    authorization_details_types_supported: [DETAIL_TYPE],
+    dpop_signing_alg_values_supported: [...tokenAlgorithms],
+    ...(clientAuthentication && {
+      challenge_endpoint: `${baseUrl}/auth/challenge`,
+      client_attestation_signing_alg_values_supported: [...tokenAlgorithms],
+      client_attestation_pop_signing_alg_values_supported: [...tokenAlgorithms],
+    }),
+  }
+}
+
+/**
+ * Makes `token_endpoint_auth_methods_supported`. Attestation-Based Client Authentication, Authorization Server
+ * Metadata.
+ */
+function listAuthenticationMethods(settings: ClientAuthentication | undefined): string[] {
+  return [
+    ...(settings?.required === true ? [] : ['none']),
+    ...(settings === undefined ? [] : ['attest_jwt_client_auth']),
+  ]
+}
+
+/** Makes the members for the authorization code flow. RFC 8414 section 2, RFC 9126 section 5, RFC 9207 section 3. */
+async function makeCodeFlowMetadata(
+  context: IssuerContext,
+  { pushedRequired }: CodeFlowConfig,
+  sessionId: string | undefined,
+  configurationIds: readonly string[] | undefined,
+): Promise<Partial<AuthorizationServerMetadata>> {
+  const { baseUrl } = context.config
+  const { idsByScope } = await (configurationIds === undefined
+    ? context.offeredConfigurations.get()
+    : context.makeConfigurationsMember(configurationIds, 'final'))
+  return {
+    authorization_endpoint: endpointUrl(baseUrl, '/auth/authorize', sessionId),
+    pushed_authorization_request_endpoint: endpointUrl(baseUrl, '/auth/par', sessionId),
+    require_pushed_authorization_requests: pushedRequired,
+    scopes_supported: [...idsByScope.keys()],
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+  }
+}
+
+/** Returns the JWK Set of the access token keys. RFC 7517 section 5. */
+export function accessTokenKeys({ keys }: IssuerContext) {
+  return { keys: keys.accessTokenSigners.map(({ jwk, kid, alg }) => ({ ...jwk, kid, use: 'sig', alg })) }
+}
