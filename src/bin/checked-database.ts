@@ -10,7 +10,7 @@ import { refuseMissingRights } from '../store/postgres-schema.ts'
 import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
 import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { builtDirectory } from '../toolchain/places.ts'
+import { findBuiltDirectory } from '../toolchain/places.ts'
 import { confirmDatabase } from './confirm-generation.ts'
 import { openDatabase } from './effects.ts'
 import { generationFile, isWalMissing, noteClosed, readWitnesses, writeWitnesses } from './generation-file.ts'
@@ -106,11 +106,11 @@ async function noteMissingWal(file: string): Promise<void> {
 }
 
 function openInThreads<C>(file: string, migrations: readonly Migration[]): Promise<Store<C>> {
-  return openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
+  return openSqliteInThreads<C>(file, migrations, join(findBuiltDirectory(), 'sqlite-writer-thread.cjs'))
 }
 
 function findInThread(file: string): Promise<DamageReport> {
-  return findDamageInThread(file, join(builtDirectory(), 'sqlite-check-thread.cjs'))
+  return findDamageInThread(file, join(findBuiltDirectory(), 'sqlite-check-thread.cjs'))
 }
 
 async function refuseDamaged(file: string, log: Logger): Promise<void> {

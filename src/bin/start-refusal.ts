@@ -33,8 +33,8 @@ export async function describeListenProblem(
   return { mistake: `${setting}: ${message}` }
 }
 
-/** Returns the mistakes of a start. Throws a {@link TemporaryFailure} if the reason is temporary. */
-export function mistakesOf({ mistake, isTemporary = false }: OpeningMistake): readonly string[] {
+/** Lists the mistakes of a start that fails again. Throws a {@link TemporaryFailure} if the reason is temporary. */
+export function listLastingMistakes({ mistake, isTemporary = false }: OpeningMistake): readonly string[] {
   if (isTemporary) throw new TemporaryFailure(mistake)
   return [mistake]
 }

@@ -3,7 +3,7 @@
  * the digest of the served text. SD-JWT VC, Type Metadata.
  */
 import * as Type from 'typebox'
-import { typeMetadataText } from '../credential/sd-jwt-vc/schema.ts'
+import { writeTypeMetadata } from '../credential/sd-jwt-vc/schema.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
 import { jsonResponse, refusalCodes, walletOperation } from '../http/openapi-responses.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
@@ -38,7 +38,7 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
     refuse('invalid_request', `type_metadata: it is served for a vct of the form ${prefix}name alone`)
   }
   const storedText = (await loadTypeMetadata(context)).get(vct)
-  if (storedText !== undefined && storedText !== typeMetadataText(posted)) {
+  if (storedText !== undefined && storedText !== writeTypeMetadata(posted)) {
     refuse('invalid_request', 'type_metadata: another configuration has other metadata of this vct; use another vct')
   }
 }
@@ -55,7 +55,7 @@ export async function loadTypeMetadata({ store }: Pick<IssuerContext, 'store'>):
   const rows = await store.list('credential_configuration')
   return new Map(
     rows.flatMap(({ value: { configuration } }): [string, string][] => {
-      const text = typeMetadataText(configuration)
+      const text = writeTypeMetadata(configuration)
       return text === undefined || configuration.vct === undefined ? [] : [[configuration.vct, text]]
     }),
   )

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { builtDirectory } from '../toolchain/places.ts'
+import { findBuiltDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
 import { openSqliteInThreads } from './sqlite-threads.ts'
 import { storeContract } from './store.contract.ts'
@@ -16,7 +16,7 @@ const fresh = (): string => {
   return join(directory, 'test.db')
 }
 const open = <C>(file: string, migrations: readonly Migration[]) =>
-  openSqliteInThreads<C>(file, migrations, join(builtDirectory(), 'sqlite-writer-thread.cjs'))
+  openSqliteInThreads<C>(file, migrations, join(findBuiltDirectory(), 'sqlite-writer-thread.cjs'))
 
 beforeAll(() => {
   return () => {

@@ -8,7 +8,7 @@ import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
-import { builtDirectory } from './places.ts'
+import { findBuiltDirectory } from './places.ts'
 
 /** The part of esbuild that is used here. */
 interface Esbuild {
@@ -31,7 +31,7 @@ interface Mistake {
  * Returns the component of a file: a module as it is, anything else bundled. Throws in words when it cannot be read or
  * bundled.
  */
-export async function readComponent(file: string, directory = builtDirectory()): Promise<ComponentCode> {
+export async function readComponent(file: string, directory = findBuiltDirectory()): Promise<ComponentCode> {
   const bytes = /\.wasm$/.test(file) ? readFileSync(resolveFile(file)) : await bundleComponent(file, directory)
   return { sha256: sha256Hex(bytes), bytes }
 }
@@ -52,7 +52,7 @@ function bundleComponent(file: string, directory: string): Promise<Uint8Array> {
 
 /** Bundles a test as a module of Node, which imports the test harness of this installation and no other module. */
 export function bundleTest(file: string): Promise<Uint8Array> {
-  const harness = pathToFileURL(join(builtDirectory(), 'sdk', 'node', 'component-test.js')).href
+  const harness = pathToFileURL(join(findBuiltDirectory(), 'sdk', 'node', 'component-test.js')).href
   const path = resolve(file)
   return bundle(file, {
     format: 'esm',

@@ -12,7 +12,7 @@ const NEEDED_LATER = ['quickjs.wasm', 'sqlite-check-thread.cjs', 'sqlite-writer-
  * Returns the directory of the programs of threads, QuickJS, the SDK, and the components that come with Vouchsafe.
  * Throws when nothing was built.
  */
-export function builtDirectory(): string {
+export function findBuiltDirectory(): string {
   const here = import.meta.dirname
   const candidates = [here, join(here, '..'), join(here, '..', '..', 'dist')]
   const directory = candidates.find((directory) => existsSync(join(directory, WORKER)))
@@ -22,7 +22,7 @@ export function builtDirectory(): string {
 
 /** Throws, in words, when a file is missing that an engine needs. */
 export function checkBuiltFiles(): void {
-  const directory = builtDirectory()
+  const directory = findBuiltDirectory()
   const missing = NEEDED_LATER.filter((name) => !existsSync(join(directory, name)))
   if (missing.length > 0) {
     throw new Error(`There is no ${missing.join(', ')} in ${directory}; run npm run build, or install Vouchsafe again.`)
@@ -30,7 +30,11 @@ export function checkBuiltFiles(): void {
 }
 
 /** Returns the runtime of components, with the files of this installation. */
-export function startRuntime(workers: number, limits: RuntimeLimits, directory = builtDirectory()): Promise<Runtime> {
+export function startRuntime(
+  workers: number,
+  limits: RuntimeLimits,
+  directory = findBuiltDirectory(),
+): Promise<Runtime> {
   const quickjs = readFileSync(join(directory, 'quickjs.wasm'))
   return createPool({ workers, limits, workerFile: join(directory, WORKER), quickjs })
 }

@@ -9,7 +9,7 @@ import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
 import { addParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
-import { clientIdFor, makeAttestationHeaders } from './client-attestation.ts'
+import { chooseClientId, makeAttestationHeaders } from './client-attestation.ts'
 import type { BrowserVisit, WalletContext } from './context.ts'
 import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
 import { refuseWith, WalletError } from './error.ts'
@@ -107,7 +107,7 @@ async function makeAuthorizationParameters(
 ): Promise<AuthorizationParameters> {
   const algorithms = stringsIn(own(metadata, 'dpop_signing_alg_values_supported') ?? [])
   return {
-    clientId: clientIdFor(wallet, metadata),
+    clientId: chooseClientId(wallet, metadata),
     redirectUri,
     state: toBase64url(wallet.random(32)),
     verifier: toBase64url(wallet.random(32)),

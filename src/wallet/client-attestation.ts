@@ -41,7 +41,7 @@ export async function makeAttestationHeaders(
  * Returns the client id for an authorization server: the configured one, or that in the attestation if the server
  * supports it, or {@link PUBLIC_CLIENT}.
  */
-export function clientIdFor(wallet: WalletContext, metadata: JsonObject): string {
+export function chooseClientId(wallet: WalletContext, metadata: JsonObject): string {
   const attestation = attestationFor(wallet, metadata)
   if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
   const what = 'the attestation of this wallet'

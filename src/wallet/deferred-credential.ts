@@ -22,7 +22,7 @@ export async function awaitCredential(
 ): Promise<JsonObject> {
   let [answer, waitedSeconds] = [firstAnswer, 0]
   for (;;) {
-    const transactionId = transactionIdOf(answer)
+    const transactionId = readTransactionId(answer)
     if (transactionId === undefined) return answer
     const interval = intervalOf(answer)
     waitedSeconds += interval
@@ -35,7 +35,7 @@ export async function awaitCredential(
 /**
  * Returns the transaction id of a deferred response; undefined if it has credentials. Refuses with `invalid_response`.
  */
-export function transactionIdOf(answer: JsonObject): string | undefined {
+export function readTransactionId(answer: JsonObject): string | undefined {
   const id = own(answer, 'transaction_id')
   return id === undefined || typeof id === 'string'
     ? id

@@ -6,7 +6,7 @@ import { type JsonObject, ownString } from '../codec/json.ts'
 import type { AccessToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
-import { awaitCredential, transactionIdOf } from './deferred-credential.ts'
+import { awaitCredential, readTransactionId } from './deferred-credential.ts'
 import { refuseWith } from './error.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
 import { notifyAccepted } from './notification.ts'
@@ -54,7 +54,7 @@ export async function obtainCredential(
   const first = await sendCredentialRequest(wallet, issuer, offeredCredential, { accessToken, holders })
   const patienceSeconds = isPatient ? PATIENCE_SECONDS : 0
   const answer = await awaitCredential(wallet, issuer, first, { accessToken, patienceSeconds })
-  const transactionId = transactionIdOf(answer)
+  const transactionId = readTransactionId(answer)
   if (transactionId === undefined)
     return { credential: await checkAndStoreCredential(wallet, access, { offeredCredential, keys, answer }) }
   if (authorization === undefined) refuseToWait()

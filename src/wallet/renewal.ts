@@ -6,7 +6,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { REFRESH_GRANT } from '../protocol/grant.ts'
 import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
-import { requestDeferredCredential, transactionIdOf } from './deferred-credential.ts'
+import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
 import { orRefuseWith, refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
@@ -126,7 +126,7 @@ async function collectCredential(
       accessToken: access.accessToken,
       transactionId,
     })
-    if (transactionIdOf(answer) !== undefined) return undefined
+    if (readTransactionId(answer) !== undefined) return undefined
     const credential = await checkAndStoreCredential(wallet, access, { offeredCredential, keys, answer })
     if (pending.replaces !== undefined) await removePreviousCredential(wallet, pending.replaces, credential)
     await removePendingCredential(wallet, access.authorization, transactionId)

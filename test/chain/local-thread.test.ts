@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
-import { builtDirectory } from '../../src/toolchain/places.ts'
+import { findBuiltDirectory } from '../../src/toolchain/places.ts'
 
-const worker = (): string => join(builtDirectory(), 'local-chain-worker.cjs')
+const worker = (): string => join(findBuiltDirectory(), 'local-chain-worker.cjs')
 
 function directory(): string {
   const made = mkdtempSync(join(tmpdir(), 'vouchsafe-thread-'))

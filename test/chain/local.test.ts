@@ -7,7 +7,7 @@ import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { describeChain } from '../../src/chain/chain.contract.ts'
 import { fetchChainId } from '../../src/chain/evm/evm.ts'
 import { localJsonRpc } from '../../src/chain/local/local.ts'
-import { builtDirectory } from '../../src/toolchain/places.ts'
+import { findBuiltDirectory } from '../../src/toolchain/places.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
@@ -17,6 +17,6 @@ describeChain('a local chain', async () => {
 
 describeChain('a local chain in a thread of its own', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
-  const rpc = await openLocalChain(directory, join(builtDirectory(), 'local-chain-worker.cjs'))
+  const rpc = await openLocalChain(directory, join(findBuiltDirectory(), 'local-chain-worker.cjs'))
   return { rpc, id: await fetchChainId(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })

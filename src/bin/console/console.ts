@@ -1,7 +1,7 @@
 /** `vouchsafe console`: serves a web page for integrators and operators of an issuer and a verifier. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { builtDirectory } from '../../toolchain/places.ts'
+import { findBuiltDirectory } from '../../toolchain/places.ts'
 import { parsePort, readWords, UsageError } from '../command-line.ts'
 import { now, outbound, random } from '../effects.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
@@ -63,7 +63,7 @@ export async function openConsole(
   firstPage = '',
   client?: ConsoleClient,
 ): Promise<OpenConsole> {
-  const files = readPageFiles(join(builtDirectory(), 'console'))
+  const files = readPageFiles(join(findBuiltDirectory(), 'console'))
   const { server, signInPath } = createConsoleServer({
     ...{ services, files, firstPage, random, now, fetch, report },
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),

@@ -12,7 +12,7 @@ import { keySigner } from '../../../sdk/client/signers.ts'
 import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { prepareUpload, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
-import { builtDirectory } from '../../toolchain/places.ts'
+import { findBuiltDirectory } from '../../toolchain/places.ts'
 import { type Connection, connect } from '../chain/connection.ts'
 import { deploy } from '../chain/deploy.ts'
 import { now, random } from '../effects.ts'
@@ -90,7 +90,7 @@ async function deploySharing(
   const connection = await connect({ dir: chain }, { createsChain: true })
   const { address } = await deploy(connection, CONTRACT, {
     engine: engines.map((engine) => `${engine.address}=${engine.url}`),
-    component: join(builtDirectory(), 'components', 'secret-sharing.js'),
+    component: join(findBuiltDirectory(), 'components', 'secret-sharing.js'),
     'component-uri': '',
     args: '[]',
   })

@@ -6,7 +6,7 @@ import { files, now } from '../effects.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { isKindName, kindNames } from '../service/kind-loaders.ts'
 import type { KindName } from '../service/service-kind.ts'
-import { otherServiceMistake, serviceOf } from '../service/which-service.ts'
+import { findOtherServiceMistake, serviceOf } from '../service/which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { describeMachine } from './machine.ts'
@@ -40,7 +40,7 @@ export async function runDoctor(args: string[]): Promise<void> {
 async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
   const start = { name: service, configFile, before: ['doctor'] }
-  const otherMistake = (await otherServiceMistake(value, start))?.replace(/^configuration: /, '')
+  const otherMistake = (await findOtherServiceMistake(value, start))?.replace(/^configuration: /, '')
   const hint = workingDirectoryHint(
     configFile,
     findings.map(({ text }) => text),

@@ -7,7 +7,7 @@ import { createContractLister } from '../../chain/local/deployed.ts'
 import { partisiaChain } from '../../chain/partisia/partisia.ts'
 import { partisiaReader } from '../../chain/partisia/reader.ts'
 import type { EngineConfig } from '../../engine/config.ts'
-import { builtDirectory } from '../../toolchain/places.ts'
+import { findBuiltDirectory } from '../../toolchain/places.ts'
 import { jsonHttp } from '../chain/json-http.ts'
 import { createHttpJsonRpc } from '../chain/json-rpc-http.ts'
 import { openLocalChain } from '../chain/local-chain.ts'
@@ -78,7 +78,7 @@ function rejectUnknownChain(setting: string, error: unknown): never {
 
 async function jsonRpc(chain: Exclude<EngineConfig['chain'], PartisiaConfig>): Promise<JsonRpc> {
   if (chain.type === 'evm') return createHttpJsonRpc(chain.rpcUrl, outbound)
-  return openLocalChain(chain.directory, join(builtDirectory(), 'local-chain-worker.cjs'))
+  return openLocalChain(chain.directory, join(findBuiltDirectory(), 'local-chain-worker.cjs'))
 }
 
 async function idOf(rpc: JsonRpc, { type }: EngineConfig['chain']): Promise<string> {

@@ -14,7 +14,7 @@ import { chooseDefaultHost, findListenAddress } from '../network.ts'
 import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from '../renewal.ts'
 import {
   describeListenProblem,
-  mistakesOf,
+  listLastingMistakes,
   reportMistakes,
   reportTemporaryFailure,
   TemporaryFailure,
@@ -27,7 +27,7 @@ import { connectToPrimary, type PrimaryConnection } from '../worker.ts'
 import { createWorkers, findWorkersMistake } from '../workers.ts'
 import { kindLoaders } from './kind-loaders.ts'
 import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
-import { otherServiceMistake } from './which-service.ts'
+import { findOtherServiceMistake } from './which-service.ts'
 
 /** The time limit for other work when the service stops. The next start continues it. */
 const STOP_WAIT_MS = 6000
@@ -137,7 +137,7 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   const readConfig = () => kind.readConfig(file.value, files, now())
   const result = readConfig()
   if ('mistakes' in result) {
-    const otherMistake = await otherServiceMistake(file.value, { name: kind.name, configFile })
+    const otherMistake = await findOtherServiceMistake(file.value, { name: kind.name, configFile })
     return otherMistake === undefined ? result.mistakes : [otherMistake]
   }
   const { config, warnings } = result
@@ -171,14 +171,14 @@ async function runServer(
   const { kind, config, rereading, outputs } = configuredService
   const { log } = outputs
   const openedParts = await kind.openParts(config, log)
-  if ('mistake' in openedParts) return mistakesOf(openedParts)
+  if ('mistake' in openedParts) return listLastingMistakes(openedParts)
   const service = await buildService(kind, config, openedParts.parts, outputs)
   const { app, facts, metrics } = service
   const management = primary === undefined ? service.management : undefined
   const problem = await listen(app, management, config)
   if (problem !== undefined) {
     await service.close()
-    return mistakesOf(problem)
+    return listLastingMistakes(problem)
   }
   kind.onListening?.()
   const takeIn = primary?.takeIn ?? takeInByPass
@@ -222,7 +222,7 @@ async function runPrimary(
   const problem = management && (await listenAt(management, { ...config.management, within: 'management.' }))
   if (problem !== undefined) {
     await end('SIGINT')
-    return mistakesOf(problem)
+    return listLastingMistakes(problem)
   }
   logListening(log, workersStart.facts, management)
   hangup.setAction(() => workers.signal('SIGHUP'))

@@ -3,7 +3,7 @@ import { CONFIG_FILE } from '../command-table/command.ts'
 import { makeEngineFiles } from '../engine/init.ts'
 import { makeFiles } from '../init/files.ts'
 import type { KindName } from './service-kind.ts'
-import { otherServiceMistake, serviceOf, unknownServiceMistake } from './which-service.ts'
+import { findOtherServiceMistake, serviceOf, unknownServiceMistake } from './which-service.ts'
 
 const NAMES: readonly KindName[] = ['issuer', 'verifier', 'engine']
 
@@ -26,7 +26,9 @@ describe('the service that a configuration is of', () => {
   it.each(NAMES)('is told to whoever starts another with it: %s', async (name) => {
     const value = await configuration(name)
     const configFile = 'conf/a b.json'
-    const mistakes = await Promise.all(NAMES.map((other) => otherServiceMistake(value, { name: other, configFile })))
+    const mistakes = await Promise.all(
+      NAMES.map((other) => findOtherServiceMistake(value, { name: other, configFile })),
+    )
     const article = name === 'verifier' ? 'a' : 'an'
     const mistake = (other: KindName) =>
       `configuration: this is ${article} ${name}'s configuration, and not the ${other}'s; ` +
@@ -36,7 +38,7 @@ describe('the service that a configuration is of', () => {
 
   it('is told without the file where that is the usual one, and to the doctor with its own command', async () => {
     const start = { name: 'issuer', configFile: 'conf/server.json', before: ['doctor'] } as const
-    expect(await otherServiceMistake(await configuration('verifier'), start)).toMatch(
+    expect(await findOtherServiceMistake(await configuration('verifier'), start)).toMatch(
       /; use: vouchsafe doctor verifier$/,
     )
   })

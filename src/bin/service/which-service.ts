@@ -38,7 +38,7 @@ interface ServiceCommand {
  * Returns the mistake for a configuration of another service, with the right command; undefined if it may be of this
  * one.
  */
-export async function otherServiceMistake(
+export async function findOtherServiceMistake(
   value: unknown,
   { name, configFile, before = [] }: ServiceCommand,
 ): Promise<string | undefined> {

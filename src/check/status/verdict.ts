@@ -18,7 +18,7 @@ import type { FetchedStatusList } from './status-list.ts'
 const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Checks all lists that the credential refers to, and returns the verdict of the first that fails. */
-export async function statusVerdict(evidence: StatusEvidence, context: StatusCheckContext): Promise<Verdict> {
+export async function fetchStatusVerdict(evidence: StatusEvidence, context: StatusCheckContext): Promise<Verdict> {
   const statusReferences = orProblem(() => readStatusReferences(evidence))
   if ('problem' in statusReferences) return fail(statusReferences.problem, statusReferences.cause)
   const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)

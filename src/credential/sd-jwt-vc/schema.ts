@@ -69,7 +69,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): SdJw
       )
     }
   }
-  const typeMetadata = typeMetadataText(postedConfiguration)
+  const typeMetadata = writeTypeMetadata(postedConfiguration)
   return {
     vct,
     ...(akaVcts && { akaVcts }),
@@ -81,7 +81,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): SdJw
  * Returns the type metadata of the configuration as the served text; undefined if it has none. Refuses with
  * `invalid_request` type metadata of another `vct`. SD-JWT VC, Type Metadata Format.
  */
-export function typeMetadataText({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
+export function writeTypeMetadata({ vct, type_metadata: metadata }: CredentialConfiguration): string | undefined {
   if (metadata === undefined) return undefined
   const { vct: statedVct = vct, ...members } = metadata as JsonObject
   if (statedVct !== vct) refuse('invalid_request', 'type_metadata.vct: it is not the vct of the configuration')

@@ -4,7 +4,7 @@
  */
 import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
-import { statusVerdict } from '../../check/status/verdict.ts'
+import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { attesterProblem } from '../../keys/attester.ts'
@@ -198,7 +198,7 @@ const statusCheck: ClientCheck = {
       chain: readChain().map(({ der }) => der),
       isSignedBy: (key: Parameters<typeof isJwsSignedBy>[1]) => isJwsSignedBy(attestation, key),
     }
-    return statusVerdict(
+    return fetchStatusVerdict(
       { formats: [], issuer, status: statusClaim },
       {
         ...context,

@@ -1,7 +1,7 @@
 /** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
-import { statusVerdict } from '../../check/status/verdict.ts'
+import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { PresentationCheckContext } from './context.ts'
@@ -61,7 +61,7 @@ export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[
     needs: STATUS_NEEDS,
     skipReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured, so that no status is fetched' : undefined,
-    run: statusVerdict,
+    run: fetchStatusVerdict,
   },
 ]
 
