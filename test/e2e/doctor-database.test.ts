@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { databaseFindings } from '../../src/bin/doctor/database.ts'
+import { findDatabaseFindings } from '../../src/bin/doctor/database.ts'
 import { issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { createCollection } from '../../src/store/store.ts'
@@ -152,9 +152,9 @@ describe('vouchsafe doctor finds', () => {
     await makeDatabase(file, issuerMigrations)
     const newer = { id: 'issuer-9999', statements: createCollection('later') }
     chmodSync(file, 0o600)
-    expect(await databaseFindings({ kind: 'sqlite', file }, [...issuerMigrations, newer])).toMatchObject([
+    expect(await findDatabaseFindings({ kind: 'sqlite', file }, [...issuerMigrations, newer])).toMatchObject([
       { outcome: 'note' },
     ])
-    expect(await databaseFindings({ kind: 'sqlite', file }, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
+    expect(await findDatabaseFindings({ kind: 'sqlite', file }, issuerMigrations)).toMatchObject([{ outcome: 'ok' }])
   })
 })

@@ -20,18 +20,18 @@ export interface ServiceAddress {
 export const ENGINE_TITLE = 'Vouchsafe execution engine'
 
 /** Returns the findings about the address and `baseUrl` of a service. */
-export async function addressFindings(address: ServiceAddress): Promise<Finding[]> {
+export async function findAddressFindings(address: ServiceAddress): Promise<Finding[]> {
   const { baseUrl } = address
   const usable = baseUrl !== undefined && findAddressMistakes(baseUrl).length === 0
   const reachability = usable ? await reachAddress(baseUrl, address.title) : undefined
   return [
-    ...(usable ? [...loopbackFindings(address, baseUrl), ...mismatchFindings(baseUrl, address.port)] : []),
+    ...(usable ? [...findLoopbackFindings(address, baseUrl), ...findMismatchFindings(baseUrl, address.port)] : []),
     ...(reachability ?? []),
-    ...(await portFindings(address, reachability?.[0]?.outcome === 'ok')),
+    ...(await findPortFindings(address, reachability?.[0]?.outcome === 'ok')),
   ]
 }
 
-function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Finding[] {
+function findLoopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Finding[] {
   if (!isLoopback(new URL(baseUrl).hostname)) return []
   const address = findLanAddress()
   const instead =
@@ -43,7 +43,7 @@ function loopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Fin
 /**
  * Returns a warning if the ports of `baseUrl` and of the service differ in a private network, where a proxy is rare.
  */
-function mismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
+function findMismatchFindings(baseUrl: string, port: number | undefined): Finding[] {
   const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
   const expectedPort = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
   if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedPort) return []
@@ -89,7 +89,7 @@ function describeUnreached(host: string, url: string, error: unknown): Pick<Find
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
 }
 
-async function portFindings({ port, host, title }: ServiceAddress, answers: boolean): Promise<Finding[]> {
+async function findPortFindings({ port, host, title }: ServiceAddress, answers: boolean): Promise<Finding[]> {
   const finding = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
   if (port === undefined) return []
   if (port === 0) return finding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')

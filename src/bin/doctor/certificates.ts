@@ -8,29 +8,29 @@ import type { Finding } from './finding.ts'
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
 /** Returns the findings about a signing key and its chain, which were checked when they were read. */
-export function signingFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
+export function findSigningFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
   if (leaf === undefined) return []
   return [
     say('ok', `the key fits the certificate ${leaf.subjectText}`),
-    ...certificateFindings(subject, chain, at),
-    ...(others.length > 0 ? chainFindings(chain, at, say) : singleCertificateFindings(leaf, say)),
+    ...findCertificateFindings(subject, chain, at),
+    ...(others.length > 0 ? findChainFindings(chain, at, say) : findSingleCertificateFindings(leaf, say)),
   ]
 }
 
 /** Returns the findings about the TLS certificate. */
-export function tlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at: Date): Finding[] {
+export function findTlsFindings({ chain }: ReadKey, baseUrl: string | undefined, at: Date): Finding[] {
   const plain = baseUrl?.startsWith('http:') ?? false
   const contradiction = 'the service speaks https, and baseUrl says http'
   return [
-    ...certificateFindings('tls', chain, at),
+    ...findCertificateFindings('tls', chain, at),
     ...(plain ? [{ subject: 'tls', outcome: 'warning', text: contradiction } as const] : []),
   ]
 }
 
 /** Returns the certificate warnings as findings, and one with the expiry if that is not soon. */
-function certificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
+function findCertificateFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
   return [
@@ -54,15 +54,15 @@ export function identifierFinding([leaf]: readonly Certificate[], issuerId: stri
 }
 
 /** Returns the findings about valid anchors; those about invalid ones come from reading the configuration. */
-export function anchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
+export function findAnchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
   const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors
     .filter(({ notAfter }) => notAfter >= at)
-    .flatMap((anchor) => [expiryFinding(anchor, at, say), ...anchorUsageFindings(anchor, at, say)])
+    .flatMap((anchor) => [expiryFinding(anchor, at, say), ...findAnchorUsageFindings(anchor, at, say)])
 }
 
 /** Returns a finding if the anchor may not sign credentials and is not a CA. */
-function anchorUsageFindings(anchor: Certificate, at: Date, say: Say): Finding[] {
+function findAnchorUsageFindings(anchor: Certificate, at: Date, say: Say): Finding[] {
   const problem = leafProblem(anchor, at, 0, 'credential')
   if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []
   if (anchor.isCa && anchor.keyUsage?.has('keyCertSign') !== false) {
@@ -82,13 +82,13 @@ function expiryFinding(certificate: Certificate, at: Date, say: Say): Finding {
   return say(endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))
 }
 
-function singleCertificateFindings(leaf: Certificate, say: Say): Finding[] {
+function findSingleCertificateFindings(leaf: Certificate, say: Say): Finding[] {
   if (isSelfSigned(leaf)) return []
   return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
 }
 
 /** Returns the findings about a chain without its anchor, whose expiry does not matter here. */
-function chainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
+function findChainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
   const problems = chain.slice(1).map((issuer) => certificateProblem(issuer, at, 0))
   return [
     say('ok', `each of the ${chain.length} certificates is signed by the next`),

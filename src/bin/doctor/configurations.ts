@@ -19,7 +19,7 @@ const QUERY = 'select id, value from credential_configuration order by id'
 /**
  * Returns the findings; none if the database cannot be read, which another finding reports, or has no configurations.
  */
-export async function configurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
+export async function findConfigurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
   const rows = await readRows(database).catch(() => [])
   const offeredRows = rows.filter(({ stored }) => !stored.removed)
   if (offeredRows.length === 0) return []

@@ -10,20 +10,23 @@ import { fileProblem } from '../database-file.ts'
 import { isWalMissing, WAL_MISSING, withClosingNoted } from '../generation-file.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
-import { privateFileFindings } from './private-file.ts'
+import { findPrivateFileFindings } from './private-file.ts'
 
 const BUSY_TIMEOUT_MS = 3000
 /** The time limit for checking a large database for damage. */
 const CHECK_MS = 5000
 
 /** Returns the findings about the database. */
-export async function databaseFindings(database: DatabaseConfig, migrations: readonly Migration[]): Promise<Finding[]> {
+export async function findDatabaseFindings(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+): Promise<Finding[]> {
   const { kind } = database
-  if (kind === 'sqlite') return withClosingNoted(database.file, () => sqliteFindings(database.file, migrations))
-  return (await import('./postgres.ts')).postgresFindings(database, migrations)
+  if (kind === 'sqlite') return withClosingNoted(database.file, () => findSqliteFindings(database.file, migrations))
+  return (await import('./postgres.ts')).findPostgresFindings(database, migrations)
 }
 
-async function sqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
+async function findSqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
   if (file === ':memory:') return [databaseFinding('warning', 'it is in memory: nothing of it is left after a restart')]
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {
@@ -44,7 +47,7 @@ async function sqliteFindings(file: string, migrations: readonly Migration[]): P
       ]
     const { damage } = await findDamage(file, CHECK_MS)
     if (damage !== undefined) return [databaseFinding('problem', `${file} is damaged (${damage}); put back a backup`)]
-    return [checkExistingDatabase(new Database(file), file, migrations), ...privateFileFindings('database', file)]
+    return [checkExistingDatabase(new Database(file), file, migrations), ...findPrivateFileFindings('database', file)]
   } catch (error) {
     return [databaseFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }

@@ -11,17 +11,17 @@ import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import { type IssuerConfig, readIssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { findWorkersMistake } from '../workers.ts'
-import { addressFindings } from './address.ts'
-import { anchorFindings, identifierFinding, tlsFindings } from './certificates.ts'
-import { configurationFindings } from './configurations.ts'
-import { databaseFindings } from './database.ts'
+import { findAddressFindings } from './address.ts'
+import { findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
+import { findConfigurationFindings } from './configurations.ts'
+import { findDatabaseFindings } from './database.ts'
 import type { DoctorInput, Settings } from './doctor-input.ts'
-import { encryptionFindings } from './encryption.ts'
+import { findEncryptionFindings } from './encryption.ts'
 import { type Finding, findingOfMistake } from './finding.ts'
-import { storageFindings } from './machine.ts'
-import { privateFileFindings } from './private-file.ts'
-import { secretsFindings } from './secrets.ts'
-import { signingKeyFindings } from './signing-keys.ts'
+import { findStorageFindings } from './machine.ts'
+import { findPrivateFileFindings } from './private-file.ts'
+import { findSecretsFindings } from './secrets.ts'
+import { findSigningKeyFindings } from './signing-keys.ts'
 
 /** Returns all findings about the configuration `value` of a service at the time `at`, without repetitions. */
 export async function diagnose(
@@ -36,17 +36,19 @@ export async function diagnose(
   const database = readNamedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return removeRepetitions([
-    ...settingsFindings(readConfig(value, files, at)),
+    ...findSettingsFindings(readConfig(value, files, at)),
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
-    ...(await certificateFindings({ settings, files, at, signs: defaults.signs })),
-    ...(service === 'issuer' ? secretsFindings(settings.secretsFile, files) : []),
-    ...(await addressFindings({ baseUrl, port, host, title })),
-    ...('mistakes' in database ? [] : await databaseFindings(database.database, migrations)),
+    ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
+    ...(service === 'issuer' ? findSecretsFindings(settings.secretsFile, files) : []),
+    ...(await findAddressFindings({ baseUrl, port, host, title })),
+    ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'
       ? []
       : await findingsOnConfigurations(database.database, readIssuerConfig(value, files, at))),
-    ...('mistakes' in database ? [] : await storageFindings(database.database)),
-    ...('mistakes' in database ? [] : await encryptionFindings(settings, database.database, { files, at, defaults })),
+    ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
+    ...('mistakes' in database
+      ? []
+      : await findEncryptionFindings(settings, database.database, { files, at, defaults })),
   ])
 }
 
@@ -55,7 +57,7 @@ async function findingsOnConfigurations(
   database: DatabaseConfig,
   result: ReadResult<IssuerConfig>,
 ): Promise<Finding[]> {
-  return 'config' in result ? configurationFindings(database, result.config) : []
+  return 'config' in result ? findConfigurationFindings(database, result.config) : []
 }
 
 /** Returns the configured database; no mistakes if the setting has the wrong form, which is reported elsewhere. */
@@ -70,7 +72,7 @@ function removeRepetitions(findings: readonly Finding[]): Finding[] {
   return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
 }
 
-function settingsFindings(result: ReadResult<CommonConfig>): Finding[] {
+function findSettingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => findingOfMistake('problem', mistake))
   const workersMistake = findWorkersMistake(result.config)
   if (workersMistake !== undefined) return [findingOfMistake('problem', workersMistake)]
@@ -87,23 +89,23 @@ function profileFinding(result: ReadResult<unknown>): Finding {
   return { subject: 'profile', outcome: fits ? 'ok' : 'note', text }
 }
 
-async function certificateFindings(input: DoctorInput): Promise<Finding[]> {
+async function findCertificateFindings(input: DoctorInput): Promise<Finding[]> {
   const { tls, issuer, baseUrl } = input.settings
   const { at } = input
-  const { findings, signingKey } = await signingKeyFindings(input)
+  const { findings, signingKey } = await findSigningKeyFindings(input)
   const tlsKey = readTlsKey(input)
   return [
     ...findings,
     ...(signingKey && issuer ? [identifierFinding(signingKey.chain, issuer.id)] : []),
-    ...(tlsKey ? tlsFindings(tlsKey, baseUrl, at) : []),
-    ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
+    ...(tlsKey ? findTlsFindings(tlsKey, baseUrl, at) : []),
+    ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
     ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, input)),
   ]
 }
 
 function anchorsOf(setting: AnchorSetting, { settings, files, at }: DoctorInput): Finding[] {
   const anchors = readAnchorDirectory(setting, settings[setting], files, at)
-  return 'certificates' in anchors ? anchorFindings(setting, anchors.certificates, at) : []
+  return 'certificates' in anchors ? findAnchorFindings(setting, anchors.certificates, at) : []
 }
 
 function readTlsKey({ settings: { tls }, files, at }: DoctorInput): ReadKey | undefined {

@@ -5,7 +5,7 @@ import type { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import type { KeySettings } from '../../config/service-keys.ts'
 import type { KeyAndCertificates } from '../../config/signing.ts'
-import type { encryptionFindings } from './encryption.ts'
+import type { findEncryptionFindings } from './encryption.ts'
 
 /** The settings of any service that have the right form. */
 export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>>> {
@@ -19,7 +19,7 @@ export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>
   readonly tls?: KeyAndCertificates
   readonly issuer?: { readonly id: string }
   readonly secretsFile?: string
-  readonly retention?: Parameters<typeof encryptionFindings>[0]['retention']
+  readonly retention?: Parameters<typeof findEncryptionFindings>[0]['retention']
 }
 
 /** A configuration, and access to its files. */

@@ -10,7 +10,7 @@ import { findOtherServiceMistake, serviceOf } from '../service/which-service.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { describeMachine } from './machine.ts'
-import { privateFileFindings } from './private-file.ts'
+import { findPrivateFileFindings } from './private-file.ts'
 import { redactSettings } from './redact.ts'
 import { printReport } from './report.ts'
 
@@ -51,7 +51,7 @@ async function findingsOf(service: CredentialServiceName, value: unknown, config
       : [{ subject: 'configuration', outcome: 'problem', text: otherMistake } as const]),
     ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
     // The file has API keys, and may have a password.
-    ...privateFileFindings('configuration', configFile),
+    ...findPrivateFileFindings('configuration', configFile),
     ...findings,
   ]
 }

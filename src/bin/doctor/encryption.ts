@@ -8,7 +8,7 @@ import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
-import { privateFileFindings } from './private-file.ts'
+import { findPrivateFileFindings } from './private-file.ts'
 import { isUsableFile } from './usable-file.ts'
 
 interface Settings {
@@ -23,7 +23,7 @@ interface Surroundings {
 }
 
 /** Returns the findings; none if the settings have the wrong form, which is reported elsewhere. */
-export async function encryptionFindings(
+export async function findEncryptionFindings(
   { database: settings, retention }: Settings,
   database: DatabaseConfig,
   { files, at, defaults }: Surroundings,
@@ -43,7 +43,7 @@ export async function encryptionFindings(
   const text = `personal data is encrypted with the first of ${count}: ${keys.map(({ id }) => id).join(', ')}`
   return [
     { subject: ENCRYPTION_KEYS_SETTING, outcome: 'ok', text },
-    ...privateFileFindings(ENCRYPTION_KEYS_SETTING, path),
+    ...findPrivateFileFindings(ENCRYPTION_KEYS_SETTING, path),
   ]
 }
 

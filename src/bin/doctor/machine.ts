@@ -54,7 +54,7 @@ export function describeMachine(at: Date): MachineFacts {
 /**
  * Returns the findings about the storage of an embedded database; none for another database, or if it cannot be read.
  */
-export async function storageFindings(database: DatabaseConfig): Promise<Finding[]> {
+export async function findStorageFindings(database: DatabaseConfig): Promise<Finding[]> {
   if (database.kind !== 'sqlite' || database.file === ':memory:') return []
   try {
     const { type, bavail, bsize } = statfsSync(findExistingDirectory(database.file))

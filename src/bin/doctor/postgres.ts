@@ -16,7 +16,7 @@ import { clockFinding } from './machine.ts'
 type Config = Extract<DatabaseConfig, { readonly kind: 'postgresql' }>
 
 /** Returns the findings about a PostgreSQL database. */
-export async function postgresFindings(config: Config, migrations: readonly Migration[]): Promise<Finding[]> {
+export async function findPostgresFindings(config: Config, migrations: readonly Migration[]): Promise<Finding[]> {
   const name = describeDatabase(config)
   try {
     return await withConnection(config, async (run) => {
@@ -26,7 +26,7 @@ export async function postgresFindings(config: Config, migrations: readonly Migr
       if (missingRights !== undefined) return [databaseFinding('problem', `${name}: ${missingRights}`)]
       const state = await readPostgresState(run)
       const clock = clockFinding('the database', await serverTime(run), now())
-      return [schemaFinding(name, config, state, migrations), ...connectionFindings(config, state), clock]
+      return [schemaFinding(name, config, state, migrations), ...findConnectionFindings(config, state), clock]
     })
   } catch (error) {
     return [databaseFinding('problem', `${name} cannot be used: ${(error as Error).message}`)]
@@ -61,7 +61,7 @@ function schemaFinding(name: string, config: Config, state: PostgresState, migra
   return databaseFinding('note', `${name} is reached; its schema is brought up to date at the start`)
 }
 
-function connectionFindings(config: Config, { version, isEncrypted, maxConnections }: PostgresState): Finding[] {
+function findConnectionFindings(config: Config, { version, isEncrypted, maxConnections }: PostgresState): Finding[] {
   const encryption = isEncrypted ? 'encrypted' : 'not encrypted'
   const findings = [databaseFinding('ok', `PostgreSQL ${version}; the connection is ${encryption}`)]
   if (config.maxConnections <= maxConnections) return findings

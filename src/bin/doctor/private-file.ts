@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import type { Finding } from './finding.ts'
 
 /** Returns a warning if other users can read the file. */
-export function privateFileFindings(subject: string, file: string): Finding[] {
+export function findPrivateFileFindings(subject: string, file: string): Finding[] {
   try {
     const mode = statSync(file).mode & 0o777
     if (process.platform === 'win32' || (mode & 0o077) === 0) return []

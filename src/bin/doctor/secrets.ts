@@ -2,10 +2,10 @@
 import type { Files } from '../../config/files.ts'
 import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
 import type { Finding } from './finding.ts'
-import { privateFileFindings } from './private-file.ts'
+import { findPrivateFileFindings } from './private-file.ts'
 
 /** Returns the findings about the secrets file; none if it has mistakes, which are reported elsewhere. */
-export function secretsFindings(path: string | undefined, files: Files): Finding[] {
+export function findSecretsFindings(path: string | undefined, files: Files): Finding[] {
   if (path === undefined) {
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'
     return [{ subject: SECRETS_SETTING, outcome: 'note', text }]
@@ -14,5 +14,5 @@ export function secretsFindings(path: string | undefined, files: Files): Finding
   if ('mistakes' in secretsResult) return []
   const { length } = secretsResult.secrets
   const text = `codes, nonces and tokens are derived from the first of ${length} line${length === 1 ? '' : 's'}`
-  return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...privateFileFindings(SECRETS_SETTING, path)]
+  return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...findPrivateFileFindings(SECRETS_SETTING, path)]
 }

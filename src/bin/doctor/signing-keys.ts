@@ -4,13 +4,13 @@ import { readSigningKey } from '../../config/signing.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
 import { findSigningProblem } from '../../keys/pkcs11/check.ts'
 import { pkcs11Tokens } from '../effects.ts'
-import { signingFindings } from './certificates.ts'
+import { findSigningFindings } from './certificates.ts'
 import type { DoctorInput } from './doctor-input.ts'
 import type { Finding } from './finding.ts'
-import { privateFileFindings } from './private-file.ts'
+import { findPrivateFileFindings } from './private-file.ts'
 
 /** Returns the findings about each key of `signing` and `keys`, and the key of `signing` if it can be read. */
-export async function signingKeyFindings(
+export async function findSigningKeyFindings(
   input: DoctorInput,
 ): Promise<{ readonly findings: readonly Finding[]; readonly signingKey: SigningKey | undefined }> {
   const { settings, at, signs, files } = input
@@ -18,11 +18,11 @@ export async function signingKeyFindings(
   const uses = signing === undefined ? [] : namedKeys({ signing, ...(keys && { keys }) }, signs)
   const keyResults = uses.map(({ setting, ...use }) => readSigningKey({ ...use, now: at }, setting, files))
   const usableKeys = keyResults.map((each) => ('mistakes' in each ? undefined : each))
-  const findings = await Promise.all(uses.map((key, index) => keyFindings(key, usableKeys[index], at)))
+  const findings = await Promise.all(uses.map((key, index) => findKeyFindings(key, usableKeys[index], at)))
   return { findings: findings.flat(), signingKey: usableKeys[0] }
 }
 
-async function keyFindings(
+async function findKeyFindings(
   { settingPath, isPrevious, setting }: NamedKey,
   key: SigningKey | undefined,
   at: Date,
@@ -34,7 +34,9 @@ async function keyFindings(
     ...(problem === undefined
       ? []
       : [{ subject: `${settingPath}.pkcs11`, outcome: 'problem', text: problem } as const]),
-    ...(key === undefined || problem !== undefined || isPrevious ? [] : signingFindings(settingPath, key.chain, at)),
-    ...(secretFile === undefined ? [] : privateFileFindings(settingPath, secretFile)),
+    ...(key === undefined || problem !== undefined || isPrevious
+      ? []
+      : findSigningFindings(settingPath, key.chain, at)),
+    ...(secretFile === undefined ? [] : findPrivateFileFindings(settingPath, secretFile)),
   ]
 }

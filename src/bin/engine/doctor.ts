@@ -11,12 +11,12 @@ import { formatAddress } from '../../engine/status.ts'
 import type { Address } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
 import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
-import { addressFindings, ENGINE_TITLE } from '../doctor/address.ts'
-import { tlsFindings } from '../doctor/certificates.ts'
-import { databaseFindings } from '../doctor/database.ts'
+import { ENGINE_TITLE, findAddressFindings } from '../doctor/address.ts'
+import { findTlsFindings } from '../doctor/certificates.ts'
+import { findDatabaseFindings } from '../doctor/database.ts'
 import { type Finding, findingOfMistake } from '../doctor/finding.ts'
-import { describeMachine, storageFindings } from '../doctor/machine.ts'
-import { privateFileFindings } from '../doctor/private-file.ts'
+import { describeMachine, findStorageFindings } from '../doctor/machine.ts'
+import { findPrivateFileFindings } from '../doctor/private-file.ts'
 import { redactSettings } from '../doctor/redact.ts'
 import { printReport } from '../doctor/report.ts'
 import { files, now } from '../effects.ts'
@@ -53,27 +53,27 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
   const tlsKey = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: now() }, tls, files)
-  const installation = installationFindings()
+  const installation = findInstallationFindings()
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return [
     ...installation,
     ...('mistakes' in configResult
       ? configResult.mistakes.map(mistakeFinding)
       : [okFinding('settings', 'every one is known and complete'), ...configResult.warnings.map(warningFinding)]),
-    ...(identity ? privateFileFindings('identity', identity.keyFile) : []),
-    ...(tlsKey && 'key' in tlsKey ? tlsFindings(tlsKey, baseUrl, now()) : []),
-    ...(tls ? privateFileFindings('tls', tls.keyFile) : []),
-    ...(await addressFindings({ baseUrl, port, host, title: ENGINE_TITLE })),
-    ...('mistakes' in database ? [] : await databaseFindings(database.database, engineMigrations)),
-    ...('mistakes' in database ? [] : await storageFindings(database.database)),
+    ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
+    ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
+    ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
+    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE })),
+    ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, engineMigrations)),
+    ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     // A local chain is read by a program of this installation.
     ...('mistakes' in configResult
       ? []
-      : (await chainFindings(configResult.config)).filter((finding) => !isReported(finding))),
+      : (await findChainFindings(configResult.config)).filter((finding) => !isReported(finding))),
   ]
 }
 
-function installationFindings(): Finding[] {
+function findInstallationFindings(): Finding[] {
   try {
     checkBuiltFiles()
     return []
@@ -83,7 +83,7 @@ function installationFindings(): Finding[] {
 }
 
 /** Returns the findings about the chain, and about contracts of this engine. */
-async function chainFindings(config: EngineConfig): Promise<Finding[]> {
+async function findChainFindings(config: EngineConfig): Promise<Finding[]> {
   const notes: Finding[] = []
   // Opening a local chain would create it, and the doctor must not change anything.
   if (config.chain.type === 'local' && !existsSync(config.chain.directory)) {
@@ -103,14 +103,14 @@ async function chainFindings(config: EngineConfig): Promise<Finding[]> {
       'chain',
       `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(chain, engine)}`,
     )
-    return [answer, ...notes, ...(await contractFindings(config, { chain, head, engine }))]
+    return [answer, ...notes, ...(await findContractFindings(config, { chain, head, engine }))]
   } catch (error) {
     const text = (error as Error).message
     return [/^chain(\.\w+)?: /.test(text) ? mistakeFinding(text) : problemFinding('chain', text)]
   }
 }
 
-async function contractFindings(config: EngineConfig, { chain, head, engine }: ReachedChain): Promise<Finding[]> {
+async function findContractFindings(config: EngineConfig, { chain, head, engine }: ReachedChain): Promise<Finding[]> {
   const { contractFilter: filter } = config
   const isList = filter !== 'all' && 'addresses' in filter
   const addresses = isList ? filter.addresses : ((await chain.listContracts?.(head)) ?? [])
@@ -125,12 +125,13 @@ async function contractFindings(config: EngineConfig, { chain, head, engine }: R
       findings.push(warningFinding(`contractFilter: ${name} does not list this engine, which will answer 421`))
     } else if (component === undefined) {
       findings.push(warningFinding(`components: ${name} says of no component which is its own; name one here`))
-    } else findings.push(...(await componentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
+    } else
+      findings.push(...(await findComponentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
   }
   return findings
 }
 
-async function componentFindings(
+async function findComponentFindings(
   config: EngineConfig,
   name: string,
   { sha256, endpoint = '' }: { readonly sha256: string; readonly endpoint: string | undefined },
