@@ -16,7 +16,7 @@ import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
-import { type Management, ManagementSetting, resolveManagement } from './management.ts'
+import { ManagementSetting, type MetricsAddress, resolveManagement } from './management.ts'
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
 import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
 import { createServerTls, type ServerTls } from './server-tls.ts'
@@ -102,7 +102,7 @@ export interface CommonConfig {
   /** The number of worker processes. */
   readonly workers: number
   /** The port for metrics; undefined without metrics. */
-  readonly management: Management | undefined
+  readonly management: MetricsAddress | undefined
   /** The collector of traces and log lines; undefined without telemetry. */
   readonly telemetry: TelemetryConfig | undefined
 }

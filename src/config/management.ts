@@ -2,7 +2,7 @@
 import * as Type from 'typebox'
 
 /** The address of the metrics server. */
-export interface Management {
+export interface MetricsAddress {
   readonly port: number
   readonly host: string
 }
@@ -16,6 +16,6 @@ export const ManagementSetting = Type.Object(
 )
 
 /** Adds the default host. */
-export function resolveManagement(setting: { readonly port: number; readonly host?: string }): Management {
+export function resolveManagement(setting: { readonly port: number; readonly host?: string }): MetricsAddress {
   return { port: setting.port, host: setting.host ?? '127.0.0.1' }
 }

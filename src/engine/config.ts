@@ -10,7 +10,7 @@ import { findCertificateWarnings } from '../config/certificate-warnings.ts'
 import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
-import { type Management, ManagementSetting, resolveManagement } from '../config/management.ts'
+import { ManagementSetting, type MetricsAddress, resolveManagement } from '../config/management.ts'
 import { pathForMessages } from '../config/path-for-messages.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
@@ -129,7 +129,7 @@ export interface EngineConfig extends ChainSettings {
   readonly cors: boolean
   readonly trustedProxies: readonly string[]
   /** The port for metrics; absent when there are no metrics. */
-  readonly management: Management | undefined
+  readonly management: MetricsAddress | undefined
   /** The collector of traces; absent when there are no traces. */
   readonly telemetry: TelemetryConfig | undefined
 }

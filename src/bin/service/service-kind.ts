@@ -4,7 +4,7 @@ import type { Task } from '../../async/task.ts'
 import type { checkSettings, ReadResult } from '../../config/common.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
-import type { Management } from '../../config/management.ts'
+import type { MetricsAddress } from '../../config/management.ts'
 import type { ServerTls } from '../../config/server-tls.ts'
 import type { Stopping } from '../../config/stopping.ts'
 import type { TelemetryConfig } from '../../config/telemetry.ts'
@@ -24,7 +24,7 @@ export interface ListeningConfig {
   /** The number of worker processes; one when absent. */
   readonly workers?: number
   /** The port for metrics; undefined without metrics. */
-  readonly management: Management | undefined
+  readonly management: MetricsAddress | undefined
   /** The collector of traces and log lines; undefined without telemetry. */
   readonly telemetry: TelemetryConfig | undefined
   readonly database: DatabaseConfig
