@@ -5,8 +5,8 @@ import { type AuthenticationInput, authenticate } from '../../src/offchain/authe
 import { loadRecovery } from '../../src/offchain/authentication/key-recovery.ts'
 import { requestFields, type SignatureScheme, signRequest } from '../../src/offchain/authentication/offchain-v2.ts'
 import { accountOfKey } from '../../src/offchain/authentication/recover.ts'
-import type { Life } from '../../src/offchain/authentication/request-fields.ts'
 import { signSecp256k1 } from '../../src/offchain/authentication/secp256k1.ts'
+import type { RequestLifetime } from '../../src/offchain/authentication/signed-request.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 
 const recover = await loadRecovery()
@@ -35,7 +35,10 @@ const GOOD: Input = {
 }
 
 /** Signs what a good client would, at a time and for a life of its own choice. */
-type Sign = (input: Input, change?: { readonly at?: number; readonly key?: Uint8Array } & Partial<Life>) => string
+type Sign = (
+  input: Input,
+  change?: { readonly at?: number; readonly key?: Uint8Array } & Partial<RequestLifetime>,
+) => string
 
 const legacy: Sign = (input, { at = NOW, key = KEY } = {}) =>
   signSecp256k1(input.request, input, { key, now: new Date(at) })

@@ -5,7 +5,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, concatBytes } from '@noble/hashes/utils.js'
 import { addressBytes, evmAddress } from '../address.ts'
-import type { RequestFields } from './request-fields.ts'
+import type { RequestFields } from './signed-request.ts'
 
 const NAME = 'Vouchsafe off-chain request'
 const VERSION = '2'

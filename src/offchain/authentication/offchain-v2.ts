@@ -30,8 +30,15 @@ import { addressBytes } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 import { writer } from '../rpc.ts'
 import { hasTypedData, typedDataDigest } from './eip712.ts'
-import type { Life, RequestFields } from './request-fields.ts'
-import { onlyValue, type Profile, parseTime, type Recipient, type RecoverableSignature } from './signed-request.ts'
+import {
+  onlyValue,
+  type Profile,
+  parseTime,
+  type Recipient,
+  type RecoverableSignature,
+  type RequestFields,
+  type RequestLifetime,
+} from './signed-request.ts'
 
 /** The signing scheme: typed data for wallets, or a digest for keys. */
 export type SignatureScheme = 'sha256' | 'eip712'
@@ -42,7 +49,11 @@ const VERSION = 2
 const TAG = sha256(new TextEncoder().encode('vouchsafe/offchain-request'))
 
 /** Returns the fields of a request to an engine, or undefined when it has several content types. */
-export function requestFields(request: HttpRequestData, recipient: Recipient, life: Life): RequestFields | undefined {
+export function requestFields(
+  request: HttpRequestData,
+  recipient: Recipient,
+  life: RequestLifetime,
+): RequestFields | undefined {
   const contentType = onlyValue(request, 'content-type')
   if (contentType === undefined) return undefined
   const { engine, contract, chain } = recipient
@@ -80,7 +91,7 @@ export function signRequest(fields: RequestFields, scheme: SignatureScheme, key:
  * Returns the value of `authorization` with a signature that a wallet gave: 65 bytes, whose last may be 0 or 1 as well.
  */
 export function authorizationOf(
-  { issuedAt, expiresAt, nonce }: Life,
+  { issuedAt, expiresAt, nonce }: RequestLifetime,
   scheme: SignatureScheme,
   signature: Uint8Array,
 ): string {
