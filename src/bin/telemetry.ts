@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { PACKAGE_VERSION } from './command-line.ts'
 import { outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
-import type { KindName, Outputs } from './service/service-kind.ts'
+import type { KindName, Observability } from './service/service-kind.ts'
 
 /** The difference from the system clock at which the high-resolution clock is adjusted. */
 const CLOCKS_DIFFER_MS = 50
@@ -19,11 +19,11 @@ const CLOCKS_DIFFER_MS = 50
  * Returns the log of a service and its telemetry, if that is configured. Problems with the collector are logged in
  * `ownLog`, whose lines are not sent to it.
  */
-export async function openOutputs(
+export async function openObservability(
   service: KindName,
   config: TelemetryConfig | undefined,
   { ownLog, worker }: { readonly ownLog: Logger; readonly worker: number | undefined },
-): Promise<Outputs> {
+): Promise<Observability> {
   if (config === undefined) return { log: ownLog }
   const { createTelemetry } = await import('../telemetry/telemetry.ts')
   const telemetry = createTelemetry(config, {

@@ -10,7 +10,7 @@ import type { ProcessLock } from '../../store/process-lock.ts'
 import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
-import type { BuiltService, OpeningMistake, Outputs, ServiceKind } from '../service/service-kind.ts'
+import type { BuiltService, Observability, OpeningMistake, ServiceKind } from '../service/service-kind.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
@@ -86,7 +86,7 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
 async function buildServer(
   config: EngineConfig,
   parts: EngineParts,
-  { log, telemetry }: Outputs,
+  { log, telemetry }: Observability,
 ): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }

@@ -12,11 +12,11 @@ import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics.ts'
-import { findKeyMistakes } from '../renewal.ts'
+import { findKeyMistakes } from '../reload.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
-import type { BuiltService, OpeningMistake, OpeningOptions, Outputs, ServiceKind } from './service-kind.ts'
+import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
 
 /** Returns the issuer or the verifier as a service kind. */
 export function credentialServiceKind<Name extends CredentialServiceName>(
@@ -30,7 +30,7 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
     migrations,
     openStore: (config, options) => openStore(name, config, options),
     openParts: (config, log) => openParts(name, config, log),
-    buildServer: (config, store, outputs) => build(name, config, store, outputs),
+    buildServer: (config, store, observability) => build(name, config, store, observability),
     closeParts: (store) => store.close(),
     findRestartMistakes: findKeyMistakes,
     onListening: keepNewSpaceSize,
@@ -104,7 +104,7 @@ async function build<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   store: StoreOf<Name>,
-  { log, telemetry }: Outputs,
+  { log, telemetry }: Observability,
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { createServer, createTasks } = credentialServices[name]
   let current = config
@@ -135,7 +135,7 @@ async function build<Name extends CredentialServiceName>(
 async function measure<Name extends CredentialServiceName>(
   name: Name,
   config: () => ConfigOf<Name>,
-  { store: serviceStore, telemetry }: { readonly store: StoreOf<Name>; readonly telemetry: Outputs['telemetry'] },
+  { store: serviceStore, telemetry }: { readonly store: StoreOf<Name>; readonly telemetry: Observability['telemetry'] },
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics.ts')
   const { listNewestStates } = credentialServices[name]

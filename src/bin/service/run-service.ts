@@ -11,7 +11,7 @@ import { addEnvironment, type ConfigFileResult, readConfigFile } from '../config
 import { files, now } from '../effects.ts'
 import { createLog } from '../log.ts'
 import { chooseDefaultHost, findListenAddress } from '../network.ts'
-import { createHangup, type Hangup, type Rereading, renew, rereadSettings } from '../renewal.ts'
+import { createReloadSignal, type ReloadSignal, type Rereading, renew, rereadSettings } from '../reload.ts'
 import {
   describeListenProblem,
   listLastingMistakes,
@@ -22,11 +22,18 @@ import {
 } from '../start-refusal.ts'
 import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from '../stopping.ts'
 import { runTasks } from '../tasks.ts'
-import { openOutputs } from '../telemetry.ts'
+import { openObservability } from '../telemetry.ts'
 import { connectToPrimary, type PrimaryConnection } from '../worker.ts'
 import { createWorkers, findWorkersMistake } from '../workers.ts'
 import { kindLoaders } from './kind-loaders.ts'
-import type { BuiltService, KindName, ListeningConfig, OpeningMistake, Outputs, ServiceKind } from './service-kind.ts'
+import type {
+  BuiltService,
+  KindName,
+  ListeningConfig,
+  Observability,
+  OpeningMistake,
+  ServiceKind,
+} from './service-kind.ts'
 import { findOtherServiceMistake } from './which-service.ts'
 
 /** The time limit for other work when the service stops. The next start continues it. */
@@ -51,7 +58,7 @@ interface ServiceWords {
 interface StartingProcess extends ServiceWords {
   readonly log: Logger
   readonly signals: Signals
-  readonly hangup: Hangup
+  readonly reloadSignal: ReloadSignal
   /** The connection with the primary process; undefined if this process is not a worker. */
   readonly primary: PrimaryConnection | undefined
 }
@@ -66,9 +73,9 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   const primary = cluster.isWorker ? await connectToPrimary() : undefined
   const log = createLog(name, { worker: primary?.orders.number })
   const signals = primary?.signals ?? process
-  const hangup = createHangup(signals)
+  const reloadSignal = createReloadSignal(signals)
   try {
-    const mistakes = await startService(await kindLoaders[name](), { ...words, log, signals, hangup, primary })
+    const mistakes = await startService(await kindLoaders[name](), { ...words, log, signals, reloadSignal, primary })
     if (mistakes.length > 0) reportMistakes(log, words.configFile, mistakes)
     // The connection with the primary process would keep this process alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
@@ -89,15 +96,15 @@ export async function buildService<Config extends ListeningConfig, Parts>(
   kind: ServiceKind<Config, Parts>,
   config: Config,
   parts: Parts,
-  outputs: Outputs,
+  observability: Observability,
 ): Promise<Service<Config>> {
-  const builtService = await kind.buildServer(config, parts, outputs).catch(async (error: unknown) => {
+  const builtService = await kind.buildServer(config, parts, observability).catch(async (error: unknown) => {
     await kind.closeParts(parts)
     throw error
   })
   const { app, metrics, facts } = builtService
   const management = config.management && metrics && (await createMetricsServer(metrics))
-  const stopTasks = runTasks(builtService.tasks, outputs.log)
+  const stopTasks = runTasks(builtService.tasks, observability.log)
   return {
     app,
     management,
@@ -114,7 +121,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
       if (workEnd !== undefined) await endOrLate(workEnd, STOP_WAIT_MS)
       await stopTasks()
       await kind.closeParts(parts)
-      await outputs.telemetry?.close()
+      await observability.telemetry?.close()
     },
   }
 }
@@ -126,7 +133,7 @@ interface ConfiguredService {
   /** The settings of the file, the environment and the command line. */
   readonly settings: unknown
   readonly rereading: Rereading<ListeningConfig>
-  readonly outputs: Outputs
+  readonly observability: Observability
 }
 
 /** Starts a service, or returns all mistakes because of which it cannot start. */
@@ -143,15 +150,15 @@ async function startService(kind: ServiceKind, starting: StartingProcess): Promi
   const { config, warnings } = result
   const workersMistake = findWorkersMistake(config)
   if (workersMistake !== undefined) return [workersMistake]
-  const outputs = await openOutputs(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
+  const observability = await openObservability(kind.name, config.telemetry, { ownLog, worker: primary?.orders.number })
   if (primary === undefined) {
-    for (const warning of warnings) outputs.log.warn({ event: 'configuration_warning', warning }, warning)
+    for (const warning of warnings) observability.log.warn({ event: 'configuration_warning', warning }, warning)
   }
   const rereading = {
     readSettings: readConfig,
     findRestartMistakes: (next: ListeningConfig) => kind.findRestartMistakes(config, next),
   }
-  const configuredService = { kind, config, settings: file.value, rereading, outputs }
+  const configuredService = { kind, config, settings: file.value, rereading, observability }
   return primary === undefined && (config.workers ?? 1) > 1
     ? runPrimary(configuredService, starting)
     : runServer(configuredService, starting)
@@ -166,13 +173,13 @@ function readSettings(kind: ServiceKind, { configFile, workers }: ServiceWords):
 /** Serves in this process, alone or as a worker. */
 async function runServer(
   configuredService: ConfiguredService,
-  { signals, hangup, primary }: StartingProcess,
+  { signals, reloadSignal, primary }: StartingProcess,
 ): Promise<readonly string[]> {
-  const { kind, config, rereading, outputs } = configuredService
-  const { log } = outputs
+  const { kind, config, rereading, observability } = configuredService
+  const { log } = observability
   const openedParts = await kind.openParts(config, log)
   if ('mistake' in openedParts) return listLastingMistakes(openedParts)
-  const service = await buildService(kind, config, openedParts.parts, outputs)
+  const service = await buildService(kind, config, openedParts.parts, observability)
   const { app, facts, metrics } = service
   const management = primary === undefined ? service.management : undefined
   const problem = await listen(app, management, config)
@@ -187,17 +194,17 @@ async function runServer(
   const port = addressPort(app)
   if (primary !== undefined) primary.reportListening({ port, ...facts }, metrics)
   else logListening(log, { port, ...facts }, management)
-  hangup.setAction(() => renew(service, rereading, log))
+  reloadSignal.setAction(() => renew(service, rereading, log))
   return []
 }
 
 /** Runs the primary process, which starts the workers and serves their metrics. */
 async function runPrimary(
   configuredService: ConfiguredService,
-  { signals, hangup }: StartingProcess,
+  { signals, reloadSignal }: StartingProcess,
 ): Promise<readonly string[]> {
   const { config, settings, rereading } = configuredService
-  const { log, telemetry } = configuredService.outputs
+  const { log, telemetry } = configuredService.observability
   const findMistakes = (): readonly string[] => {
     const result = rereadSettings(rereading)
     return 'mistakes' in result ? result.mistakes : []
@@ -225,7 +232,7 @@ async function runPrimary(
     return listLastingMistakes(problem)
   }
   logListening(log, workersStart.facts, management)
-  hangup.setAction(() => workers.signal('SIGHUP'))
+  reloadSignal.setAction(() => workers.signal('SIGHUP'))
   void workersStart.givenUp.then(async (worker) => {
     log.fatal({ event: 'worker_given_up', worker }, GIVEN_UP)
     await end('SIGINT').catch(() => undefined)

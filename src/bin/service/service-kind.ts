@@ -52,7 +52,7 @@ export interface OpenedStore {
 }
 
 /** The log and the telemetry of a service. */
-export interface Outputs {
+export interface Observability {
   readonly log: Logger
   /** The telemetry; undefined without the setting `telemetry`. */
   readonly telemetry?: Telemetry | undefined
@@ -71,7 +71,7 @@ export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, P
   /** Opens the parts. Returns a mistake, which begins with the setting, if they cannot be opened. */
   openParts(config: Config, log: Logger): Promise<{ readonly parts: Parts } | OpeningMistake>
   /** Builds the server, which does not listen yet. */
-  buildServer(config: Config, parts: Parts, outputs: Outputs): Promise<BuiltService<Config>>
+  buildServer(config: Config, parts: Parts, observability: Observability): Promise<BuiltService<Config>>
   /** Closes the parts, after the server was closed or could not be built. */
   closeParts(parts: Parts): Promise<void>
   /** Returns the changes from `before` to `after` that require a restart, as mistakes. */

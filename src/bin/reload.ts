@@ -13,13 +13,13 @@ import type { Signals } from './stopping.ts'
 
 const NEEDS_RESTART = 'a new one is taken with a restart'
 
-export interface Hangup {
+export interface ReloadSignal {
   /** Sets the function for each signal. Calls it at once if a signal arrived before. */
   setAction(renewal: () => void): void
 }
 
 /** Handles SIGHUP from the start of the process, which the signal would otherwise end. */
-export function createHangup(signals: Signals): Hangup {
+export function createReloadSignal(signals: Signals): ReloadSignal {
   let [action, wasMissed]: [(() => void) | undefined, boolean] = [undefined, false]
   signals.on('SIGHUP', () => {
     if (action === undefined) wasMissed = true
