@@ -21,7 +21,7 @@ export interface ClientRequest {
 }
 
 /** The client that a request names, and the audiences that its proof may have. */
-export interface NamedParties {
+export interface ExpectedClient {
   /** The parameter `client_id`, if present. */
   readonly clientId: string | undefined
   /** The identifiers of this issuer that the `aud` of the proof may have. */
@@ -72,7 +72,7 @@ export function readClientRequest({ headers, id }: FastifyRequest): ClientReques
 export async function authenticateClient(
   context: ClientContext,
   request: ClientRequest,
-  { clientId, audiences }: NamedParties,
+  { clientId, audiences }: ExpectedClient,
 ): Promise<AuthenticatedClient | undefined> {
   const { clientAuthentication: settings, clockSkewSeconds, tokenAlgorithms: algorithms } = context.config
   if (settings === undefined) return undefined
