@@ -12,7 +12,7 @@ import { type HttpClientRequest, type Outbound, OutboundError } from '../../http
 import { candidateKeys, isSignedByOneOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
-import { limitIntrospections } from './introspection-places.ts'
+import { limitIntrospections } from './introspection-limits.ts'
 
 export interface ExternalAuthorizationServer {
   readonly config: AuthorizationServerConfig

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../codec/json.ts'
-import { limitIntrospections } from './introspection-places.ts'
+import { limitIntrospections } from './introspection-limits.ts'
 
 const clock = { at: 0 }
 
