@@ -1,7 +1,7 @@
 /** The chain of an application: over the JSON-RPC of a node, by `fetch`, in Node and in browsers. */
 import { ChainError } from '../../src/chain/chain.ts'
 import { type EvmChain, evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
-import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../src/chain/json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, readResult, writeRpcRequest } from '../../src/chain/json-rpc.ts'
 import type { Json } from '../../src/codec/json.ts'
 import { readBounded } from './bounded.ts'
 import { systemCode } from './errors.ts'
@@ -30,7 +30,7 @@ function fetchJsonRpc(url: string, { fetch, deadlineMs = DEADLINE_MS }: NodeChai
     const id = last
     const signal = AbortSignal.timeout(deadlineMs)
     const headers = { 'content-type': 'application/json' }
-    const body = writeQuestion(id, method, params)
+    const body = writeRpcRequest(id, method, params)
     const exchange = async (): Promise<Uint8Array | undefined> => {
       const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' })
       return readBounded(response, MAX_ANSWER_BYTES, signal)

@@ -33,7 +33,7 @@ export class AnswerTooLargeError extends Error {
 }
 
 /** Returns the JSON text of a request. */
-export function writeQuestion(id: number, method: string, params: readonly unknown[]): string {
+export function writeRpcRequest(id: number, method: string, params: readonly unknown[]): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params })
 }
 

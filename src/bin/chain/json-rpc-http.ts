@@ -1,6 +1,6 @@
 /** JSON-RPC over HTTP, with limits for time and size, and with retries. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AnswerTooLargeError, type JsonRpc, readResult, writeQuestion } from '../../chain/json-rpc.ts'
+import { AnswerTooLargeError, type JsonRpc, readResult, writeRpcRequest } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../../http/outbound.ts'
 
@@ -37,7 +37,7 @@ export function createHttpJsonRpc(
   }
   return (method, params) => {
     lastId += 1
-    return attempt(writeQuestion(lastId, method, params), lastId, pausesMs)
+    return attempt(writeRpcRequest(lastId, method, params), lastId, pausesMs)
   }
 }
 
