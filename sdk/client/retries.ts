@@ -10,12 +10,12 @@ interface Asking {
   readonly wait: (ms: number) => Promise<void>
 }
 
-interface Patience {
+interface RetryTimeout {
   readonly patienceMs: number
   readonly signal?: AbortSignal
 }
 
-export interface RetryTerms extends Patience {
+export interface RetryTerms extends RetryTimeout {
   /** The block that has the client's transaction: an engine that answers by an older one does not know of it yet. */
   readonly block: number
 }
@@ -60,7 +60,7 @@ export function askWhenReady(
   client: Asking,
   engine: ListedEngine,
   request: EngineRequest,
-  patience: Patience,
+  patience: RetryTimeout,
 ): Promise<EngineAnswer> {
   const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
   return repeatAttempt(client, attempt, patience, (result) => result instanceof EngineError && isNotReady(result))
@@ -69,7 +69,7 @@ export function askWhenReady(
 async function repeatAttempt(
   { now, wait }: Asking,
   attempt: () => Promise<EngineAnswer>,
-  { patienceMs, signal }: Patience,
+  { patienceMs, signal }: RetryTimeout,
   mayHelp: (result: EngineAnswer | EngineError, attempts: number) => boolean,
 ): Promise<EngineAnswer> {
   const end = now().getTime() + patienceMs
