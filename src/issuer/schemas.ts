@@ -52,7 +52,7 @@ const NewTxCode = Type.Object(
   },
 )
 
-const DatasetMembers = Type.Object(
+const DatasetSchema = Type.Object(
   { credentialSubject: Type.Optional(AnyObject) },
   {
     title: 'CredentialDataset',
@@ -67,7 +67,7 @@ export const Dataset = Type.Unsafe<JsonObject>(
   Type.Object(
     {},
     {
-      'x-described': DatasetMembers,
+      'x-described': DatasetSchema,
       description:
         '{credentialSubject: {claim: value}}, of W3C formats; the claims themselves, of dc+sd-jwt; {namespace: {element: value}}, of mso_mdoc. Where a session has several formats, each takes its own members of the one dataset',
     },
