@@ -33,12 +33,12 @@ export function addCredentialRoutes(app: App, context: IssuerContext): void {
 /** Adds the nonce endpoints. Their responses also have a `DPoP-Nonce`. OpenID4VCI 1.0, Nonce Response. */
 function addNonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context
-  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonce }, (_, reply) => {
+  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonceRoute }, (_, reply) => {
     reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { c_nonce: makeNonce(context, undefined) }
   })
   const schema = {
-    ...schemas.nonce,
+    ...schemas.nonceRoute,
     ...refusalCodes('not_found'),
     operationId: 'createSessionNonce',
     params: SessionParams,
@@ -77,7 +77,7 @@ function addNotificationRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openSessionOf } = createTokenHooks(context)
   const path = '/issuance/oid4vci/notification'
   const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
-  const [schema, bodyLimit] = [schemas.notification, MAX_NOTIFICATION_BYTES]
+  const [schema, bodyLimit] = [schemas.notificationRoute, MAX_NOTIFICATION_BYTES]
   app.post(path, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
     await receiveNotification(context, openSessionOf(request), request.body, undefined)
     return reply.code(204).send()
@@ -97,7 +97,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
       endpoint: 'credential',
       logged: { 200: 'credential_issued', 202: 'credential_deferred' },
     },
-    schema: schemas.credential,
+    schema: schemas.credentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
@@ -125,7 +125,7 @@ function addDeferredRoutes(
   } as const
   app.post('/issuance/oid4vci/deferred-credential', {
     config,
-    schema: schemas.deferredCredential,
+    schema: schemas.deferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
@@ -136,7 +136,7 @@ function addDeferredRoutes(
   })
   app.post('/issuance/oid4vci/draft15/deferred-credential', {
     config,
-    schema: schemas.draft15DeferredCredential,
+    schema: schemas.draft15DeferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {

@@ -17,7 +17,7 @@ import {
   NotificationRequest,
 } from '../../protocol/oid4vci.ts'
 
-export const nonce = {
+export const nonceRoute = {
   ...walletOperation,
   operationId: 'createNonce',
   summary: 'A fresh c_nonce',
@@ -30,7 +30,7 @@ const credentialAnswers = { ...responseByType(credentialContent), 202: contentBy
 
 const tokenOperation = { tags: ['wallet'], security: [{ accessToken: [] }, { dpopAccessToken: [] }] }
 
-export const credential = {
+export const credentialRoute = {
   ...tokenOperation,
   ...refusalCodes(
     'invalid_credential_request',
@@ -56,7 +56,7 @@ const DEFERRED_REFUSALS = [
   'credential_request_denied',
 ] as const
 
-export const deferredCredential = {
+export const deferredCredentialRoute = {
   ...tokenOperation,
   ...refusalCodes(...DEFERRED_REFUSALS),
   operationId: 'requestDeferredCredential',
@@ -65,14 +65,14 @@ export const deferredCredential = {
   response: credentialAnswers,
 }
 
-export const draft15DeferredCredential = {
-  ...deferredCredential,
+export const draft15DeferredCredentialRoute = {
+  ...deferredCredentialRoute,
   ...refusalCodes(...DEFERRED_REFUSALS, 'issuance_pending'),
   operationId: 'requestDeferredCredentialByDraft',
   summary: 'The same for wallets of drafts up to 15, which are refused with issuance_pending while they have to wait',
 }
 
-export const notification = {
+export const notificationRoute = {
   ...tokenOperation,
   ...refusalCodes('invalid_notification_request', 'invalid_notification_id'),
   operationId: 'notifyIssuer',
