@@ -14,7 +14,7 @@ import { thumbprint } from '../keys/jwk.ts'
 import { makeSelfSignedCertificate } from '../keys/make-certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import { ProtocolError } from '../protocol/error.ts'
-import type { CredentialFormat, Evidence, Order, OrderedStatus } from './format.ts'
+import type { CredentialFormat, Evidence, Order, StatusListEntry } from './format.ts'
 
 /** The facts about a format that the suite has to know. */
 export interface FormatFixture {
@@ -64,7 +64,7 @@ export function formatContract(fixture: FormatFixture): void {
     strangerKey = keys.publicKey
   })
 
-  const orderOf = (claims: JsonObject, status?: OrderedStatus): Order => ({
+  const orderOf = (claims: JsonObject, status?: StatusListEntry): Order => ({
     configuration: configurationOf(configuration),
     dataset: dataset(claims),
     issuer: ISSUER,

@@ -58,11 +58,11 @@ export interface Order<OwnMembers extends object = object> {
   readonly issuedAt: Date
   readonly expiresAt: Date
   /** The status list entry of the credential; absent for a credential without status. */
-  readonly status?: OrderedStatus
+  readonly status?: StatusListEntry
 }
 
 /** The entry of a credential in a status list. */
-export interface OrderedStatus {
+export interface StatusListEntry {
   readonly index: number
   readonly uri: string
   /** The same entry in W3C bitstring status lists, if the credential refers to them too. */

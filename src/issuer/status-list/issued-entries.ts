@@ -1,5 +1,5 @@
 /** The status list entries of a session's credentials, which are stored in the batch that issues the credentials. */
-import type { Configuration, OrderedStatus } from '../../credential/format.ts'
+import type { Configuration, StatusListEntry } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
@@ -24,7 +24,7 @@ export function statusOfEntry(
   { config }: IssuerContext,
   { hasBitstringStatus }: Configuration,
   entry: StatusEntry | undefined,
-): { readonly status?: OrderedStatus } {
+): { readonly status?: StatusListEntry } {
   if (entry === undefined) return {}
   const uri = listUri(config.baseUrl, entry.listId)
   const bitstrings = PURPOSES.map((purpose) => ({ purpose, uri: purposeUri(config.baseUrl, entry.listId, purpose) }))
