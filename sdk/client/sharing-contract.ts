@@ -41,7 +41,7 @@ export const sharingMethods = {
 
 /**
  * Reads the sharing; returns undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or
- * a {@link SharingError} when that is no such contract.
+ * a {@link SharingError} when the contract holds no sharings.
  */
 export async function readSharing(
   chain: ChainReader,
