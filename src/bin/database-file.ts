@@ -71,6 +71,15 @@ function findNameProblem(file: string): string | undefined {
   return stat.isDirectory() ? 'it is a directory; name a file' : 'it is not a regular file; name a file'
 }
 
+/** Tests whether there is a file that may be opened. Returns false as well for a file that cannot be read. */
+export function isUsableFile(file: string): boolean {
+  try {
+    return existsSync(file) && fileProblem(file) === undefined
+  } catch {
+    return false
+  }
+}
+
 /** The state of a database file that is in use. */
 export interface FileState {
   /** Whether all pages are in the file or in the WAL. */

@@ -6,10 +6,10 @@ import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { loadDriver } from '../../store/sqlite.ts'
+import { isUsableFile } from '../database-file.ts'
 import { withClosingNoted } from '../generation-file.ts'
 import type { Finding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
-import { isUsableFile } from './usable-file.ts'
 
 interface Settings {
   readonly database?: { readonly encryptionKeyFile?: string } | undefined
