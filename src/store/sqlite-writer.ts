@@ -4,7 +4,6 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { makeAsync } from '../async/make-async.ts'
 import { applyBatches, type BatchResult } from './sqlite-batches.ts'
 import { checkpointAndClose, createLogKeeper, type LogKeeper } from './sqlite-log.ts'
 import {
@@ -12,6 +11,7 @@ import {
   cacheStatements,
   createTransactionStart,
   inTransaction,
+  makeAsync,
   type Prepare,
 } from './sqlite-transaction.ts'
 import type { BoundStatement } from './statements.ts'

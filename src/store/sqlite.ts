@@ -3,7 +3,6 @@
  * WAL with synchronous=FULL, so that a commit returns after the fsync.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { makeAsync } from '../async/make-async.ts'
 import { restoreError } from '../thread/error-properties.ts'
 import { groupCommit } from './group-commit.ts'
 import {
@@ -11,6 +10,7 @@ import {
   beginTransaction,
   cacheStatements,
   inTransaction,
+  makeAsync,
   type Prepare,
 } from './sqlite-transaction.ts'
 import { type Batch, createWriter, type SqliteWriter } from './sqlite-writer.ts'
