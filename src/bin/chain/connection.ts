@@ -3,15 +3,16 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Block } from '../../chain/chain.ts'
-import type { AbiItem } from '../../chain/evm/abi.ts'
+import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
-import type { JsonRpc } from '../../chain/json-rpc.ts'
+import { revertData } from '../../chain/evm/revert.ts'
+import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { localJsonRpc } from '../../chain/local/local.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
+import { removeControlCharacters } from '../terminal.ts'
 import { openBlockFiles } from './block-files.ts'
-import { nameCustomErrors } from './custom-errors.ts'
 import { createHttpJsonRpc } from './json-rpc-http.ts'
 
 export interface ChainLocation {
@@ -94,4 +95,21 @@ function readOrMakeKey(file: string | undefined, directory: string | undefined):
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
   return readKey(defaultKeyFile)
+}
+
+/**
+ * Wraps `rpc` so that the message of a revert has the name of the error in `abi`. A node returns the bytes of a custom
+ * error, which the ABI decodes.
+ */
+function nameCustomErrors(rpc: JsonRpc, abi: readonly AbiItem[]): JsonRpc {
+  return async (method, params) => {
+    try {
+      return await rpc(method, params)
+    } catch (error) {
+      const revertBytes = error instanceof JsonRpcError ? revertData(error.data) : undefined
+      const description = revertBytes && customError(abi, revertBytes)
+      if (description === undefined) throw error
+      throw new JsonRpcError(REVERTED, removeControlCharacters(description), undefined, { cause: error })
+    }
+  }
 }
