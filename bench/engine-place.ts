@@ -11,7 +11,7 @@ import { artifacts } from '../components/artifacts/index.ts'
 import { hex, type Party, party } from '../components/test/evm.ts'
 import { openBlockFiles, storeComponent } from '../src/bin/chain/block-files.ts'
 import type { JsonRpc } from '../src/chain/json-rpc.ts'
-import { localJsonRpc } from '../src/chain/local/local.ts'
+import { openLocalRpc } from '../src/chain/local/methods.ts'
 import { type Address, parseAddress } from '../src/offchain/address.ts'
 import { readComponent } from '../src/toolchain/bundle.ts'
 import { binaryOf, moduleText } from '../test/support/wat.ts'
@@ -72,7 +72,7 @@ export async function makeEnginePlace(bundle: string, uploads: number): Promise<
   const identity = party()
   writeFileSync(join(directory, 'engine.key'), pemOf(identity.key), { mode: 0o600 })
   const chain = join(directory, 'chain')
-  const rpc = await localJsonRpc(openBlockFiles(chain), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(chain), () => new Date())
   const owner = party()
   const send = await sender(rpc, owner)
   const engines = [{ engine: identity.address, endpoint: '' }]

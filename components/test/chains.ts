@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
 import type { BlockFiles } from '../../src/chain/local/files.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { startHardhat } from '../../test/support/hardhat.ts'
 import type { JsonRpc } from './evm.ts'
 
@@ -25,7 +25,7 @@ export const hardhatNode: TestChain = {
 
 export const localChain: TestChain = {
   name: 'the local chain',
-  start: async () => ({ rpc: await localJsonRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
+  start: async () => ({ rpc: await openLocalRpc(inMemory(), () => new Date()), stop: () => Promise.resolve() }),
 }
 
 /**

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 
 it.each([
   ['a block', 'eth_getBlockByNumber', ['0x0', false], expect.objectContaining({ number: '0x0' })],
@@ -20,8 +20,8 @@ it.each([
     write = resolve
   })
   const slow = { ...files, create: (number: number, text: string) => written.then(() => files.create(number, text)) }
-  await localJsonRpc(files, () => new Date())
-  const rpc = await localJsonRpc(slow, () => new Date())
+  await openLocalRpc(files, () => new Date())
+  const rpc = await openLocalRpc(slow, () => new Date())
   const sent = submit(rpc, party(), '0x', '0x00', 100_000n)
   expect(await rpc(method, params)).toEqual(known)
   write()
@@ -38,7 +38,7 @@ const ENDLESS = ['5b6188b85f20505f56', '5b5f5f5f5f305afa505f56', '5b5f56']
 it('calls that take long are given up, and what comes after them is answered', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
   const deployer = party()
   for (const code of ENDLESS) {
     const length = (code.length / 2).toString(16).padStart(2, '0')
@@ -55,7 +55,7 @@ it('calls that take long are given up, and what comes after them is answered', a
 it('no precompiled contract is given more than two million gas, as nothing can interrupt it', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
   // BLAKE2f with as many rounds as it has gas, and whether it succeeded as the answer.
   const blake = (rounds: number) =>
     `0x63${rounds.toString(16).padStart(8, '0')}60e01b5f52600160d4535f5f60d55f60095afa5f5260205ff3`

@@ -6,13 +6,13 @@ import { expect, it, onTestFinished } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
 
 async function localChain() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
   const sender = party()
   const send = async (to: string, data = '0x') => {
     const hash = await submit(rpc, sender, to, data, 5_000_000n)

@@ -7,8 +7,7 @@ import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
 import { openLedger } from '../../src/chain/local/ledger.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
-import { answerMethod } from '../../src/chain/local/methods.ts'
+import { answerMethod, openLocalRpc } from '../../src/chain/local/methods.ts'
 
 /** Each as the code that makes a contract runs, which may do what a contract does. */
 const CODE: Readonly<Record<string, string>> = {
@@ -24,7 +23,7 @@ describe('how much gas a transaction takes, on a local chain', () => {
   it.each(Object.entries(CODE))('is enough for code that %s, and little less is not', async (_, code) => {
     const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-    const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+    const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
     const call = { data: `0x${code}` }
     const gas = Number(await rpc('eth_estimateGas', [call]))
     const result = (given: number) => rpc('eth_call', [{ ...call, gas: `0x${given.toString(16)}` }, 'latest'])

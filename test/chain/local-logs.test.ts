@@ -12,7 +12,7 @@ import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
 import { createLogCache } from '../../src/chain/local/kept-logs.ts'
 import type { LedgerEntry } from '../../src/chain/local/ledger.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
 
 const LOG = { address: '0x', topics: [], data: 'x'.repeat(200) }
@@ -36,7 +36,7 @@ const LARGE = '621000005fa0'.repeat(3)
 async function localChain() {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
-  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
   const sender = party()
   const send = async (to: string, { data = '0x', gas = 5_000_000n } = {}) => {
     const hash = await submit(rpc, sender, to, data, gas)

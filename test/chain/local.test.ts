@@ -6,12 +6,12 @@ import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { openLocalChain } from '../../src/bin/chain/local-chain.ts'
 import { describeChain } from '../../src/chain/chain.contract.ts'
 import { fetchChainId } from '../../src/chain/evm/evm.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { findBuiltDirectory } from '../../src/toolchain/places.ts'
 
 describeChain('a local chain', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-chain-'))
-  const rpc = await localJsonRpc(openBlockFiles(directory), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(directory), () => new Date())
   return { rpc, id: await fetchChainId(rpc), key: Buffer.from('31'.repeat(32), 'hex') }
 })
 

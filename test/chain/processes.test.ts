@@ -10,7 +10,7 @@ import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/ch
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { evmNode } from '../../src/chain/evm/node.ts'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { startCommand } from '../support/command.ts'
 
@@ -24,7 +24,7 @@ function directory(): string {
   return made
 }
 
-const open = (place: string, now = (): Date => new Date()): Promise<JsonRpc> => localJsonRpc(openBlockFiles(place), now)
+const open = (place: string, now = (): Date => new Date()): Promise<JsonRpc> => openLocalRpc(openBlockFiles(place), now)
 
 async function underTest(rpc: JsonRpc): Promise<ChainUnderTest> {
   return { rpc, id: await fetchChainId(rpc), key: FIRST }

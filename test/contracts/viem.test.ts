@@ -12,7 +12,7 @@ import { readComponentReference, readContracts, readEngines } from '../../src/ch
 import { fetchChainId } from '../../src/chain/evm/evm.ts'
 import { evmNode } from '../../src/chain/evm/node.ts'
 import { revertReason } from '../../src/chain/evm/revert.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import { privateKeyToAccount, viem } from '../support/viem.ts'
 
@@ -173,7 +173,7 @@ describe('the ABI, as viem writes and reads it', () => {
 
 describe('a local chain, as viem uses it', () => {
   it('deploys, writes, reads, simulates, and finds logs', async () => {
-    const rpc = await localJsonRpc(openBlockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
+    const rpc = await openLocalRpc(openBlockFiles(mkdtempSync(join(tmpdir(), 'vouchsafe-viem-'))), () => new Date())
     const transport = viem.custom({ request: ({ method, params }) => rpc(method, params ?? []) })
     const nativeCurrency = { name: 'none', symbol: 'NONE', decimals: 18 }
     const id = Number(await fetchChainId(rpc))

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { localJsonRpc } from '../../src/chain/local/local.ts'
+import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { type Address, evmAddress } from '../../src/offchain/address.ts'
 import { componentFile, deployComponent, keepComponent, type Place, place } from '../support/engine-contracts.ts'
 import { FAULTY } from '../support/engine-faulty.ts'
@@ -38,7 +38,7 @@ async function started(settings: Record<string, unknown>): Promise<EngineProcess
 
 /** Starts a node of a local chain. `gate` may hold a question back. */
 async function node(dir: string) {
-  const rpc = await localJsonRpc(openBlockFiles(dir), () => new Date())
+  const rpc = await openLocalRpc(openBlockFiles(dir), () => new Date())
   const self = {
     url: '',
     gate: (method: string): Promise<void> =>

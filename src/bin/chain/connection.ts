@@ -8,7 +8,7 @@ import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
 import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
-import { localJsonRpc } from '../../chain/local/local.ts'
+import { openLocalRpc } from '../../chain/local/methods.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
 import { removeControlCharacters } from '../terminal.ts'
@@ -68,7 +68,7 @@ export async function connect(
   const rpc = nameCustomErrors(
     directory === undefined
       ? createHttpJsonRpc(url ?? '', outbound)
-      : await localJsonRpc(openBlockFiles(directory), now),
+      : await openLocalRpc(openBlockFiles(directory), now),
     abi,
   )
   const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })

@@ -1,13 +1,18 @@
 /**
- * The methods of a local chain: those of the Ethereum JSON-RPC specification, and `evm_mine`, which development chains
- * have.
+ * A local chain: an EVM chain in a directory, without a server, for demonstrations, development and tests. Its methods
+ * are those of the Ethereum JSON-RPC specification that wallets and libraries use, so that the adaptor for EVM chains
+ * serves it too, and `evm_mine`, which development chains have. It differs from a network in this: each transaction at
+ * once becomes a block of its own, gas costs nothing, accounts need no balance, and the state of every block is kept.
+ * The time of a block is that of the clock, and not before that of its parent. A call at `latest` sees the time of the
+ * newest block, and a call at `pending` that of the clock.
  */
 import { MalformedError } from '../../codec/malformed.ts'
 import { readData, readNumber, writeData, writeQuantity } from '../evm/values.ts'
-import { JsonRpcError } from '../json-rpc.ts'
+import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { feeHistory, makeBlockObject, receiptObject, transactionObject } from './answers.ts'
 import { callContract, estimateGas } from './call.ts'
-import { type Ledger, type LedgerEntry, nonceAt } from './ledger.ts'
+import type { BlockFiles } from './files.ts'
+import { type Ledger, type LedgerEntry, nonceAt, openLedger } from './ledger.ts'
 import { findLogs } from './logs.ts'
 import { findByHash, findEntry, hashText, readAddressText, readSlotText, requireEntry } from './params.ts'
 import { readTransaction } from './transaction.ts'
@@ -67,6 +72,15 @@ const methods: Readonly<Record<string, Method>> = {
 }
 
 const NO_SUCH_METHOD = -32601
+
+/**
+ * Opens the chain of these files, and begins one when there is none. Rejects with a message for the operator when the
+ * files are not a chain.
+ */
+export async function openLocalRpc(files: BlockFiles, now: () => Date): Promise<JsonRpc> {
+  const ledger = await openLedger(files, now)
+  return (method, params) => answerMethod(ledger, method, params)
+}
 
 /**
  * Runs a method, and returns its result. Rejects with a JsonRpcError when there is no such method, or its parameters
