@@ -297,7 +297,9 @@ describe('a name that no database can have', () => {
 
   it('is too long for the files beside the database, and leaves no file', () => {
     const directory = temporaryDirectory()
-    const problem = expect.stringMatching(/^its path is too long: .* at most 235 bytes, and the whole path 490; name/)
+    const problem: unknown = expect.stringMatching(
+      /^its path is too long: .* at most 235 bytes, and the whole path 490; name/,
+    )
     expect(fileProblem(join(directory, 'n'.repeat(235)))).toBeUndefined()
     expect(fileProblem(join(directory, 'n'.repeat(236)))).toEqual(problem)
     expect(fileProblem(join(directory, ...Array.from({ length: 5 }, () => 'd'.repeat(99)), 'a.db'))).toEqual(problem)

@@ -77,7 +77,12 @@ describe('an attack on the authorization code flow', () => {
       ['into the session of another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant', /code_verifier/],
       ['without a verifier', { code_verifier: '' }, 'invalid_grant', /code_verifier is missing/],
       ['with a verifier that is too short', { code_verifier: 'a'.repeat(42) }, 'invalid_request', /43 to 128/],
-      ['for another client', { client_id: 'com.example.thief' }, 'invalid_grant', /the code was given to another client; send/],
+      [
+        'for another client',
+        { client_id: 'com.example.thief' },
+        'invalid_grant',
+        /the code was given to another client; send/,
+      ],
       ['without a client', { client_id: '' }, 'invalid_request', /client_id is missing; send that/],
       ['with another redirect URI', { redirect_uri: `${REDIRECT_URI}/x` }, 'invalid_grant', /redirect_uri/],
       ['without a redirect URI', { redirect_uri: '' }, 'invalid_request', /redirect_uri is missing/],
@@ -143,7 +148,11 @@ describe('an attack on the authorization code flow', () => {
     it('is bound to a key, and comes with another or with none', async () => {
       const [key, thief] = [await holderSigner(), await holderSigner()]
       const done = await authorizeForCode(services, { parameters: { scope: SCOPE, dpop_jkt: thumbprint(key.jwk) } })
-      await refuses(() => redeemCode(services, done.form), 'invalid_dpop_proof', /it is missing; the code is bound to a key/)
+      await refuses(
+        () => redeemCode(services, done.form),
+        'invalid_dpop_proof',
+        /it is missing; the code is bound to a key/,
+      )
       await refuses(() => redeemCode(services, done.form, thief), 'invalid_grant', /another key/)
       expect(await tokenBody(await redeemCode(services, done.form, key))).toMatchObject({ token_type: 'DPoP' })
     })

@@ -192,6 +192,10 @@ describe('a pre-authorized code that the application brings', () => {
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: '{}',
     })
-    await expectRefusal(response, { status: 401, error: 'invalid_token', why: /the access token is unknown or was replaced; request a new one/ })
+    await expectRefusal(response, {
+      status: 401,
+      error: 'invalid_token',
+      why: /the access token is unknown or was replaced; request a new one/,
+    })
   })
 })
