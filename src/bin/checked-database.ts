@@ -16,6 +16,7 @@ import { openDatabase } from './effects.ts'
 import { generationFile, isWalMissing, noteClosed, readWitnesses, writeWitnesses } from './generation-file.ts'
 import { runInStartTurn, startInTurn } from './open-lock.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
+import { describeStorageError } from './storage-advice.ts'
 import { watchDatabase } from './watched-database.ts'
 
 /** The time limit for checking a large database at the start. */
@@ -78,7 +79,7 @@ async function openServiceFile<C>(
 
 /** Returns the mistake for a database that could not be opened. */
 export function openingMistakeOf(database: DatabaseConfig, error: unknown): OpeningMistake {
-  const mistake = `database.url: ${describeDatabase(database)}: ${(error as Error).message}`
+  const mistake = `database.url: ${describeDatabase(database)}: ${describeStorageError(error)}`
   const isTemporary = database.kind === 'postgresql' ? isUnreachable(error) : isTemporaryProblem(error, database.file)
   return { mistake, isTemporary }
 }

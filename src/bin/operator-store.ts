@@ -1,11 +1,12 @@
 /** Opens the configured database for commands of operators, while the service may be running. */
 import { existsSync } from 'node:fs'
 import type { CommonConfig } from '../config/common.ts'
-import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
+import type { DatabaseConfig } from '../config/database.ts'
 import type { EventCollections } from '../event/event.ts'
 import type { IssuerCollections } from '../issuer/collections.ts'
 import type { IssuerConfig } from '../issuer/config.ts'
 import type { Migration, Store } from '../store/store.ts'
+import { openingMistakeOf } from './checked-database.ts'
 import { readConfigFile, requireConfig } from './config-file.ts'
 import { openDatabase } from './effects.ts'
 import {
@@ -68,7 +69,7 @@ async function withDatabase<C, T>(
     throw new Error(`${database.file}: there is no such database; has the service run here?`)
   }
   const store = await openDatabase<C>(database, migrations).catch((error: unknown) => {
-    throw new Error(`database.url: ${describeDatabase(database)}: ${(error as Error).message}`, { cause: error })
+    throw new Error(openingMistakeOf(database, error).mistake, { cause: error })
   })
   try {
     return await work(store)

@@ -12,6 +12,8 @@ export async function compactSqlite(file: string): Promise<void> {
   const database = new (await loadDriver())(file)
   try {
     database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    // Without space for the log of a killed service, leaving WAL mode would fail as if the database were locked.
+    database.exec('pragma wal_checkpoint(truncate)')
     // SQLite leaves WAL mode only for a connection that has the file to itself.
     database.exec('pragma journal_mode = delete')
     database.exec('pragma synchronous = full')

@@ -1,10 +1,10 @@
 /** A disk that is full, as `ulimit -f` makes one: what was answered is there, what cannot be kept is refused. */
 import { spawn } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { copyFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
-import { COMMAND, endOf } from '../support/command.ts'
+import { COMMAND, type EndedCommand, endOf } from '../support/command.ts'
 import { servicesAt } from '../support/remembering-client.ts'
 import { endService, type Running, serviceDirectory, start, startOnFullDisk } from '../support/service-process.ts'
 import { API_KEY, ISSUER_URL } from '../support/services.ts'
@@ -82,25 +82,48 @@ describe('an issuer whose disk is full', () => {
 
 describe('a database whose disk is full', () => {
   it('is backed up to another disk, and its log stays', async () => {
-    const cwd = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    await endService(await start('issuer', cwd), 'SIGTERM')
-    const Database = await loadDriver()
-    const database = new Database(join(cwd, 'data/issuer.db'))
-    // The log has changes of pages beyond what the disk can hold, and the copy is small.
-    database.exec('pragma wal_autocheckpoint = 0; pragma secure_delete = on; create table ballast (bytes blob)')
-    for (let row = 0; row < 40; row += 1) database.exec('insert into ballast values (randomblob(200000))')
-    database.exec('pragma wal_checkpoint(truncate); delete from ballast')
+    const { cwd, database } = await databaseWithLog()
     const size = () => statSync(join(cwd, 'data/issuer.db-wal')).size
     const before = size()
-    const words = ['db', 'backup', 'copy.db']
-    const limited = ['-c', 'ulimit -f 4096 && exec "$0" "$@"', process.execPath, COMMAND, ...words]
-    const backup = await endOf(spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] }))
+    const backup = await runOnFullDisk(cwd, ['db', 'backup', 'copy.db'])
     expect([backup.status, backup.stderr]).toEqual([0, expect.any(String)])
     expect(statSync(join(cwd, 'copy.db')).size).toBeGreaterThan(0)
     expect(size()).toBe(before)
     database.close()
   })
+
+  it('is not compacted after its service was killed, and the message says what to do', async () => {
+    const { cwd, database } = await databaseWithLog()
+    const names = ['issuer.db', 'issuer.db-wal']
+    for (const name of names) copyFileSync(join(cwd, 'data', name), join(cwd, name))
+    database.close()
+    for (const name of names) copyFileSync(join(cwd, name), join(cwd, 'data', name))
+    const { status, stderr } = await runOnFullDisk(cwd, ['db', 'compact'])
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringMatching(/not compacted: .*disk.*; (make room|see whether the disk)/),
+    ])
+  })
 })
+
+/** Makes a database of an issuer whose log has changes of pages beyond what the disk of the commands can hold. */
+async function databaseWithLog() {
+  const cwd = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
+  await endService(await start('issuer', cwd), 'SIGTERM')
+  const Database = await loadDriver()
+  const database = new Database(join(cwd, 'data/issuer.db'))
+  // A copy of the database is small.
+  database.exec('pragma wal_autocheckpoint = 0; pragma secure_delete = on; create table ballast (bytes blob)')
+  for (let row = 0; row < 40; row += 1) database.exec('insert into ballast values (randomblob(200000))')
+  database.exec('pragma wal_checkpoint(truncate); delete from ballast')
+  return { cwd, database }
+}
+
+/** Runs a command that can write no file of more than 2 MiB. */
+function runOnFullDisk(cwd: string, words: readonly string[]): Promise<EndedCommand> {
+  const limited = ['-c', 'ulimit -f 4096 && exec "$0" "$@"', process.execPath, COMMAND, ...words]
+  return endOf(spawn('sh', limited, { cwd, stdio: ['ignore', 'pipe', 'pipe'] }))
+}
 
 async function credentialStatus(service: Running, sessionId: string): Promise<string | undefined> {
   const status = JSON.stringify(

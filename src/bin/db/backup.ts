@@ -14,6 +14,7 @@ import { copyTables, digestTables, stepsLike, type TableCount, type TableReader 
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { withClosingNoted } from '../generation-file.ts'
+import { describeStorageError } from '../storage-advice.ts'
 import { countTables, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
@@ -57,7 +58,7 @@ async function writeBackup(
     flushToDisk(dirname(file))
     return resultOf(database, file, counts)
   } catch (error) {
-    throw new Error(`${file}: not made: ${(error as Error).message}`, { cause: error })
+    throw new Error(`${file}: not made: ${describeStorageError(error)}`, { cause: error })
   }
 }
 

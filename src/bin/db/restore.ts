@@ -24,6 +24,7 @@ import { FILE_ENDS } from '../database-file.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
+import { describeStorageError } from '../storage-advice.ts'
 import { refuseWhileOpen, replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, refuseMissingFile, type Subject, throwAt, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
@@ -118,7 +119,7 @@ async function restoreCopy(
   // A copy of the files of a stopped service may have a WAL or a journal with part of the data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
     if (!existsSync(file + end)) continue
-    copyFileSync(file + end, copy + end, constants.COPYFILE_FICLONE)
+    copyOrThrow(file + end, copy + end)
     // The copy has the mode of the backup, and must be private.
     chmodSync(copy + end, PRIVATE)
   }
@@ -133,6 +134,14 @@ async function restoreCopy(
   })
   const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
   return { kept: await replaceDatabase({ kind, config }, copy), voided }
+}
+
+function copyOrThrow(file: string, copy: string): void {
+  try {
+    copyFileSync(file, copy, constants.COPYFILE_FICLONE)
+  } catch (error) {
+    throw new Error(`${copy}: the backup cannot be copied: ${describeStorageError(error)}`, { cause: error })
+  }
 }
 
 function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseConfig {

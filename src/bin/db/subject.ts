@@ -8,6 +8,7 @@ import { withMissingWalKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
+import { describeStorageError } from '../storage-advice.ts'
 
 /** The SQLite result code of a file that is not a database. */
 const NOT_A_DATABASE = 26
@@ -49,7 +50,7 @@ export async function withTables<T>(database: DatabaseConfig, work: (reader: Tab
   const throwNamed = (error: unknown): never => {
     if (!isOfDriver(error)) throw error
     const advice = (error as SqliteError).errcode === NOT_A_DATABASE ? '; name another file, or put back a backup' : ''
-    throw new Error(`${describeDatabase(database)}: ${(error as Error).message}${advice}`, { cause: error })
+    throw new Error(`${describeDatabase(database)}: ${describeStorageError(error)}${advice}`, { cause: error })
   }
   if (database.kind === 'postgresql') {
     const { withPostgresTables } = await import('../../store/postgres-tables.ts')
@@ -65,10 +66,10 @@ function isOfDriver(error: unknown): boolean {
   return error instanceof Error && ('errcode' in error || error.message.startsWith('PostgreSQL: '))
 }
 
-/** Returns a function that rethrows an error with the name of the database or file before its message. */
+/** Returns a function that rethrows an error with the name of the database or file, and advice about its disk. */
 export function throwAt(place: string): (error: unknown) => never {
   return (error) => {
-    throw new Error(`${place}: ${(error as Error).message}`, { cause: error })
+    throw new Error(`${place}: ${describeStorageError(error)}`, { cause: error })
   }
 }
 

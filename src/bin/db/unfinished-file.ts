@@ -10,6 +10,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: '; make its directory first',
   ENOTDIR: '; name a directory before the last slash',
   EACCES: '; let this user write to its directory',
+  EROFS: '; name a place on a disk that can be written, or mount this one so',
+  ENOSPC: '; make room on the disk',
+  ENAMETOOLONG: '; choose a shorter path',
 }
 
 /**
