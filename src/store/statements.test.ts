@@ -14,7 +14,7 @@ describe('a service that opens a database, and a command that copies one, say th
     [
       'of a copy that has not ended',
       ['b-0001', 'unfinished-copy'],
-      'a copy into the database has not ended; run the same vouchsafe db copy again',
+      'a copy into the database has not ended; run the same vouchsafe db copy again, or empty the database and copy anew',
     ],
   ])('%s', (_, steps, problem) => {
     expect(() => missingSteps(steps, MIGRATIONS)).toThrow(new Error(problem))

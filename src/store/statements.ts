@@ -70,7 +70,8 @@ export function rowOf<C>(change: Change<C>): { readonly collection: string; read
 export const UNFINISHED_COPY = 'unfinished-copy'
 
 /** The problem of a database that has {@link UNFINISHED_COPY}, and what to do about it. */
-export const UNFINISHED_COPY_PROBLEM = 'a copy into the database has not ended; run the same vouchsafe db copy again'
+export const UNFINISHED_COPY_PROBLEM =
+  'a copy into the database has not ended; run the same vouchsafe db copy again, or empty the database and copy anew'
 
 /** Returns the applied migrations that are not in `migrations`. */
 export function unknownSteps(appliedSteps: readonly string[], migrations: readonly Migration[]): readonly string[] {

@@ -84,7 +84,7 @@ describe('a backup', () => {
     database.exec("insert into migration (id) values ('unfinished-copy')")
     database.close()
     expect(await refusal('backup', 'out.db', ...config('half.db'))).toMatch(
-      /half\.db: a copy into the database has not ended; run the same vouchsafe db copy again, and then this/,
+      /half\.db: a copy into the database has not ended; run the same vouchsafe db copy again, or empty the database and copy anew, and then this/,
     )
   })
 })
