@@ -9,7 +9,7 @@ describe('a service that opens a database, and a command that copies one, say th
     [
       'of migrations that they do not know',
       ['a-0001', 'b-0001', 'b-0002'],
-      'the database is of a newer release or of another service (it has b-0001, b-0002); use the release that made it, and give each service one of its own',
+      'the database is of a newer release or of another service (it has b-0001); use the release that made it, and give each service one of its own',
     ],
     [
       'of a copy that has not ended',

@@ -82,7 +82,7 @@ export function unknownSteps(appliedSteps: readonly string[], migrations: readon
 export function unknownStepsProblem(unknown: readonly string[]): string | undefined {
   if (unknown.length === 0) return undefined
   if (unknown.includes(UNFINISHED_COPY)) return UNFINISHED_COPY_PROBLEM
-  const problem = `the database is of a newer release or of another service (it has ${unknown.join(', ')})`
+  const problem = `the database is of a newer release or of another service (it has ${unknown[0]})`
   return `${problem}; use the release that made it, and give each service one of its own`
 }
 
