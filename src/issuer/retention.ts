@@ -4,7 +4,7 @@
  */
 import { planRetention, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
-import { sweep } from '../store/sweep.ts'
+import { logPurgedSessions, sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
@@ -23,7 +23,8 @@ interface Step {
 /** Takes the next step of each session that is due: records the expiry, erases the dataset or deletes the session. */
 export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
-  await sweep(effects.store, 'issuance_session', now, (row) => planChanges(row, { retention, now, effects }))
+  const planRow = (row: DueRow<IssuanceSession>) => planChanges(row, { retention, now, effects })
+  logPurgedSessions(effects.log, await sweep(effects.store, 'issuance_session', now, planRow))
   // The empty rows of erased datasets are purged with their sessions.
   await effects.store.purge('issuance_dataset', now)
 }

@@ -6,7 +6,7 @@
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention } from '../config/retention.ts'
 import type { Change, DueRow } from '../store/store.ts'
-import { sweep } from '../store/sweep.ts'
+import { logPurgedSessions, sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import {
@@ -45,13 +45,14 @@ interface Step {
  * Takes the next step of each session that is due: records the expiry, erases the personal data or deletes the session.
  * Postpones erasure and deletion while a callback is pending.
  */
-export function sweepVerificationSessions(
+export async function sweepVerificationSessions(
   { retention }: VerifierConfig,
-  { store, now, random }: VerifierEffects,
+  { store, now, random, log }: VerifierEffects,
   hasPendingCallback: HasPendingCallback,
 ): Promise<void> {
   const options = { retention, now: now(), random, hasPendingCallback }
-  return sweep(store, 'verification_session', options.now, (row) => planChanges(row, options))
+  const planRow = (row: DueRow<VerificationSession>) => planChanges(row, options)
+  logPurgedSessions(log, await sweep(store, 'verification_session', options.now, planRow))
 }
 
 /** Returns the next state of the session; undefined if the session is to be deleted. */

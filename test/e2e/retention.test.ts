@@ -66,6 +66,8 @@ const codeOfStatus = async (base: string, sessionId: string) => {
   const kind = base === ISSUER_URL ? 'issuance/oid4vci' : 'presentation/oid4vp'
   return (await services.fetch(`${base}/${kind}/status/${sessionId}`, { headers: authorization })).status
 }
+const linesOf = (event: string) =>
+  services.logLines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((line) => line.event === event)
 const seconds = () => Math.floor(services.clock.now.getTime() / 1000)
 
 describe('an issuance session that nobody redeems', () => {
@@ -113,6 +115,7 @@ describe('an issuance session that nobody redeems', () => {
     await at(begun, 100 + MONTH)
     expect(await codeOfStatus(ISSUER_URL, sessionId)).toBe(404)
     expect(await datasetOf(sessionId)).toBe(undefined)
+    expect(linesOf('sessions_purged')).toEqual([expect.objectContaining({ level: 30, sessions: 1 })])
   })
 
   it('has its event also when nothing ran until after it should be gone', async () => {
@@ -257,8 +260,10 @@ describe('a verification session with a result', () => {
     expect(await events(services.verifierStore, 'verification.expired')).toEqual([])
     await at(begun, MONTH, 1)
     expect(await codeOfStatus(VERIFIER_URL, sessionId)).toBe(200)
+    expect(linesOf('sessions_purged')).toEqual([])
     await at(begun, MONTH)
     expect(await codeOfStatus(VERIFIER_URL, sessionId)).toBe(404)
+    expect(linesOf('sessions_purged')).toEqual([expect.objectContaining({ level: 30, sessions: 1 })])
   })
 
   it('keeps asking for the code of its redirect, of which only the origin is left', async () => {
