@@ -41,10 +41,10 @@ const BOTH_LONG = [
   'test/e2e/{retention,session-list,status-{events,processes}}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
-/** What starts the most processes: a run tries it where it tries all. */
+/** What starts the most processes or takes longest: a run tries it where it tries all. */
 const LONG = [
-  'test/faults/{connections,database-lost,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
-  'test/e2e/{engine-signing,exit-status,telemetry,workers}.test.ts',
+  'test/faults/{backup,connections,database-lost,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
+  'test/e2e/{engine-signing,events,exit-status,log-reader,oidf-issuer,output-lost,postgresql-engine,telemetry,workers}.test.ts',
   'test/{,e2e/}*-doc.test.ts',
 ]
 /** `npm test` takes four minutes. CI, `npm run check` and `npm run test:faults` try all, and so does who names files. */
