@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate, setTimeout as wait } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { ROOT } from '../../test/support/documents.ts'
 import { findBuiltDirectory } from '../toolchain/places.ts'
 import { loadDriver } from './sqlite.ts'
 import { openSqliteInThreads } from './sqlite-threads.ts'
@@ -45,6 +48,21 @@ describe('SQLite, with a thread that writes', () => {
     other.exec('rollback')
     expect(await written).toBe(undefined)
     expect(await store.get('thing', 'b')).toEqual({ value: { n: 2 }, version: 0 })
+  })
+
+  it('waits for another process that writes to a file which is new to both', async () => {
+    const file = fresh()
+    const text = `
+      const load = () => { try { return require('node:sqlite') } catch { return require('@photostructure/sqlite') } }
+      const database = new (load().DatabaseSync)(process.argv[1])
+      database.exec('begin immediate')
+      console.log('begun')
+      setTimeout(() => database.exec('rollback'), 300)`
+    const other = spawn(process.execPath, ['-e', text, file], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(other.stdout, 'data')
+    const store = await open<{ thing: { n: number } }>(file, [{ id: '1', statements: createCollection('thing') }])
+    onTestFinished(() => store.close())
+    expect(await store.commit([{ insert: 'thing', id: 'a', value: { n: 1 } }])).toBe(undefined)
   })
 
   it('waits for another process that holds the lock for seconds', async () => {

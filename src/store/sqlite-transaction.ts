@@ -87,11 +87,19 @@ export function beginTransaction(
   kind: 'immediate' | 'exclusive',
   patienceMs = BUSY_TIMEOUT_MS,
 ): boolean {
+  return executeWhenFree(database, `begin ${kind}`, patienceMs)
+}
+
+/**
+ * Executes a statement as soon as the lock that it needs is free, and blocks the thread until then. Returns whether it
+ * had to wait. Throws the error of SQLite after `patienceMs`.
+ */
+export function executeWhenFree(database: DatabaseSync, sql: string, patienceMs = BUSY_TIMEOUT_MS): boolean {
   const until = performance.now() + patienceMs
   database.exec('pragma busy_timeout = 0')
   try {
     for (let retries = 0; ; retries++) {
-      if (tryBegin(database, kind, performance.now() >= until)) return retries > 0
+      if (tryExecute(database, sql, performance.now() >= until)) return retries > 0
       pause(RETRY_PAUSE_MS)
     }
   } finally {
@@ -99,10 +107,10 @@ export function beginTransaction(
   }
 }
 
-/** Begins a transaction. Returns false when the lock is taken; throws in that case when the attempt `isLast`. */
-function tryBegin(database: DatabaseSync, kind: 'immediate' | 'exclusive', isLast: boolean): boolean {
+/** Executes a statement. Returns false when the lock is taken; throws in that case when the attempt `isLast`. */
+function tryExecute(database: DatabaseSync, sql: string, isLast: boolean): boolean {
   try {
-    database.exec(`begin ${kind}`)
+    database.exec(sql)
     return true
   } catch (error) {
     if (isLast || !isBusy(error)) throw error

@@ -6,9 +6,9 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { restoreError } from '../thread/error-properties.ts'
 import { groupCommit } from './group-commit.ts'
 import {
-  BUSY_TIMEOUT_MS,
   beginTransaction,
   cacheStatements,
+  executeWhenFree,
   inTransaction,
   makeAsync,
   type Prepare,
@@ -30,9 +30,8 @@ export async function openSqlite<C>(file: string, migrations: readonly Migration
 export async function connectSqlite(file: string, migrations: readonly Migration[]): Promise<DatabaseSync> {
   const Database = await loadDriver()
   const database = new Database(file)
-  // The timeout is set first, so that switching to WAL waits for another process that does the same.
-  database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
-  database.exec('pragma journal_mode = wal')
+  // While another process writes to a new file, SQLite refuses the switch to WAL at once, whatever the timeout.
+  executeWhenFree(database, 'pragma journal_mode = wal')
   database.exec('pragma synchronous = full')
   database.exec('pragma wal_autocheckpoint = 0')
   migrateSqlite(database, migrations)
