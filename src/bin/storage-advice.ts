@@ -19,7 +19,13 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** Returns the message of an error, and what to do where its reason is the disk. */
 export function describeStorageError(error: unknown): string {
-  const { message, code = '', errcode = 0 } = error as Error & { readonly code?: string; readonly errcode?: number }
-  const advice = ADVICE[code] ?? ADVICE[errcode & 0xff]
+  const { message } = error as Error
+  const advice = findStorageAdvice(error)
   return advice === undefined ? message : `${message}; ${advice}`
+}
+
+/** Returns what to do about an error whose reason is the disk; undefined for other errors. */
+export function findStorageAdvice(error: unknown): string | undefined {
+  const { code = '', errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
+  return ADVICE[code] ?? ADVICE[errcode & 0xff]
 }

@@ -4,15 +4,12 @@ import { FILE_ENDS } from '../database-file.ts'
 import { PRIVATE } from '../directory.ts'
 import { generationFile } from '../generation-file.ts'
 import { lockFileOf } from '../open-lock.ts'
+import { findStorageAdvice } from '../storage-advice.ts'
 
-/** Advice for some error codes, which is appended to messages. */
-const ADVICE: Readonly<Record<string, string>> = {
-  ENOENT: '; make its directory first',
-  ENOTDIR: '; name a directory before the last slash',
-  EACCES: '; let this user write to its directory',
-  EROFS: '; name a place on a disk that can be written, or mount this one so',
-  ENOSPC: '; make room on the disk',
-  ENAMETOOLONG: '; choose a shorter path',
+/** Advice for errors of the path; that for errors of the disk is in `storage-advice.ts`. */
+const PATH_ADVICE: Readonly<Record<string, string>> = {
+  ENOENT: 'make its directory first',
+  ENOTDIR: 'name a directory before the last slash',
 }
 
 /**
@@ -24,10 +21,11 @@ export function beginFile(file: string, work: 'backup' | 'restore'): void {
     writeFileSync(file, '', { flag: 'wx', mode: PRIVATE })
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
+    const advice = PATH_ADVICE[code] ?? findStorageAdvice(error)
     const why =
       code === 'EEXIST'
         ? `another ${work} is running, or one was interrupted; delete this file if none is running`
-        : `it cannot be made (${code})${ADVICE[code] ?? ''}`
+        : `it cannot be made (${code})${advice === undefined ? '' : `; ${advice}`}`
     throw new Error(`${file}: ${why}`, { cause: error })
   }
   removeFiles(file, { butMain: true })
