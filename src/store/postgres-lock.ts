@@ -12,6 +12,8 @@ import type { ProcessLock } from './process-lock.ts'
  * schema.
  */
 const PROCESS_LOCK = 0x766f7564
+/** The expression of the second key; `$2` is the name of the schema, which does not exist before the first start. */
+export const SCHEMA_HASH = 'hashtext(coalesce(current_schema(), $2))'
 /** The time to wait for another process to release the lock. */
 const PATIENCE_MS = 5000
 const PAUSE_MS = 250
@@ -81,8 +83,7 @@ function holdLock(server: PostgresServer): Promise<HeldLock | undefined> {
 }
 
 async function takeLock(run: StatementRunner, { schema = '' }: PostgresServer): Promise<boolean> {
-  // Before the first start there may be no schema yet.
-  const text = 'select pg_try_advisory_xact_lock($1, hashtext(coalesce(current_schema(), $2))) as taken'
+  const text = `select pg_try_advisory_xact_lock($1, ${SCHEMA_HASH}) as taken`
   for (const until = performance.now() + PATIENCE_MS; ; ) {
     const { rows } = await run({ text, values: [PROCESS_LOCK, schema] })
     if (rows[0]?.taken === true) return true

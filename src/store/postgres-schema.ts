@@ -1,13 +1,14 @@
 /** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
 import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
+import { SCHEMA_HASH } from './postgres-lock.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 
 const OLDEST_VERSION = 13
 const READ_ONLY = 'the database can only be read; name the primary server'
 /**
- * The key of the advisory lock that is held while the schema is migrated: an arbitrary number that no other program
- * uses.
+ * The first key of the advisory lock that is held while the schema is migrated: an arbitrary number that no other
+ * program uses. The second key is a hash of the schema.
  */
 const MIGRATION_LOCK = 0x766f7563
 /** How long another process may migrate before the wait is reported. */
@@ -80,7 +81,7 @@ export async function applyMissingSteps(
   onWait: () => void,
 ): Promise<void> {
   const notice = setTimeout(onWait, NOTICE_AFTER_MS)
-  const lock = { text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] }
+  const lock = { text: `select pg_advisory_xact_lock($1, ${SCHEMA_HASH})`, values: [MIGRATION_LOCK, schema ?? ''] }
   await run(lock).finally(() => clearTimeout(notice))
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema "${schema}"`, values: [] })

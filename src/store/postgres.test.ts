@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
 import { openPostgres } from './postgres.ts'
@@ -28,6 +28,9 @@ const administer = (...texts: readonly string[]) =>
   other(serverUrl(), async (run) => {
     for (const text of texts) await run(text)
   })
+
+/** Returns the name of the schema that the URL selects. */
+const schemaOf = (url: string) => String(new URL(url).searchParams.get('currentSchema'))
 
 /** Returns everything that a log could write of an error. */
 function textOf(error: Error): string {
@@ -347,7 +350,7 @@ describe('a PostgreSQL database', () => {
     )
     const store = await other(url, async (run) => {
       await run('begin')
-      await run(`select pg_advisory_xact_lock(1987016035)`)
+      await run(`select pg_advisory_xact_lock(1987016035, hashtext('${schemaOf(url)}'))`)
       const opening = openPostgres<Things>(
         postgresOf(Object.assign(new URL(url), { username: role, password: 'a' }).href),
         migrations,
@@ -358,6 +361,24 @@ describe('a PostgreSQL database', () => {
     })
     expect(await store.list('thing')).toEqual([])
     await store.close()
+  })
+
+  it('does not wait for a process that migrates another schema of the same database', async () => {
+    const slow = { id: 'thing-0002', statements: ['select pg_sleep(2)'] }
+    const order: string[] = []
+    const openNoted = async (word: string, steps: typeof migrations) => {
+      const store = await openPostgres<Things>(postgresOf(freshUrl()), steps)
+      order.push(word)
+      await store.close()
+    }
+    const opening = openNoted('slow', [...migrations, slow])
+    const count = "select count(*) as waiting from pg_stat_activity where query = 'select pg_sleep(2)'"
+    await other(serverUrl(), (run) =>
+      vi.waitUntil(async () => Number((await run(count)).rows[0]?.waiting) > 0, { timeout: 10_000 }),
+    )
+    await openNoted('other', migrations)
+    await opening
+    expect(order).toEqual(['other', 'slow'])
   })
 
   it('is reached through a proxy like PgBouncer, which refuses settings in the first message', async () => {
@@ -382,8 +403,9 @@ describe('a PostgreSQL database', () => {
     proxy.close()
     const allowedNames = ['user', 'database', 'application_name', 'client_encoding']
     expect(names.filter((each) => !allowedNames.includes(each))).toEqual([])
-    const schema = url.searchParams.get('currentSchema')
-    const tables = await other(serverUrl(), (run) => run(`select from pg_tables where schemaname = '${schema}'`))
+    const tables = await other(serverUrl(), (run) =>
+      run(`select from pg_tables where schemaname = '${schemaOf(url.href)}'`),
+    )
     expect(tables.rowCount).toBeGreaterThan(1)
   })
 

@@ -211,9 +211,11 @@ describe('while another process brings the schema up to date', () => {
   /** Starts the command, and ends the migration of the other process once `stream` of the command has the text. */
   const startedMeanwhile = (words: readonly string[], stream: 'stdout' | 'stderr', text: string) =>
     withConnection(postgresOf(serverUrl()), async (run) => {
+      const url = freshUrl()
+      const schema = new URL(url).searchParams.get('currentSchema')
       await run({ text: 'begin', values: [] })
-      await run({ text: 'select pg_advisory_xact_lock($1)', values: [MIGRATION_LOCK] })
-      const command = startCommand(words, { cwd: await directoryOn('issuer', freshUrl()) })
+      await run({ text: 'select pg_advisory_xact_lock($1, hashtext($2))', values: [MIGRATION_LOCK, schema] })
+      const command = startCommand(words, { cwd: await directoryOn('issuer', url) })
       let output = ''
       command.child[stream]?.on('data', (chunk: string) => {
         output += chunk
