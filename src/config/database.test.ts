@@ -141,6 +141,7 @@ describe('a database is refused', () => {
     [{ url: 'mysql://a' }, /^database\.url: it must be sqlite:path/],
     [{ url: 'sqlite:' }, /^database\.url: it must be sqlite:path/],
     [{ url: '' }, /^database\.url: it must be sqlite:path/],
+    [{ url: 'sqlite:file:data/a.db' }, /^database\.url: it must be sqlite:path/],
     [{ driver: 'org.sqlite.JDBC' }, /^database\.url: required/],
     [{ url: 'sqlite:a', driver: 'org.postgresql.Driver' }, /^database\.driver: .*contradicts database\.url.*SQLite/],
     [{ url, ...login, driver: 'org.sqlite.JDBC' }, /^database\.driver: .*contradicts database\.url.*PostgreSQL/],

@@ -98,7 +98,7 @@ export function readDatabase(
     return { mistakes: ['database.url: required; write sqlite:data/service.db, or leave database out'] }
   const plainUrl = url.replace(/^jdbc:/i, '')
   if (/^postgres(ql)?:/i.test(plainUrl)) return readPostgres(database, plainUrl, files)
-  const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/.exec(plainUrl)?.[1]
+  const file = /^sqlite:(?:\/\/(?=\/))?(?!file:)(.+)$/.exec(plainUrl)?.[1]
   const mistakes = findDriverMistakes(database, 'sqlite', 'SQLite')
   if (file === undefined) {
     mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
