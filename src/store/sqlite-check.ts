@@ -1,10 +1,10 @@
 /** Checks whether a database file of SQLite is damaged, before and while a service uses it. */
 import { loadDriver } from './sqlite.ts'
+import { BUSY_TIMEOUT_MS } from './sqlite-transaction.ts'
 
 /** The largest file that is checked as a whole, which takes half a second, and longer on a slow disk. */
 const WHOLE_BYTES = 256 * 1024 * 1024
 
-const BUSY_TIMEOUT_MS = 5000
 /** The result codes SQLITE_CORRUPT and SQLITE_NOTADB. */
 const DAMAGE_CODES = [11, 26]
 

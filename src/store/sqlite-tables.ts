@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
 import { loadDriver, migrateSqlite } from './sqlite.ts'
-import { rollBack } from './sqlite-transaction.ts'
+import { BUSY_TIMEOUT_MS, rollBack } from './sqlite-transaction.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {
@@ -18,7 +18,6 @@ import {
   type TableWriter,
 } from './tables.ts'
 
-const BUSY_TIMEOUT_MS = 5000
 /** The result code SQLITE_READONLY. */
 const READ_ONLY = 8
 

@@ -8,6 +8,7 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-log.ts'
+import { BUSY_TIMEOUT_MS } from '../../store/sqlite-transaction.ts'
 import { UNFINISHED_COPY, UNFINISHED_COPY_PROBLEM } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
@@ -17,8 +18,6 @@ import { withClosingNoted } from '../generation-file.ts'
 import { describeStorageError } from '../storage-advice.ts'
 import { countTables, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
-
-const BUSY_TIMEOUT_MS = 5000
 
 /** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */
 export async function backUp(subject: Subject, file: string): Promise<CommandResult> {

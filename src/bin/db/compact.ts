@@ -1,11 +1,10 @@
 /** `vouchsafe db compact`: rewrites the file of an embedded database without unused space. */
 import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
-import { findDamage } from '../../store/sqlite-check.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
 import { bytesText, type CommandResult } from '../command-result.ts'
 import { refuseWhileOpen } from './replace-file.ts'
-import { refuseMissingFile, type Subject, throwAt } from './subject.ts'
+import { refuseDamagedFile, refuseMissingFile, type Subject, throwAt } from './subject.ts'
 
 /** Compacts the database. Throws a message for the operator; the database is then unchanged. */
 export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
@@ -15,8 +14,7 @@ export async function compactDatabase({ config: { database, port } }: Subject): 
   const { file } = database
   refuseMissingFile(file)
   await refuseWhileOpen(file, port)
-  const { damage } = await findDamage(file, Infinity)
-  if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
+  await refuseDamagedFile(file)
   const bytesBefore = statSync(file).size
   await compactSqlite(file).catch(throwAt(`${file}: not compacted`))
   const bytes = statSync(file).size

@@ -4,12 +4,11 @@
  */
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import { findDamage } from '../../store/sqlite-check.ts'
 import { unknownStepsProblem } from '../../store/statements.ts'
 import type { CommandResult } from '../command-result.ts'
 import { openDatabase } from '../effects.ts'
 import { schemaOf, schemaText } from './status.ts'
-import { type Subject, throwAt, withTables } from './subject.ts'
+import { refuseDamagedFile, type Subject, throwAt, withTables } from './subject.ts'
 
 /** Updates the schema. With `onlyCheck`, changes nothing, and the exit status is 1 if migrations are missing. */
 export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
@@ -26,7 +25,7 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
     const facts = { database: place, schema: schemaBefore.version, missing }
     return { text: `${place}: ${schemaText(schemaBefore)}`, facts, ...(missing.length > 0 && { status: 1 as const }) }
   }
-  await refuseDamaged(database)
+  if (database.kind === 'sqlite' && !isMissing(database)) await refuseDamagedFile(database.file)
   const store = await openDatabase(database, kind.migrations).catch(throwAt(place))
   await store.close()
   const version = kind.migrations.at(-1)?.id
@@ -37,10 +36,4 @@ export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolea
 /** Tests whether the file of an embedded database does not exist, so that migrating would create one. */
 function isMissing(database: DatabaseConfig): boolean {
   return database.kind === 'sqlite' && !existsSync(database.file)
-}
-
-async function refuseDamaged(database: DatabaseConfig): Promise<void> {
-  if (database.kind !== 'sqlite' || isMissing(database)) return
-  const { damage } = await findDamage(database.file, Infinity)
-  if (damage !== undefined) throw new Error(`${database.file}: the file is damaged (${damage}); put back a backup`)
 }

@@ -1,6 +1,7 @@
 /** The database of a command: that of a configured service. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
@@ -101,6 +102,12 @@ export function refuseMissingFile(
   const problem = fileProblem(file)
   if (problem !== undefined) throw new Error(`${file}: ${problem}`)
   if (!existsSync(file)) throw new Error(`${file}: ${missing}`)
+}
+
+/** Throws a message for the operator if the file is damaged. */
+export async function refuseDamagedFile(file: string): Promise<void> {
+  const { damage } = await findDamage(file, Infinity)
+  if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
 }
 
 /** Throws a message for the operator if the path is a directory, or the user may not read the file. */
