@@ -1,7 +1,7 @@
 /** Compacts a database file of SQLite (VACUUM). docs/decisions/0010-generations.md. */
 import { loadDriver, originOf, updateOrigin } from './sqlite.ts'
 
-const BUSY_TIMEOUT_MS = 500
+const LOCK_TIMEOUT_MS = 500
 
 /**
  * Rewrites the file without its unused pages, and stores its new origin before another process can read it, so that the
@@ -11,7 +11,7 @@ const BUSY_TIMEOUT_MS = 500
 export async function compactSqlite(file: string): Promise<void> {
   const database = new (await loadDriver())(file)
   try {
-    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)
     // Without space for the log of a killed service, leaving WAL mode would fail as if the database were locked.
     database.exec('pragma wal_checkpoint(truncate)')
     // SQLite leaves WAL mode only for a connection that has the file to itself.

@@ -12,7 +12,7 @@ import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
-const BUSY_TIMEOUT_MS = 3000
+const LOCK_TIMEOUT_MS = 3000
 /** The time limit for checking a large database for damage. */
 const CHECK_MS = 5000
 
@@ -60,7 +60,7 @@ function checkExistingDatabase(
   migrations: readonly Migration[],
 ): Finding {
   try {
-    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)
     // Takes the write lock, which SQLite refuses for a read-only file, and rolls back.
     database.exec('begin immediate')
     const version = database.prepare('pragma user_version').get()?.user_version

@@ -57,7 +57,8 @@ export async function issueCredentials(
   const batch = { configurationId, count: holderKeys.length, at: now }
   // Checks the limits before anything is signed; `record` checks them again for the stored session.
   recordIssued(prepareSession(openSession.row.value), batch)
-  if (openSession.row.value.issued.length > 0) await requireValidStatus(context.store, openSession.sessionId)
+  if (openSession.row.value.issued.length > 0)
+    await requireValidStatus(context.store, openSession.sessionId, 'credential_request_denied')
   const dataset = await loadDataset(context, openSession, configuration)
   const entries = await allocateStatusEntries(context, configuration, holderKeys.length)
   const orders = holderKeys.map((holderKey, index) => {

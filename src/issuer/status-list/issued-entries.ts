@@ -50,7 +50,7 @@ export async function makeEntryChanges(
   sessionId: string,
   { configurationId, entries, isFirst }: IssuedEntries,
 ): Promise<readonly Change<IssuerCollections>[]> {
-  const row = isFirst ? undefined : await requireValidStatus(store, sessionId)
+  const row = isFirst ? undefined : await requireValidStatus(store, sessionId, 'credential_request_denied')
   if (entries.length === 0) return []
   const newEntries = entries.map((entry) => ({ configurationId, ...entry }))
   if (row === undefined) {
@@ -62,17 +62,17 @@ export async function makeEntryChanges(
 }
 
 /**
- * Returns the status of the session's credentials, if they have one. Refuses with `credential_request_denied` if they
+ * Returns the status of the session's credentials, if they have one. Refuses with the error of the endpoint if they
  * were revoked or suspended.
  */
 export async function requireValidStatus(
   store: IssuerStore,
   sessionId: string,
+  error: 'credential_request_denied' | 'invalid_grant',
 ): Promise<Row<CredentialStatus> | undefined> {
   const row = await store.get('credential_status', sessionId)
   if (row === undefined || row.value.state === 'VALID') return row
-  const stateText = row.value.state === 'REVOKED' ? 'revoked' : 'suspended'
-  return refuse('credential_request_denied', `the credentials of this session have been ${stateText}`)
+  return refuse(error, `the credentials of this session have been ${row.value.state.toLowerCase()}`)
 }
 
 /** Returns the URL of a list as a status list token. */

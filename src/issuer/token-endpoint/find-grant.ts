@@ -10,6 +10,7 @@ import { type Authorization, endTokens } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
+import { requireValidStatus } from '../status-list/issued-entries.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant } from './grant.ts'
 import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'
@@ -77,7 +78,7 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
       refuseOtherKey('refresh token', session.token.jkt, jkt)
       const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
-      await refuseUnlessValid(context, id)
+      await requireValidStatus(context.store, id, 'invalid_grant')
       return { session, newRefreshToken }
     },
   }
@@ -89,10 +90,4 @@ function refuseOtherRefresher({ client }: Authorization, { client_id: id }: Toke
   // `refuseOtherInstance` compares an authenticated instance.
   if (!id && client.instance !== undefined) return
   refuseOtherClient('refresh token', client.id, id)
-}
-
-/** Refuses to refresh tokens for credentials that were revoked or suspended. */
-async function refuseUnlessValid({ store }: IssuerContext, sessionId: string): Promise<void> {
-  const { state } = (await store.get('credential_status', sessionId))?.value ?? { state: 'VALID' }
-  if (state !== 'VALID') refuse('invalid_grant', `the credentials of this session have been ${state.toLowerCase()}`)
 }
