@@ -38,7 +38,7 @@ export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limi
   const imports = createImports(() => runningCall ?? trap('no call runs'))
   return {
     run: ({ hook, input }, hosted) => {
-      runningCall = { hosted, results: createResultList() }
+      runningCall = { hosted, results: createResultList(limits.memoryBytes) }
       try {
         const { exports } = new WebAssembly.Instance(program.module, imports)
         const callTrap = hosted.getTrap()
@@ -96,15 +96,20 @@ interface Results {
 }
 
 const NOTHING = -1n
+/** The approximate memory of a result beside its bytes. */
+const RESULT_OVERHEAD_BYTES = 512
+
 /**
- * Makes a list of results. `add` returns the id and the length of a result in one i64. Ids are below 2^31, so that only
- * NOTHING is negative.
+ * Makes a list of results that takes at most `maxBytes`. `add` returns the id and the length of a result in one i64.
+ * Ids are below 2^31, so that only NOTHING is negative.
  */
-function createResultList(): Results {
+function createResultList(maxBytes: number): Results {
   const results = new Map<number, Uint8Array>()
-  let last = 0
+  let [last, heldBytes] = [0, 0]
   return {
     add: (bytes) => {
+      heldBytes += bytes.length + RESULT_OVERHEAD_BYTES
+      if (heldBytes > maxBytes) trapOverLimit('memoryBytes', maxBytes, 'the results that are not taken are too much')
       last += 1
       results.set(last, bytes)
       return (BigInt(last) << 32n) | BigInt(bytes.length)
@@ -112,6 +117,7 @@ function createResultList(): Results {
     take: (id) => {
       const result = results.get(id) ?? trap(`there is no result ${id}, or it was taken before`)
       results.delete(id)
+      heldBytes -= result.length + RESULT_OVERHEAD_BYTES
       return result
     },
   }
