@@ -41,6 +41,24 @@ describe('a JSON text whose value says the same', () => {
   )
 })
 
+describe('half of a character', () => {
+  it.each([
+    ['["\\ud83d"]', /^\[0\]: this text has half of a character/],
+    ['{"a":{"b":"x\\uDE00"}}', /^a\.b: /],
+    ['{"a":"\\ude00\\ud83d"}', /^a: /],
+    ['{"a":"\\\\\\ud83d"}', /^a: /],
+    ['{"a":{"\\ud83d":1}}', /^a: this text/],
+    ['"\ud83d"', /^this text/],
+  ])('is refused with its path: %s', (text, why) => {
+    expect(() => parseJson(text)).toThrow(MalformedError)
+    expect(() => parseJson(text)).toThrow(why)
+  })
+
+  it.each(['"\\ud83d\\ude00"', '"\\\\ud83d"', '{"\\uD83D\\uDE00":"\\u00e9"}', '"😀"'])('is not in %s', (text) =>
+    expect(parseJson(text)).toEqual(JSON.parse(text)),
+  )
+})
+
 describe('a member that stands there twice', () => {
   it.each([
     ['{"a":1,"a":1}', /^a: this member is there twice/],

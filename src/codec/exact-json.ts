@@ -1,6 +1,6 @@
 /**
- * Finds what JSON.parse silently changes: duplicate members, and numbers that lose digits. I-JSON forbids both (RFC
- * 7493 sections 2.2 and 2.3). Takes linear time.
+ * Finds what I-JSON forbids and JSON.parse accepts: lone surrogates, duplicate members, and numbers that lose digits (RFC
+ * 7493 sections 2.1 to 2.3). Takes linear time.
  */
 import { malformed } from './malformed.ts'
 
@@ -23,8 +23,8 @@ const SAFE_DIGITS = 15
 const MAX_PATH = 200
 
 /**
- * Throws a MalformedError, whose message begins with the path, for a duplicate member or a number that loses digits.
- * Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
+ * Throws a MalformedError, whose message begins with the path, for a lone surrogate, a duplicate member or a number that
+ * loses digits. Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
  */
 export function refuseInexact(text: string): void {
   readValue({ text, at: 0, path: [] })
@@ -34,7 +34,7 @@ function readValue(scan: Scan): void {
   const first = skipBlanks(scan)
   if (first === OPEN_OBJECT) readObject(scan)
   else if (first === OPEN_ARRAY) readArray(scan)
-  else if (first === QUOTE) readQuoted(scan)
+  else if (first === QUOTE) readText(scan)
   else readWord(scan, first === MINUS || (first >= ZERO && first <= NINE))
 }
 
@@ -44,7 +44,7 @@ function readObject(scan: Scan): void {
   else {
     do {
       skipBlanks(scan)
-      const name = unescapeName(readQuoted(scan))
+      const name = readText(scan)
       scan.path.push(name)
       if (names.has(name)) refuseAt(scan, 'this member is there twice')
       names.add(name)
@@ -83,6 +83,14 @@ function skipSeparator(scan: Scan): boolean {
   return next === COMMA
 }
 
+/** Reads a string. */
+function readText(scan: Scan): string {
+  const quotedText = readQuoted(scan)
+  const text = quotedText.includes('\\') ? (JSON.parse(`"${quotedText}"`) as string) : quotedText
+  if (!text.isWellFormed()) refuseAt(scan, 'this text has half of a character (a lone surrogate)')
+  return text
+}
+
 /** Reads a string, with its escapes. */
 function readQuoted(scan: Scan): string {
   const { text, at } = scan
@@ -97,10 +105,6 @@ function isEscaped(text: string, at: number): boolean {
   let index = at - 1
   while (text.charCodeAt(index) === BACKSLASH) index -= 1
   return (at - index) % 2 === 0
-}
-
-function unescapeName(quotedText: string): string {
-  return quotedText.includes('\\') ? (JSON.parse(`"${quotedText}"`) as string) : quotedText
 }
 
 /** Reads a number, or true, false or null. */

@@ -154,7 +154,7 @@ describe('a mobile document', () => {
       `credential_dataset["${NAMESPACE}"].driving_privileges[0].issue_date`,
       { [NAMESPACE]: { driving_privileges: [{ issue_date: 'soon' }] } },
     ],
-    [`credential_dataset["${NAMESPACE}"].name`, { [NAMESPACE]: { name: '\ud800' } }],
+    [`credential_dataset.${NAMESPACE}.name`, { [NAMESPACE]: { name: '\ud800' } }],
     ['credential_dataset.a.b.__proto__', { a: { b: JSON.parse('{"__proto__":1}') as unknown } }],
     ['family_name', { [NAMESPACE]: { given_name: 'Ada' } }],
   ])('is not issued from a dataset that is wrong at %s', async (path, dataset) => {

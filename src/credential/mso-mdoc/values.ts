@@ -55,7 +55,7 @@ export function cborDateTime(time: Date): Cbor {
 
 /** Returns the text. Throws a MalformedError if it has lone surrogates, which UTF-8 cannot encode. */
 export function requireUnicode(text: string): string {
-  return /\p{Surrogate}/u.test(text) ? malformed('a text is not Unicode') : text
+  return text.isWellFormed() ? text : malformed('a text is not Unicode')
 }
 
 function textToCbor(text: string, nameSpace: string, name: string | undefined): Cbor {
