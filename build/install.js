@@ -40,14 +40,15 @@ export function refuseReadOnly() {
 }
 
 function isInstalled(path) {
-  const installed = packagesOf(join(path, 'node_modules', '.package-lock.json'))
+  const noteOfNpm = join(path, 'node_modules', '.package-lock.json')
+  const installed = existsSync(noteOfNpm) ? packagesOf(noteOfNpm) : {}
   return Object.entries(packagesOf(join(path, 'package-lock.json')))
     .filter(([name, { optional, devOptional }]) => name !== '' && !optional && !devOptional)
     .every(([name, { version }]) => installed[name]?.version === version)
 }
 
 function packagesOf(lockFile) {
-  return existsSync(lockFile) ? JSON.parse(readFileSync(lockFile, 'utf8')).packages : {}
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages
 }
 
 /** Installs the packages of a folder. Resolves with what npm printed where that fails. */

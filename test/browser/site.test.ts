@@ -32,7 +32,7 @@ describeInBrowser('the site of the documents', (openWindow) => {
   let url = ''
   beforeAll(async () => {
     const folder = mkdtempSync(join(tmpdir(), 'vouchsafe-site-'))
-    const words = ['build/run.js', 'build/docs-site.ts', folder]
+    const words = ['build/docs-site.js', folder]
     await promisify(execFile)(process.execPath, words, { cwd: ROOT, maxBuffer: 1e8 })
     server = createServer((request, response) => {
       const { pathname } = new URL(request.url ?? '/', 'http://localhost')

@@ -1,17 +1,12 @@
-/**
- * `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that
- * follows.
- */
+/** Makes the site for `docs-site.js`, which has installed the packages for it. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { install } from './install.js'
 import { sitePages } from './site-pages.ts'
 
 const root = process.cwd()
 const site = join(root, 'docs', 'site')
 const outDir = resolve(process.argv[2] ?? join(site, 'dist'))
-await install(['docs/site'])
 
 const { pages, pictures, sidebar } = sitePages(root)
 // VitePress reads its pages from a folder, and the packages of the site must be found from there.
