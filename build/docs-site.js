@@ -1,4 +1,5 @@
-// `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that follows.
+// `npm run docs:site`: makes a site of static pages with search from docs/, in docs/site/dist or the folder that
+// follows.
 import './node-version.cjs'
 import { install } from './install.js'
 import { step } from './step.js'

@@ -1,6 +1,6 @@
 /**
- * Finds what I-JSON forbids and JSON.parse accepts: lone surrogates, duplicate members, and numbers that lose digits (RFC
- * 7493 sections 2.1 to 2.3). Takes linear time.
+ * Finds what I-JSON forbids and JSON.parse accepts: lone surrogates, duplicate members, and numbers that lose digits.
+ * RFC 7493 sections 2.1 to 2.3. Takes linear time.
  */
 import { malformed } from './malformed.ts'
 
@@ -23,8 +23,8 @@ const SAFE_DIGITS = 15
 const MAX_PATH = 200
 
 /**
- * Throws a MalformedError, whose message begins with the path, for a lone surrogate, a duplicate member or a number that
- * loses digits. Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
+ * Throws a MalformedError, whose message begins with the path, for a lone surrogate, a duplicate member or a number
+ * that loses digits. Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
  */
 export function refuseInexact(text: string): void {
   readValue({ text, at: 0, path: [] })
