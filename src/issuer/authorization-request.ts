@@ -37,6 +37,16 @@ export interface StoredAuthorizationRequest {
   readonly step: AuthorizationStep
   /** The verifier's session that requests another credential from the person, once it was started. */
   readonly presentation?: { readonly sessionId: string; readonly link: string }
+  /** The digests of the answers of the provider or the verifier that the browser has brought. */
+  readonly answers?: readonly string[]
+}
+
+/** An answer that a browser brings from the provider or the verifier. */
+export interface BroughtAnswer {
+  /** The part of the answer that identifies it. */
+  readonly secret: string
+  /** Whether the browser can bring the answer again. */
+  readonly isRepeatable: boolean
 }
 
 /** The state of an authorization request. Times are milliseconds since the epoch. */
@@ -80,6 +90,8 @@ const RETURN_SECONDS = 300
 const CODE_SECONDS = 60
 /** How long an ended request is stored, so that a repeated code is detected. */
 const REMEMBERED_SECONDS = 600
+/** The maximum number of answers for one request: each costs the provider or the verifier a request. */
+const MAX_ANSWERS = 5
 
 /** Returns when the row of a request can be purged. */
 export function endOfRequest({ step }: StoredAuthorizationRequest, now: Date): Date {
@@ -123,6 +135,25 @@ export function requireUndecided(storedRequest: StoredAuthorizationRequest, now:
   if (step.name !== 'INTERACTION') refuse('gone', 'this interaction has been completed; the wallet has to begin anew')
   if (now.getTime() >= step.until) refuse('gone', 'this interaction has expired; the wallet has to begin anew')
   return { ...storedRequest, step }
+}
+
+/**
+ * Records an answer, before the provider or the verifier is asked about it. Refuses with `invalid_request` a repeated
+ * answer that is not repeatable, and with `gone` an answer after {@link MAX_ANSWERS} others.
+ */
+export function recordAnswer(
+  storedRequest: StoredAuthorizationRequest,
+  { secret, isRepeatable }: BroughtAnswer,
+): StoredAuthorizationRequest {
+  const { answers = [] } = storedRequest
+  const digest = digestOf(secret)
+  if (!isRepeatable && answers.includes(digest)) {
+    refuse('invalid_request', 'this answer came before; begin anew in the wallet')
+  }
+  if (answers.length >= MAX_ANSWERS) {
+    refuse('gone', 'too many answers have come for this interaction; begin anew in the wallet')
+  }
+  return { ...storedRequest, answers: [...answers, digest] }
 }
 
 /** Records the decision of the application, and the digest of the secret that the returning browser must send. */

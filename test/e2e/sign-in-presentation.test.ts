@@ -9,7 +9,7 @@ import { receiveOffer } from '../../src/wallet/receive.ts'
 import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
-import { ISSUER_URL, type Services } from '../support/services.ts'
+import { ISSUER_URL, outboundBy, type Services } from '../support/services.ts'
 import { type AtPage, comeToPage, SIGN_IN, wayToWallet } from '../support/sign-in.ts'
 import { testWallet } from '../support/wallet.ts'
 import { call, dataset, startIssuance } from '../support/wire.ts'
@@ -105,6 +105,22 @@ describe('showing a credential to get another', () => {
     )
     expect(await wayToWallet(services, at.browser, await visit(services, at.browser, address))).toHaveProperty('code')
     await expectRefusal(await visit(services, at.browser, address), { status: 410, error: 'gone' })
+  })
+
+  it('asks the verifier about five response codes of one interaction, and no more', async () => {
+    const at = await comeToPage(services)
+    await linkFor(services, at)
+    let asked = 0
+    way.outbound = (request) => {
+      asked++
+      return outboundBy(services.fetch)(request)
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, (_, code) =>
+        visit(services, at.browser, `${SIGN_IN}/presented?interaction=${at.interaction}&response_code=${code}`),
+      ),
+    )
+    expect([asked, answers.filter(({ status }) => status === 410).length]).toEqual([5, 7])
   })
 
   it('takes nothing before anything was presented, nor the code of another presentation', async () => {

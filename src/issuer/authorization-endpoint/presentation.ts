@@ -14,9 +14,9 @@ import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorizati
 import type { IssuerContext } from '../context.ts'
 import { findOpenInteraction } from './interaction.ts'
 import {
+  admitAnswer,
   decideByClaims,
   denySignIn,
-  endUnlessSameBrowser,
   findRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
@@ -66,8 +66,8 @@ export async function beginPresentation(
 
 /**
  * Decides the interaction by the presentation. Refuses with `invalid_request` another browser than that of the request,
- * which ends the request, and a response code of another presentation. Refuses with `temporarily_unavailable` if the
- * verifier cannot be reached.
+ * which ends the request, and a response code of another presentation. Refuses with `gone` after too many response
+ * codes, and with `temporarily_unavailable` if the verifier cannot be reached.
  */
 export async function finishPresentation(
   context: IssuerContext,
@@ -78,7 +78,7 @@ export async function finishPresentation(
   const { value } = await findOpenInteraction(context, id)
   // Without a response code there was no presentation, so the request of another browser is not ended.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
-  await endUnlessSameBrowser(context, visit)
+  await admitAnswer(context, visit, { secret: responseCode, isRepeatable: true })
   const { presentation } = value
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`

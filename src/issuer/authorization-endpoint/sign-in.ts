@@ -1,8 +1,9 @@
 /**
  * Signs the person in at the operator's OpenID Connect provider, where no application asks the person. The provider's
  * response decides the interaction. At each step the cookie must be that of the browser that brought the request. The
- * `state` is encrypted, so nothing is stored before the response. A presentation (`presentation.ts`) decides in the
- * same way, by `decideByClaims`. OpenID Connect Core 1.0 section 3.1, RFC 9700 section 4.7.
+ * `state` is encrypted, so nothing is stored before the response; each is answered once. A presentation
+ * (`presentation.ts`) decides in the same way, by `decideByClaims`. OpenID Connect Core 1.0 section 3.1, RFC 9700
+ * section 4.7.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
@@ -11,7 +12,14 @@ import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
-import { endOfRequest, endRequest, isSameBrowser, type StoredAuthorizationRequest } from '../authorization-request.ts'
+import {
+  type BroughtAnswer,
+  endOfRequest,
+  endRequest,
+  isSameBrowser,
+  recordAnswer,
+  type StoredAuthorizationRequest,
+} from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
@@ -96,9 +104,10 @@ export async function declineSignIn(context: IssuerContext, visit: SignInVisit):
 }
 
 /**
- * Decides the interaction by the provider's response. Refuses with `invalid_request` an invalid response or one for
- * another browser, with `gone` a response to a decided interaction, and with `temporarily_unavailable` if the provider
- * cannot be reached. A response in another browser also ends the request, because two people are involved.
+ * Decides the interaction by the provider's response. Refuses with `invalid_request` an invalid response, a second one
+ * with the same `state` or one for another browser, with `gone` a response to a decided interaction or after too many
+ * others, and with `temporarily_unavailable` if the provider cannot be reached. A response in another browser also ends
+ * the request, because two people are involved.
  */
 export async function finishSignIn(
   context: IssuerContext,
@@ -108,7 +117,7 @@ export async function finishSignIn(
   const { provider } = requireSignIn(context)
   const state = parameters.get('state') ?? ''
   const { id, ...attempt } = decryptState(context, state)
-  await endUnlessSameBrowser(context, { id, cookie })
+  await admitAnswer(context, { id, cookie }, { secret: state, isRepeatable: false })
   const result = await provider.readAuthorizationResponse(parameters, { state, ...attempt })
   if ('claims' in result) return decideByClaims(context, id, result.claims)
   if (!DENIALS.includes(result.refused)) {
@@ -184,17 +193,22 @@ export async function denySignIn(context: IssuerContext, id: string, reason: str
   return { address: completedInteraction.redirect_uri }
 }
 
-/** Ends the request and refuses if the response arrives in another browser than that of the request. */
-export async function endUnlessSameBrowser(context: IssuerContext, { id, cookie }: SignInVisit): Promise<void> {
+/**
+ * Records an answer in the request. Refuses like {@link recordAnswer}. Ends the request and refuses if the answer
+ * arrives in another browser than that of the request.
+ */
+export async function admitAnswer(
+  context: IssuerContext,
+  { id, cookie }: SignInVisit,
+  answer: BroughtAnswer,
+): Promise<void> {
   const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
-    const { value, version } = await findOpenInteraction(context, id)
-    if (isSameBrowser(value, cookie)) return { committed: true }
-    const endedRequest = endRequest(value)
-    const dueAt = endOfRequest(endedRequest, context.now())
-    const conflict = await context.store.commit([
-      { update: 'authorization_request', id, version, value: endedRequest, dueAt },
-    ])
-    return conflict === undefined ? { committed: false } : { conflict }
+    const { value: storedRequest, version } = await findOpenInteraction(context, id)
+    const isSame = isSameBrowser(storedRequest, cookie)
+    const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
+    const dueAt = endOfRequest(value, context.now())
+    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value, dueAt }])
+    return conflict === undefined ? { committed: isSame } : { conflict }
   })
   if (!isOwnBrowser) refuseOtherBrowser()
 }
