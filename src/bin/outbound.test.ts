@@ -335,7 +335,7 @@ describe('Where it may go', () => {
     ['https://user:secret@a.example', true, 'the address has a user name or a password in it'],
     ['ftp://a.example', true, 'the address is neither https nor http'],
     ['file:///etc/passwd', true, 'the address is neither https nor http'],
-    ['not a url', true, 'the address is not a URL'],
+    ['not a url', true, 'the address is not a URL of at most 2048 characters'],
   ])('not to %s (private: %s)', async (url, allowPrivateAddresses, problem) => {
     expect(await problemOf(ask(url, { allowPrivateAddresses }, at('1.1.1.1')))).toBe(problem)
   })

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { parseInternationalUrl } from '../codec/url.ts'
+import { MAX_URL, parseInternationalUrl } from '../codec/url.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import { isPublicAddress, stripBrackets } from '../protocol/private-host.ts'
 import { reasonOf } from './outbound-reason.ts'
@@ -66,7 +66,7 @@ class StaleConnection extends Error {
 /** Returns the URL of a request. Throws an OutboundError if it is not allowed. */
 function addressOf({ url: text, allowPrivateAddresses }: HttpClientRequest): URL {
   const url = parseInternationalUrl(text)
-  if (url === undefined) throw new OutboundError('the address is not a URL')
+  if (url === undefined) throw new OutboundError(`the address is not a URL of at most ${MAX_URL} characters`)
   const { protocol, username, password } = url
   if (protocol !== 'https:' && protocol !== 'http:') throw new OutboundError('the address is neither https nor http')
   if (username !== '' || password !== '') throw new OutboundError('the address has a user name or a password in it')

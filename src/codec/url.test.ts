@@ -2,12 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
 import { parseInternationalUrl, parseUrl } from './url.ts'
 
-describe('a URL of whoever configures the service', () => {
-  it('may have an international host, also after many that have none', () => {
+describe('a URL that may have an international host', () => {
+  it('is parsed, also after many that have none', () => {
     // The engine compiles what runs this often.
     for (let count = 0; count < 200_000; count += 1) parseInternationalUrl(`https://a.example/${count}`)
     expect(parseInternationalUrl('https://b\u00fccher.example/x')?.host).toBe('xn--bcher-kva.example')
     expect(parseInternationalUrl('b\u00fccher.example')).toBe(undefined)
+  })
+
+  it('has at most 2,048 characters, so that its host costs nothing', async () => {
+    const letters = String.fromCodePoint(...Array.from({ length: 2041 }, (_, at) => 0x4e00 + ((at * 7919) % 20_000)))
+    expect(parseInternationalUrl(`https://${letters.slice(1)}`)?.protocol).toBe('https:')
+    expect(parseInternationalUrl(`https://${letters}`)?.protocol).toBe(undefined)
+    const longHost = letters.repeat(50)
+    expect(await partOfLimit(40, () => parseInternationalUrl(`https://${longHost}`))).toBeLessThan(1)
   })
 })
 

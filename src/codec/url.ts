@@ -13,11 +13,11 @@ export function parseUrl(text: string): URL | undefined {
 }
 
 /**
- * Parses an absolute URL from a configuration or an application, which may have an international host. Returns
- * undefined if `text` is not a URL. Avoids `URL.canParse`, which on Node 20 wrongly refuses Latin-1 characters after
- * optimization.
+ * Parses an absolute URL that may have an international host. Returns undefined if `text` is not a URL, or is longer
+ * than 2,048 characters. Avoids `URL.canParse`, which on Node 20 wrongly refuses Latin-1 characters after optimization.
  */
 export function parseInternationalUrl(text: string): URL | undefined {
+  if (text.length > MAX_URL) return undefined
   try {
     return new URL(text)
   } catch {

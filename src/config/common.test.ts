@@ -189,7 +189,7 @@ describe('a right configuration', () => {
     })
     for (const logoUri of ['javascript:alert(1)', 'logo.png', 'http://shop.example/logo.png', 'data:text/html,x', '']) {
       expect(verifier({ clientMetadata: { logoUri } }).mistakes).toEqual([
-        'clientMetadata.logoUri: it must be an https: URL, or a data: URI of an image',
+        'clientMetadata.logoUri: it must be an https: URL of at most 2048 characters, or a data: URI of an image',
       ])
     }
     expect(verifier({ clientMetadata: { clientName: '' } }).mistakes).toEqual([

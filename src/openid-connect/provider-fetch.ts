@@ -1,6 +1,7 @@
 /** The requests to an OpenID Connect provider: bounded in size, depth and time, and to nobody else in this network. */
 import { parseJson } from '../codec/json.ts'
 import { orProblem } from '../codec/malformed.ts'
+import { parseInternationalUrl } from '../codec/url.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 
 /** The part of a request that the library of the flow asks for. */
@@ -23,7 +24,7 @@ const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
 export function createProviderFetch(issuer: string, outbound: Outbound): ProviderFetch {
   const { origin } = new URL(issuer)
   return async (url, { method, headers, body }) => {
-    const allowPrivateAddresses = URL.canParse(url) && new URL(url).origin === origin
+    const allowPrivateAddresses = parseInternationalUrl(url)?.origin === origin
     const text = body instanceof URLSearchParams ? body.toString() : undefined
     const request = { url, method, headers, allowPrivateAddresses, ...LIMITS }
     const answer = await outbound(text === undefined ? request : { ...request, body: text })

@@ -7,6 +7,7 @@ import type { Configuration } from 'openid-client'
 import { cacheRemote } from '../async/cache-remote.ts'
 import { type JsonObject, ownString, refuseMany } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
+import { parseInternationalUrl } from '../codec/url.ts'
 import type { Outbound } from '../http/outbound.ts'
 import { refuse } from '../protocol/error.ts'
 import { isSecureTransport } from '../protocol/private-host.ts'
@@ -106,7 +107,8 @@ async function discover({ issuer, clientId, clientSecret }: OpenidClient, outbou
     refuseUnavailableProvider(`its metadata is that of another issuer than ${issuer}`)
   }
   const { authorization_endpoint: endpoint = '' } = metadata
-  if (!URL.canParse(endpoint) || !isSecureTransport(new URL(endpoint))) {
+  const authorizationUrl = parseInternationalUrl(endpoint)
+  if (authorizationUrl === undefined || !isSecureTransport(authorizationUrl)) {
     refuseUnavailableProvider('the authorization_endpoint of its metadata is not an https address')
   }
   if (clientSecret === undefined) return publicConfiguration

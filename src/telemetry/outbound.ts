@@ -1,5 +1,6 @@
 /** Spans for the requests of a service to other servers. Semantic Conventions for HTTP Spans, HTTP client. */
 import { readTraceHeaders, traceHeadersOf } from '../codec/trace-context.ts'
+import { parseInternationalUrl } from '../codec/url.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { Attributes, Span, Tracer } from './tracer.ts'
 
@@ -53,7 +54,8 @@ function recordAnswer(span: Span, { status }: HttpClientResponse): void {
 
 /** Returns the host and the port of a request, without the path, which may be a secret. */
 function hostOf({ url: text }: HttpClientRequest): Attributes {
-  if (!URL.canParse(text)) return {}
-  const { hostname, port, protocol } = new URL(text)
+  const url = parseInternationalUrl(text)
+  if (url === undefined) return {}
+  const { hostname, port, protocol } = url
   return { 'server.address': hostname, 'server.port': Number(port) || (protocol === 'https:' ? 443 : 80) }
 }

@@ -1,4 +1,5 @@
 /** Checks URLs from other parties: https, or http to a private host. */
+import { parseInternationalUrl } from '../codec/url.ts'
 import { isSecureTransport } from '../protocol/private-host.ts'
 import { refuseWith, type WalletErrorCode } from './error.ts'
 
@@ -7,19 +8,22 @@ import { refuseWith, type WalletErrorCode } from './error.ts'
  * `insecure_address`.
  */
 export function requireAddress(value: unknown, what: string, code: WalletErrorCode): string {
-  if (typeof value !== 'string' || !URL.canParse(value)) return refuseWith(code, `${what} is not an absolute URL`)
-  const { username, password } = new URL(value)
+  const text = typeof value === 'string' ? value : ''
+  const url = parseInternationalUrl(text)
+  if (url === undefined) return refuseWith(code, `${what} is not an absolute URL`)
+  const { username, password } = url
   if (username !== '' || password !== '') refuseWith(code, `${what} contains a user name or password`)
-  if (isSafeAddress(value)) return value
+  if (isSecureTransport(url)) return text
   return refuseWith(
     'insecure_address',
-    `${what} is ${value}, and only https is safe there; plain http is for addresses of this machine and its network`,
+    `${what} is ${text}, and only https is safe there; plain http is for addresses of this machine and its network`,
   )
 }
 
 /** Tests whether a browser may be sent to the URL: it is https, or http to a private host. */
 export function isSafeAddress(url: string): boolean {
-  return URL.canParse(url) && isSecureTransport(new URL(url))
+  const parsedUrl = parseInternationalUrl(url)
+  return parsedUrl !== undefined && isSecureTransport(parsedUrl)
 }
 
 /**

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { parseInternationalUrl } from '../../codec/url.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { endFailedRequest, reportError } from '../failed-request.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
@@ -127,9 +128,9 @@ async function readRequest(
  */
 function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | undefined {
   const { host = '', origin, 'content-type': type = '' } = headers
-  if (!isLoopback(urlOf(`http://${host}`)?.hostname ?? ''))
+  if (!isLoopback(parseInternationalUrl(`http://${host}`)?.hostname ?? ''))
     return [403, 'Ask at http://127.0.0.1 or http://localhost: other hosts are not answered.']
-  if (origin !== undefined && !isAllowedOrigin(urlOf(origin)))
+  if (origin !== undefined && !isAllowedOrigin(parseInternationalUrl(origin)))
     return [403, 'Pages are answered from http://localhost alone, and extensions of the browser.']
   if (method !== 'POST') return [405, 'Ask by POST.']
   if (!/^application\/json *(;|$)/i.test(type)) return [415, 'Ask with the header content-type: application/json.']
@@ -140,10 +141,6 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
 function isAllowedOrigin(origin: URL | undefined): boolean {
   if (origin === undefined) return false
   return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
-}
-
-function urlOf(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined
 }
 
 /** Answers a request or a batch; undefined if there is no response. */

@@ -6,6 +6,7 @@ import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { orElse } from '../../codec/malformed.ts'
+import { parseInternationalUrl } from '../../codec/url.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
@@ -109,11 +110,11 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
  * allowed only where the URL is of the server's own origin, because the operator configured only the server.
  */
 function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
-  const url = ownString(metadata, name)
-  if (url === undefined || !URL.canParse(url)) {
+  const url = ownString(metadata, name) ?? ''
+  const address = parseInternationalUrl(url)
+  if (address === undefined) {
     return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)
   }
-  const address = new URL(url)
   if (!isSecureTransport(address))
     return refuseUnavailable(`${name} in the metadata of ${issuer} is not an https address`)
   return { url, allowPrivateAddresses: address.origin === new URL(issuer).origin }
