@@ -4,18 +4,11 @@
  * Header and The Write-Ahead Log.
  */
 import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
 import { generationFile } from './generation-file.ts'
 import { readFrom, readJournal } from './rollback-journal.ts'
 
 /** The suffixes of the files of a database: main file, write-ahead log, shared memory, and rollback journal. */
 export const FILE_ENDS = ['', '-wal', '-shm', '-journal'] as const
-
-/**
- * The most bytes of a file's name and of its whole path: those of the system (255) and of SQLite (511), less those that
- * the names of files beside the database have more, such as `-generation-lock`.
- */
-const [MAX_NAME_BYTES, MAX_PATH_BYTES] = [235, 490]
 
 const HEADER_BYTES = 100
 const LOG_HEADER_BYTES = 32
@@ -40,8 +33,8 @@ interface Header {
 /** Returns why the database must not be opened, and what to do; undefined if it may be opened. */
 export function fileProblem(file: string): string | undefined {
   if (file === ':memory:') return undefined
-  const nameProblem = findNameProblem(file)
-  if (nameProblem !== undefined) return nameProblem
+  const kindProblem = findKindProblem(file)
+  if (kindProblem !== undefined) return kindProblem
   const size = sizeOf(file)
   if (size === 0) return missingProblem(file)
   const header = readStart(file, HEADER_BYTES)
@@ -61,11 +54,8 @@ export function fileProblem(file: string): string | undefined {
   return undefined
 }
 
-/** Returns a problem if no database can have the path. */
-function findNameProblem(file: string): string | undefined {
-  if (Buffer.byteLength(basename(file)) > MAX_NAME_BYTES || Buffer.byteLength(resolve(file)) > MAX_PATH_BYTES) {
-    return `its path is too long: the name may have at most ${MAX_NAME_BYTES} bytes, and the whole path ${MAX_PATH_BYTES}; name another`
-  }
+/** Returns a problem if the path leads to something other than a file. */
+function findKindProblem(file: string): string | undefined {
   const stat = existsSync(file) ? statSync(file, { throwIfNoEntry: false }) : undefined
   if (stat === undefined || stat.isFile()) return undefined
   return stat.isDirectory() ? 'it is a directory; name a file' : 'it is not a regular file; name a file'

@@ -43,6 +43,16 @@ describe('the embedded database', () => {
     ])
   })
 
+  it('has a name and a path with room for the names of the files beside it', () => {
+    const tooLong: unknown = [
+      expect.stringMatching(/^database\.url: .* at most 220 bytes, and the whole path 477; name/),
+    ]
+    expect(mistakesOf({ url: `sqlite:${'é'.repeat(110)}` })).toEqual([])
+    expect(mistakesOf({ url: `sqlite:${'é'.repeat(110)}n` })).toEqual(tooLong)
+    expect(mistakesOf({ url: `sqlite:/${'d/'.repeat(236)}name` })).toEqual([])
+    expect(mistakesOf({ url: `sqlite:/${'d/'.repeat(236)}names` })).toEqual(tooLong)
+  })
+
   it('is in memory with a warning', () => {
     expect(read({ url: 'sqlite::memory:' })).toEqual({
       database: { kind: 'sqlite', file: ':memory:' },

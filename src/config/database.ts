@@ -1,4 +1,5 @@
 /** The setting `database`. Its `url` selects the kind of database; by default the embedded one is used. */
+import { basename, resolve } from 'node:path'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { Files } from './files.ts'
@@ -58,6 +59,11 @@ export const Database = Type.Object(
   { additionalProperties: false },
 )
 type Database = Static<typeof Database>
+
+/** The longest text that a command adds to the name: a restore does, when a kept database has the same time. */
+const LONGEST_ADDITION = '.before-YYYYMMDDhhmmssSSS.2-journal'
+/** The most bytes of a file's name, by the file systems, and of its whole path with `-journal`, by SQLite. */
+const [MAX_NAME_BYTES, MAX_PATH_BYTES] = [255 - LONGEST_ADDITION.length, 512 - LONGEST_ADDITION.length]
 
 /** The settings that apply to all kinds of databases. */
 const NEUTRAL_SETTINGS = ['encryptionKeyFile', 'generation']
@@ -119,6 +125,12 @@ function readSqlite(database: Database | undefined, name: string, files: Files):
   if (file === undefined) {
     const advice = 'mount its disk, remove the link, or make an empty file there for a new database'
     return { mistakes: [`database.url: ${name} is a symbolic link to a file that is not there; ${advice}`] }
+  }
+  if (Buffer.byteLength(basename(file)) > MAX_NAME_BYTES || Buffer.byteLength(resolve(file)) > MAX_PATH_BYTES) {
+    const limits = `the name may have at most ${MAX_NAME_BYTES} bytes, and the whole path ${MAX_PATH_BYTES}`
+    return {
+      mistakes: [`database.url: ${file} is too long for the files beside the database: ${limits}; name another`],
+    }
   }
   return {
     database: { kind: 'sqlite', file, ...generationOf(database) },

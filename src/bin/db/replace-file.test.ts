@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { replaceFile } from './replace-file.ts'
 
@@ -24,4 +24,14 @@ it('replaces no file that was kept before under the same name', () => {
   )
   expect(texts).toEqual(['fourth', 'first', 'of the first', 'second', 'third'])
   expect(readdirSync(directory)).toHaveLength(6)
+})
+
+it('finds a name for what was kept beside a database with the longest name', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-replace-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  const [file, copy] = ['n'.repeat(220), 'copy'].map((name) => join(directory, name)) as [string, string]
+  const keptFile = `${file}.before-20261231235959999`
+  for (const each of [file, `${file}-journal`, copy, keptFile, `${keptFile}-journal`]) writeFileSync(each, '')
+  expect(replaceFile({ file, copy, keptFile, witness: undefined })).toBe(`${keptFile}.2`)
+  expect(readdirSync(directory)).toContain(basename(`${keptFile}.2-journal`))
 })
