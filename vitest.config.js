@@ -33,18 +33,19 @@ const BOTH = [
   'src/{callback/deliver,event/seal,engine/{commit,outbox,quotas},issuer/progress-recorder}.test.ts',
   'test/attacks/{issuer-{authorization-races,processes,token,refresh},verifier-session}.test.ts',
   'test/faults/kill.test.ts',
-  'test/e2e/{audit,authorization-code,db-schema,idempotency,issuance,status,verification}.test.ts',
+  'test/e2e/{audit,authorization-code,idempotency,issuance,verification}.test.ts',
 ]
 /** What a run tries on PostgreSQL where it tries all. */
 const BOTH_LONG = [
   'test/attacks/issuer-{batch,deferred,notification,tx-code}.test.ts',
-  'test/e2e/{retention,session-list,status-{events,processes}}.test.ts',
+  'test/e2e/{db-schema,retention,session-list,status,status-{events,processes}}.test.ts',
   'test/faults/{backup,rolling-restart}.test.ts',
 ]
 /** What starts the most processes or takes longest: a run tries it where it tries all. */
 const LONG = [
-  'test/faults/{backup,connections,database-lost,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
-  'test/e2e/{engine-signing,events,exit-status,log-reader,oidf-issuer,output-lost,postgresql-engine,telemetry,workers}.test.ts',
+  'test/faults/{backup,connections,database-lost,disk-full,engine-{crash,faults},postgresql-*,rolling-restart,shared-file,status-events-process}.test.ts',
+  'test/e2e/{engine-{signing,start},events,exit-status,log-reader,oidf-issuer,output-lost,postgresql-engine,stopping,telemetry,workers}.test.ts',
+  'test/chain/command.test.ts',
   'test/{,e2e/}*-doc.test.ts',
 ]
 /** `npm test` takes four minutes. CI, `npm run check` and `npm run test:faults` try all, and so does who names files. */
