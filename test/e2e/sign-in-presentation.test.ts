@@ -68,10 +68,10 @@ describe('showing a credential to get another', () => {
   it('shows one link however often it is asked for, so that no browser fills the verifier', async () => {
     const at = await comeToPage(services)
     const before = (await services.verifierStore.list('verification_session')).length
-    const links = await Promise.all([linkFor(services, at), linkFor(services, at), linkFor(services, at)])
+    const links = await Promise.all(Array.from({ length: 20 }, () => linkFor(services, at)))
     const last = await linkFor(services, at)
     expect(new Set([...links, last]).size).toBe(1)
-    expect((await services.verifierStore.list('verification_session')).length - before).toBeLessThanOrEqual(3)
+    expect((await services.verifierStore.list('verification_session')).length - before).toBe(1)
   })
 
   it('tells the wallet when the person declines', async () => {

@@ -6,7 +6,7 @@ import type { ProtocolError } from '../../protocol/error.ts'
 import { startInteraction } from '../authorization-request.ts'
 import { type IssuerCollections, issuerMigrations } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { beginPresentation } from './presentation.ts'
+import { createPresentationStart } from './presentation.ts'
 
 const now = () => new Date('2026-05-01T08:00:00Z')
 const settings = {
@@ -24,9 +24,8 @@ async function refusalOf(outbound: Outbound): Promise<ProtocolError> {
   await store.commit([{ insert: 'authorization_request', id: 'a', value }])
   const config = { baseUrl: 'https://issuer.example' }
   const context = { store, retryOnConflict, outbound, now, random: randomBytes, config } as unknown as IssuerContext
-  const refusal = await beginPresentation(context, settings, { id: 'a', cookie: 'a-cookie' }).catch(
-    (error: unknown) => error,
-  )
+  const start = createPresentationStart(context)
+  const refusal = await start(settings, { id: 'a', cookie: 'a-cookie' }).catch((error: unknown) => error)
   await store.close()
   return refusal as ProtocolError
 }

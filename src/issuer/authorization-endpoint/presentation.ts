@@ -3,6 +3,7 @@
  * must be on the same device: the verifier returns the result only for the response code, which only a browser on that
  * device gets. So nobody receives a credential for another person's presentation. OpenID4VP 1.0, Session Fixation.
  */
+import { singleFlightByKey } from '../../async/single-flight.ts'
 import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
 import { orProblem } from '../../codec/malformed.ts'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
@@ -29,17 +30,25 @@ const SESSIONS = '/presentation/oid4vp'
 const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
 
 /**
- * Returns the link that opens the wallet; a repeated call returns the same link. Refuses like {@link
- * findRequestOfVisit}, and with `temporarily_unavailable` if the verifier cannot be reached.
+ * Makes the function that returns the link that opens the wallet. All calls for one interaction return the same link,
+ * and those at the same time share one request to the verifier. The function refuses like {@link findRequestOfVisit},
+ * and with `temporarily_unavailable` if the verifier cannot be reached.
  */
-export async function beginPresentation(
-  context: IssuerContext,
-  settings: PresentationConfig,
-  visit: SignInVisit,
-): Promise<string> {
-  const { presentation } = await findRequestOfVisit(context, visit)
-  if (presentation !== undefined) return presentation.link
-  const { id } = visit
+export function createPresentationStart(context: IssuerContext) {
+  const findLink = singleFlightByKey<{ readonly settings: PresentationConfig; readonly id: string }, string>(
+    ({ id }) => id,
+    ({ settings, id }) => findPresentationLink(context, settings, id),
+  )
+  return async (settings: PresentationConfig, visit: SignInVisit): Promise<string> => {
+    await findRequestOfVisit(context, visit)
+    return findLink({ settings, id: visit.id })
+  }
+}
+
+/** Returns the link of the interaction's verifier session. The first call starts that session. */
+async function findPresentationLink(context: IssuerContext, settings: PresentationConfig, id: string): Promise<string> {
+  const { value: storedRequest } = await findOpenInteraction(context, id)
+  if (storedRequest.presentation !== undefined) return storedRequest.presentation.link
   const newSession = await askVerifier(context, settings, {
     path: `${SESSIONS}/new-session`,
     body: {
@@ -53,7 +62,7 @@ export async function beginPresentation(
     return refuseUnavailableVerifier(new Error('the answer of the verifier has no session'))
   return context.retryOnConflict<string>(async () => {
     const { value, version } = await findOpenInteraction(context, id)
-    // The person may have clicked twice.
+    // Another process may have been asked at the same time.
     if (value.presentation !== undefined) return { committed: value.presentation.link }
     const presentingRequest = { ...value, presentation: { sessionId, link } }
     const dueAt = endOfRequest(presentingRequest, context.now())

@@ -6,7 +6,7 @@ import { setBrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { browserCookieOf, redirectBrowser } from './browser.ts'
-import { beginPresentation, finishPresentation, PRESENTED_PATH } from './presentation.ts'
+import { createPresentationStart, finishPresentation, PRESENTED_PATH } from './presentation.ts'
 import * as schemas from './schemas.ts'
 import {
   beginSignIn,
@@ -16,6 +16,7 @@ import {
   loadConfigurationsOf,
   requireDatasets,
   type SignInEnd,
+  type SignInVisit,
 } from './sign-in.ts'
 import { noCredentialPage, presentationPage, signInPage } from './sign-in-page.ts'
 import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
@@ -24,13 +25,15 @@ const config = { isForBrowsers: true } as const
 
 /** Adds the routes of the sign-in: its page, start and stop, the provider's response, and the end of a presentation. */
 export function addSignInRoutes(app: App, context: IssuerContext): void {
-  const visitOf = (request: FastifyRequest, id: string | undefined) => ({
-    id: id ?? '',
-    cookie: browserCookieOf(context, request),
-  })
+  addPageRoute(app, context)
+  addStartAndStopRoutes(app, context)
+  addAnswerRoutes(app, context)
+}
+
+function addPageRoute(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_PATH, { config, schema: schemas.signInRoute }, async (request, reply) => {
     requireDatasets(context)
-    const visit = visitOf(request, request.query.interaction)
+    const visit = visitOf(context, request, request.query.interaction)
     const storedRequest = await findRequestOfVisit(context, visit)
     const configurations = await loadConfigurationsOf(context, storedRequest)
     const credentials = configurations.map(({ posted, id }) => {
@@ -42,16 +45,24 @@ export function addSignInRoutes(app: App, context: IssuerContext): void {
     const page = signInPage({ id: visit.id, request: storedRequest.request, issuerName, credentials, provider })
     return reply.send(setBrowserPage(reply, page))
   })
+}
+
+function addStartAndStopRoutes(app: App, context: IssuerContext): void {
+  const startPresentation = createPresentationStart(context)
   app.get(`${SIGN_IN_PATH}/start`, { config, schema: schemas.startSignInRoute }, async (request, reply) => {
-    const visit = visitOf(request, request.query.interaction)
+    const visit = visitOf(context, request, request.query.interaction)
     const presentation = context.config.codeFlow?.presentation
     if (presentation === undefined) return redirectBrowser(reply, await beginSignIn(context, visit))
-    return reply.send(setBrowserPage(reply, presentationPage(await beginPresentation(context, presentation, visit))))
+    return reply.send(setBrowserPage(reply, presentationPage(await startPresentation(presentation, visit))))
   })
   app.get(`${SIGN_IN_PATH}/stop`, { config, schema: schemas.stopSignInRoute }, async (request, reply) => {
     requireDatasets(context)
-    return redirectBrowser(reply, await declineSignIn(context, visitOf(request, request.query.interaction)))
+    return redirectBrowser(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
   })
+}
+
+/** Adds the routes to which a browser returns: from the provider, and after a presentation. */
+function addAnswerRoutes(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_ANSWER_PATH, { config, schema: schemas.answerSignInRoute }, async (request, reply) => {
     const parameters = new URLSearchParams(request.query as Record<string, string>)
     return endSignIn(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
@@ -59,9 +70,13 @@ export function addSignInRoutes(app: App, context: IssuerContext): void {
   app.get(PRESENTED_PATH, { config, schema: schemas.presentedRoute }, async (request, reply) => {
     const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
     const { interaction, response_code: responseCode = '' } = request.query
-    const answer = { visit: visitOf(request, interaction), responseCode }
+    const answer = { visit: visitOf(context, request, interaction), responseCode }
     return endSignIn(reply, await finishPresentation(context, presentation, answer))
   })
+}
+
+function visitOf(context: IssuerContext, request: FastifyRequest, id = ''): SignInVisit {
+  return { id, cookie: browserCookieOf(context, request) }
 }
 
 function refusePresentation(): never {
