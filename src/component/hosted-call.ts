@@ -9,6 +9,7 @@ import { type HttpResponseData, readHttpRequest, writeHttpResponse } from '../of
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { type CollectedEffects, collectEffects } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
+import { checkQuestion } from './question.ts'
 import type { RuntimeLimits, TimerState } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
@@ -46,8 +47,13 @@ type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 /** Makes the operations of one call. `message` is the call, and `workerEffects` are what the worker offers. */
 export function createHostedCall(message: CallMessage, workerEffects: HostedEffects): HostedCall {
   const effects = collectEffects(workerEffects.limits)
-  const { randomBytes: random, outboundRequests: requests } = workerEffects.limits
-  const running: RunningCall = { ...workerEffects, message, effects, remaining: { random, requests } }
+  const { limits } = workerEffects
+  const ask = (question: HostQuestion): HostAnswer => {
+    checkQuestion(question, limits)
+    return workerEffects.ask(question)
+  }
+  const remaining = { random: limits.randomBytes, requests: limits.outboundRequests }
+  const running: RunningCall = { ...workerEffects, ask, message, effects, remaining }
   let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
     firstTrap ??= error instanceof Trap ? error : new Trap((error as Error).message)

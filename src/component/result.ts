@@ -3,6 +3,7 @@ import { section } from '../offchain/hosted.ts'
 import { type HttpResponseData, readResponse } from '../offchain/http-data.ts'
 import { reader } from '../offchain/rpc.ts'
 import type { CallMessage } from './messages.ts'
+import { findExcess } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
 
 /** The error for an invalid result of a hook. The message is for the operator's log. */
@@ -15,10 +16,6 @@ export interface HookResult {
   /** The content of section 0x30 for the hook `engines`; empty for other hooks. */
   readonly result: Uint8Array
 }
-
-/** The most bytes of the headers of a response. `limits.responseBytes` does not change it. */
-export const HEADERS_BYTES = 32_768
-const MAX_HEADERS = 128
 
 /**
  * Reads the result of a hook. `sections` are its bytes after the total length. Throws a BadResult when the result is
@@ -68,10 +65,8 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   if (body.length > limits.responseBytes) {
     refuseResult(`the response has ${body.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
   }
-  const values = headers.flatMap((header) => header.values)
-  if (headers.length > MAX_HEADERS || values.length > MAX_HEADERS) {
-    refuseResult(`the response has more than ${MAX_HEADERS} headers`)
-  }
+  const excess = findExcess(headers)
+  if (excess !== undefined) refuseResult(`the response has ${excess}`)
   const invalidHeader = headers.find(
     ({ name, values }) => !TOKEN.test(name) || !values.every((value) => FIELD_VALUE.test(value)),
   )
@@ -85,8 +80,6 @@ function checkResponse({ status, headers, body }: HttpResponseData, limits: Runt
   // fail.
   if (headers.some(({ name }) => name.toLowerCase() === 'content-encoding'))
     refuseResult('the response has a content-encoding; give the body without one')
-  const size = headers.reduce((sum, { name, values }) => sum + name.length + values.join('').length, 0)
-  if (size > HEADERS_BYTES) refuseResult(`the headers of the response have more than ${HEADERS_BYTES} characters`)
 }
 
 function readOrRefuseResult<T>(what: string, read: () => T): T {

@@ -39,6 +39,7 @@ export interface RuntimeLimits {
   readonly timerBytes: number
   readonly randomBytes: number
   readonly outboundRequests: number
+  readonly outboundBytes: number
 }
 
 const KIB = 1024
@@ -59,6 +60,7 @@ export const DEFAULT_LIMITS: RuntimeLimits = {
   timerBytes: 64 * KIB,
   randomBytes: 64 * KIB,
   outboundRequests: 5,
+  outboundBytes: MIB,
 }
 
 /** The input of one call. */

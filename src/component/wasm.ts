@@ -8,7 +8,7 @@ import type { HostedCall } from './hosted-call.ts'
 import { importTable } from './import-table.ts'
 import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'
-import { HEADERS_BYTES } from './result.ts'
+import { MAX_HEADER_CHARACTERS } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap, trapOverLimit } from './trap.ts'
 
@@ -59,7 +59,7 @@ export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limi
 function copySections(memory: WebAssembly.Memory, start: number, limits: RuntimeLimits): Uint8Array {
   const { byteOffset } = sliceMemory(memory, start, 4)
   const length = new DataView(memory.buffer, byteOffset).getUint32(0)
-  if (length > limits.responseBytes + HEADERS_BYTES) {
+  if (length > limits.responseBytes + MAX_HEADER_CHARACTERS) {
     trapOverLimit('responseBytes', limits.responseBytes, `the result of the hook has ${length} bytes`)
   }
   return sliceMemory(memory, start + 4, length).slice()

@@ -37,7 +37,7 @@ const table = {
   logBytes: limit(DEFAULT_LIMITS.logBytes, 'Bytes that a component may log in a call', 0),
   outboundRequests: limit(DEFAULT_LIMITS.outboundRequests, 'Requests of a call to other hosts', 0, 1000),
   outboundSeconds: limit(10, 'Seconds that a request of a call to another host may take', 1, 600),
-  outboundBytes: limit(MIB, 'Bytes of the answer to such a request'),
+  outboundBytes: limit(DEFAULT_LIMITS.outboundBytes, 'Bytes of the body of such a request, and of the answer'),
   storageChanges: limit(DEFAULT_LIMITS.storageChanges, 'Stored values that a call may change', 1, 1_000_000),
   transactions: limit(DEFAULT_LIMITS.transactions, 'Transactions of a call', 0, 1000),
   transactionBytes: limit(DEFAULT_LIMITS.transactionBytes, 'Payload of a transaction'),

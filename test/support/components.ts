@@ -23,6 +23,7 @@ export const LIMITS: RuntimeLimits = {
   timerBytes: 1024,
   randomBytes: 1024,
   outboundRequests: 2,
+  outboundBytes: 64 * 1024,
 }
 
 export const CONTRACT = `00${'11'.repeat(20)}`

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { call, LIMITS, script } from '../../test/support/components.ts'
+import { operation } from '../offchain/hosted.ts'
+import { type HttpRequestData, writeRequest } from '../offchain/http-data.ts'
+import { writer } from '../offchain/rpc.ts'
+import { createHostedCall } from './hosted-call.ts'
+import { callMessage, type HostQuestion } from './messages.ts'
+
+/** Runs one operation, and returns the error, and the questions that it asks the engine. */
+function runOperation(code: number, operand: Uint8Array) {
+  const questions: HostQuestion[] = []
+  const ask = (question: HostQuestion) => {
+    questions.push(question)
+    if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
+    return question.ask === 'contract' ? new Uint8Array(1) : undefined
+  }
+  const effects = {
+    limits: LIMITS,
+    authenticate: () => undefined,
+    random: (length: number) => new Uint8Array(length),
+    ask,
+  }
+  const hosted = createHostedCall(callMessage(call(script(''))), effects)
+  try {
+    hosted.call(code, operand)
+    return { questions, error: undefined }
+  } catch (error) {
+    return { questions, error: (error as Error).message }
+  }
+}
+
+const read = (length: number): Uint8Array => writer().bytes(new Uint8Array(length)).done()
+const key = (length: number): Uint8Array => writer().text('k'.repeat(length)).done()
+const request = (over: Partial<HttpRequestData>): Uint8Array =>
+  writeRequest({ method: 'GET', uri: 'https://api.example/', headers: [], body: new Uint8Array(), ...over }).done()
+const url = (length: number): Uint8Array => request({ uri: 'https://'.padEnd(length, 'a'), method: '' })
+const body = (length: number): Uint8Array => request({ body: new Uint8Array(length) })
+const headers = (count: number): Uint8Array => request({ headers: Array(count).fill({ name: 'a', values: [] }) })
+const values = (count: number): Uint8Array => request({ headers: [{ name: 'a', values: Array(count).fill('') }] })
+const header = (length: number): Uint8Array => request({ headers: [{ name: 'a', values: ['v'.repeat(length - 1)] }] })
+
+describe('a question to the engine, whose thread serves all requests', () => {
+  it.each([
+    [
+      'the input of a read',
+      operation.readContract,
+      read,
+      131_072,
+      /bytes in the input of a read: 131073; the most are 131072/,
+    ],
+    [
+      'a key of the configuration',
+      operation.configuration,
+      key,
+      131_072,
+      /key of the configuration: 131073; .* 131072/,
+    ],
+    ['the URL of a request', operation.sendHttpRequest, url, 2048, /URL of a request: 2049; .* 2048/],
+    [
+      'the body of a request',
+      operation.sendHttpRequest,
+      body,
+      65_536,
+      /has 65537 bytes; limits\.outboundBytes is 65536/,
+    ],
+    ['the headers of a request', operation.sendHttpRequest, headers, 128, /more than 128 headers/],
+    ['the values of a header', operation.sendHttpRequest, values, 128, /more than 128 headers/],
+    ['the length of the headers', operation.sendHttpRequest, header, 32_768, /headers of more than 32768 characters/],
+  ])('has a limit: %s', (_, code, make, most, refusal) => {
+    expect(runOperation(code, make(most))).toMatchObject({ questions: [{}], error: undefined })
+    expect(runOperation(code, make(most + 1))).toEqual({
+      questions: [],
+      error: expect.stringMatching(refusal) as string,
+    })
+  })
+
+  it('has a limit: the method of a request', () => {
+    const { questions, error } = runOperation(operation.sendHttpRequest, request({ method: 'G'.repeat(10_000) }))
+    expect([questions, error]).toEqual([[], expect.stringMatching(/URL of a request: 10020; .* 2048/)])
+  })
+})
