@@ -4,8 +4,7 @@
  * the oldest bodies for the contract that holds the most bytes.
  */
 import type { IncomingMessage } from 'node:http'
-import { type BodyMemory, createBodyMemory, type IncomingBody } from '../http/body-memory.ts'
-import { createPartCheck, MIN_PART_WEIGHT, weighPart } from '../http/body-parts.ts'
+import { type BodyMemory, createBodyMemory, MIN_PART_WEIGHT } from '../http/body-memory.ts'
 import type { Address } from '../offchain/address.ts'
 
 export interface BodyRefusal {
@@ -45,7 +44,7 @@ export function createBodyBuffer(bounds: Bounds, now: () => Date): BodyBuffer {
     read: (request, contract) => {
       const declaredBytes = Number(request.headers['content-length'] ?? 0)
       if (declaredBytes > bounds.bodyBytes) return Promise.resolve({ refusal: 'body-too-large' })
-      return collectBody({ request, contract, bodyBytes: bounds.bodyBytes, memory, now })
+      return collectBody({ request, contract, bodyBytes: bounds.bodyBytes, memory })
     },
     countHeldBytes: memory.countBytes,
   }
@@ -56,45 +55,36 @@ interface BodyCollection {
   readonly contract: Address
   readonly bodyBytes: number
   readonly memory: BodyMemory
-  readonly now: () => Date
 }
 
-function collectBody({ request, contract, bodyBytes, memory, now }: BodyCollection): Promise<ReadBody | BodyRefusal> {
+function collectBody({ request, contract, bodyBytes, memory }: BodyCollection): Promise<ReadBody | BodyRefusal> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
-    const isTooSmall = createPartCheck()
-    let [size, weight] = [0, 0]
-    const release = (): void => {
-      memory.add(contract, -weight)
-      weight = 0
-    }
+    let size = 0
     const end = (result: ReadBody | BodyRefusal): void => {
-      memory.incomingBodies.delete(entry)
       request.off('data', addPart).off('end', finish).off('error', fail).off('close', fail)
-      if ('refusal' in result) release()
       resolve(result)
     }
     const refuse = (refusal: BodyRefusal['refusal']): void => {
       request.pause()
       parts.length = 0
+      body.release()
       end({ refusal })
     }
-    const entry: IncomingBody = { owner: contract, lastPartAt: now().getTime(), drop: () => refuse('overloaded') }
-    memory.incomingBodies.add(entry)
+    const body = memory.begin(contract, () => refuse('overloaded'))
     const addPart = (part: Buffer): void => {
-      entry.lastPartAt = now().getTime()
-      const partWeight = weighPart(part)
-      const hasRoom = memory.hasRoom(contract, partWeight)
+      const problem = body.addPart(part)
       size += part.length
-      weight += partWeight
-      memory.add(contract, partWeight)
       parts.push(part)
       if (size > bodyBytes) refuse('body-too-large')
-      else if (!hasRoom) refuse('overloaded')
-      else if (isTooSmall(part)) refuse('body-in-tiny-parts')
+      else if (problem === 'full') refuse('overloaded')
+      else if (problem === 'tiny') refuse('body-in-tiny-parts')
     }
-    const finish = (): void => end({ bytes: Buffer.concat(parts), release })
-    const fail = (): void => end({ refusal: 'bad-request' })
+    const finish = (): void => {
+      body.complete()
+      end({ bytes: Buffer.concat(parts), release: body.release })
+    }
+    const fail = (): void => refuse('bad-request')
     request.on('data', addPart).once('end', finish).once('error', fail).once('close', fail)
   })
 }

@@ -1,7 +1,7 @@
 /** Passes an HTTP request to a component, and sends its signed answer. */
 
 import { hash } from 'node:crypto'
-import { SMALL_PARTS } from '../http/body-parts.ts'
+import { SMALL_PARTS } from '../http/body-memory.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import type { BodyRefusal } from './body.ts'

@@ -2,7 +2,7 @@ import { type AddressInfo, connect } from 'node:net'
 import Fastify from 'fastify'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
-import { createBodyMemory, limitBodyMemory } from './body-memory.ts'
+import { type BodyMemory, createBodyMemory, limitBodyMemory, MIN_PART_WEIGHT } from './body-memory.ts'
 
 const MIB = 1024 * 1024
 const apps: App[] = []
@@ -13,7 +13,7 @@ describe('the memory of bodies', () => {
     ['a stranger', ''],
     ['an application', 'app'],
   ])('keeps nothing of %s that went away while its session was looked up', async (_, label) => {
-    const { port, memory, lookedUp, arrived, errors } = await started(label)
+    const { port, memory, owners, lookedUp, arrived, errors } = await started(label)
     const socket = connect(port, '127.0.0.1')
     socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 9\r\n\r\nhalf')
     const request = await arrived
@@ -22,19 +22,19 @@ describe('the memory of bodies', () => {
     await closed
     lookedUp()
     await new Promise((resolve) => setImmediate(resolve))
-    expect([memory.incomingBodies.size, memory.countBytes(), errors]).toEqual([0, 0, []])
+    expect([owners, memory.countBytes(), errors]).toEqual([[], 0, []])
   })
 
   it('is shared out by API key, also where several keys have one label', async () => {
-    const { port, memory, lookedUp } = await started('app')
+    const { port, owners, lookedUp } = await started('app')
     lookedUp()
     for (const key of ['first', 'second', 'first']) {
       const socket = connect(port, '127.0.0.1')
       const type = 'content-type: text/plain\r\ncontent-length: 9'
       socket.write(`POST / HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${key}\r\n${type}\r\n\r\nhalf`)
     }
-    await expect.poll(() => memory.incomingBodies.size).toBe(3)
-    expect(new Set([...memory.incomingBodies].map(({ owner }) => owner)).size).toBe(2)
+    await expect.poll(() => owners.length).toBe(3)
+    expect(new Set(owners).size).toBe(2)
   })
 
   it('counts the parts of a body beside their bytes, and refuses thousands of parts of a byte', async () => {
@@ -52,61 +52,56 @@ describe('the memory of bodies', () => {
     socket.write('1\r\na\r\n')
     await closed
     expect(answer).toMatch(/^HTTP\/1.1 400 .*send larger chunks/s)
-    expect([memory.incomingBodies.size, memory.countBytes()]).toEqual([0, 0])
+    expect(memory.countBytes()).toBe(0)
   })
 
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
-    const memory = createBodyMemory({ total: 64, perOwner: 16 }, () => new Date(clock.at))
+    const memory = createBodyMemory(bounds(64, 16), () => new Date(clock.at))
     const dropped: string[] = []
-    for (const owner of ['a', 'b']) {
-      const drop = () => {
-        memory.incomingBodies.delete(body)
-        memory.add(owner, -16)
-        dropped.push(owner)
-      }
-      const body = { owner, lastPartAt: 0, drop }
-      memory.incomingBodies.add(body)
-      memory.add(owner, 16)
-    }
+    for (const owner of ['a', 'b']) memory.begin(owner, () => dropped.push(owner)).addPart(part(16))
     clock.at = 3000
-    expect([memory.hasRoom('a', 1), dropped]).toEqual([true, ['a']])
+    expect([memory.begin('a', () => undefined).addPart(part(1)), dropped]).toEqual([undefined, ['a']])
   })
 
   it('that two senders fill by drops has room for a third, and drops the oldest body of the one with the most', () => {
-    const memory = createBodyMemory({ total: 64, perOwner: 32 }, () => new Date(0))
+    const memory = createBodyMemory(bounds(64, 32), () => new Date(0))
     const dropped: string[] = []
-    const begin = (owner: string, name: string, bytes: number): void => {
-      const body = {
-        owner,
-        lastPartAt: 0,
-        drop: () => {
-          dropped.push(name)
-          memory.incomingBodies.delete(body)
-          memory.add(owner, -bytes)
-        },
-      }
-      memory.incomingBodies.add(body)
-      memory.add(owner, bytes)
-    }
-    begin('a', 'a1', 16)
-    begin('a', 'a2', 16)
-    begin('b', 'b1', 8)
-    begin('b', 'b2', 23)
-    expect([memory.hasRoom('c', 1), dropped]).toEqual([true, []])
-    expect([memory.hasRoom('c', 2), dropped]).toEqual([true, ['a1']])
+    const begin = (owner: string, name: string) => memory.begin(owner, () => dropped.push(name))
+    begin('a', 'a1').addPart(part(16))
+    begin('a', 'a2').addPart(part(16))
+    begin('b', 'b1').addPart(part(8))
+    begin('b', 'b2').addPart(part(23))
+    const third = begin('c', 'c1')
+    expect([third.addPart(part(1)), dropped]).toEqual([undefined, []])
+    expect([third.addPart(part(1)), dropped]).toEqual([undefined, ['a1']])
+    third.addPart(part(15))
     // A sender makes no room for itself at the cost of those that have less.
-    memory.add('c', 17)
-    expect([memory.hasRoom('a', 16), dropped]).toEqual([false, ['a1']])
+    expect([begin('a', 'a3').addPart(part(16)), dropped]).toEqual(['full', ['a1']])
   })
 })
+
+const bounds = (total: number, perOwner: number) => ({
+  total: total * MIN_PART_WEIGHT,
+  perOwner: perOwner * MIN_PART_WEIGHT,
+})
+/** Makes a part that counts as much as this many of the smallest. */
+const part = (weight: number) => new Uint8Array(weight * MIN_PART_WEIGHT)
 
 /** Starts a server that looks something up before it reads a body. */
 async function started(label: string, bytes = MIB) {
   const errors: unknown[] = []
   const app = Fastify({ forceCloseConnections: true }) as unknown as App
   apps.push(app)
-  const memory = createBodyMemory({ total: bytes, perOwner: bytes }, () => new Date())
+  const owners: string[] = []
+  const counted = createBodyMemory({ total: bytes, perOwner: bytes }, () => new Date())
+  const memory: BodyMemory = {
+    ...counted,
+    begin: (owner, drop) => {
+      owners.push(owner)
+      return counted.begin(owner, drop)
+    },
+  }
   app.decorateRequest('apiKeyLabel', label)
   app.setErrorHandler((error, _, reply) => {
     errors.push(error)
@@ -128,5 +123,5 @@ async function started(label: string, bytes = MIB) {
   app.post('/', () => ({}))
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
-  return { port, memory, lookedUp: () => lookedUp(), arrived, errors }
+  return { port, memory, owners, lookedUp: () => lookedUp(), arrived, errors }
 }

@@ -1,13 +1,13 @@
 /**
  * Limits the memory for the bodies of all requests, and for those of each sender. When the limit is reached, stalled
- * bodies are dropped first, then the oldest bodies of the sender with the most bytes. A body in many tiny parts is
- * refused.
+ * bodies are dropped first, then the oldest bodies of the sender with the most bytes. A sender may make a part of each
+ * byte, by chunks (RFC 9112 section 7.1) or by segments, and each part costs memory and time however few bytes it has:
+ * a body in many tiny parts is refused.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ProtocolError } from '../protocol/error.ts'
 import { apiKeyDigest } from './api-key.ts'
 import type { App } from './app-type.ts'
-import { createPartCheck, SMALL_PARTS, weighPart } from './body-parts.ts'
 import { networkOf } from './rate-limit.ts'
 
 /** The maximum number of bytes in memory. */
@@ -16,21 +16,27 @@ export interface MemoryBounds {
   readonly perOwner: number
 }
 
-/** Counts the bytes in memory by owner: an API key or a network. */
+/** Counts the bytes in memory by owner: an API key, a network or a contract. */
 export interface BodyMemory {
-  /**
-   * Tests whether `bytes` more fit. If they do not, drops stalled bodies, and bodies of owners with more bytes, to make
-   * them fit.
-   */
-  readonly hasRoom: (owner: string, bytes: number) => boolean
-  readonly add: (owner: string, bytes: number) => void
+  /** Begins a body. When it has to make room for another, its bytes are released, and `drop` is called. */
+  readonly begin: (owner: string, drop: () => void) => CountedBody
   readonly countBytes: () => number
-  /** The bodies that are being received. */
-  readonly incomingBodies: Set<IncomingBody>
 }
 
-export interface IncomingBody {
-  /** The owner that the body counts for. */
+/** A body that is being received, or of which all has come. */
+export interface CountedBody {
+  /**
+   * Counts a part, for which stalled bodies, and bodies of owners with more bytes, are dropped if there is no room.
+   * Returns `full` if there is none even so, and `tiny` if the parts of the body are too small and too many.
+   */
+  readonly addPart: (part: Uint8Array) => 'full' | 'tiny' | undefined
+  /** Tells that all of the body has come, so that it is not dropped any more. */
+  readonly complete: () => void
+  /** Frees the bytes of the body. */
+  readonly release: () => void
+}
+
+interface IncomingBody {
   readonly owner: string
   /** When the last part of the body arrived, in milliseconds since the epoch. */
   lastPartAt: number
@@ -42,6 +48,14 @@ const MIB = 1024 * 1024
 const BOUNDS = { total: 64 * MIB, perOwner: 32 * MIB }
 /** The time without a new part after which a body is stalled. */
 const STALLED_MS = 2000
+/** The memory that a part takes at least, in bytes. */
+export const MIN_PART_WEIGHT = 512
+/** The number of parts up to which they may have any size. */
+const MAX_SMALL_PARTS = 2000
+/** The mean number of bytes of more parts. Segments and the chunks of clients and proxies have more. */
+const MIN_MEAN_BYTES = 64
+
+export const SMALL_PARTS = `the body came in more than ${MAX_SMALL_PARTS} parts of fewer than ${MIN_MEAN_BYTES} bytes; send larger chunks`
 
 /** Creates the counter of bytes with its limits. */
 export function createBodyMemory({ total: maxTotal, perOwner }: MemoryBounds, now: () => Date): BodyMemory {
@@ -51,33 +65,68 @@ export function createBodyMemory({ total: maxTotal, perOwner }: MemoryBounds, no
   const bytesOf = (owner: string): number => byOwner.get(owner) ?? 0
   const canFit = (owner: string, bytes: number): boolean =>
     total + bytes <= maxTotal && bytesOf(owner) + bytes <= perOwner
-  return {
-    incomingBodies,
-    countBytes: () => total,
-    add: (owner, bytes) => {
-      const sum = bytesOf(owner) + bytes
-      total += bytes
-      if (sum === 0) byOwner.delete(owner)
-      else byOwner.set(owner, sum)
-    },
-    hasRoom: (owner, bytes) => {
-      if (canFit(owner, bytes)) return true
-      const stalledBefore = now().getTime() - STALLED_MS
-      const isOverShare = bytesOf(owner) + bytes > perOwner
-      for (const body of [...incomingBodies])
-        if (body.lastPartAt < stalledBefore && (!isOverShare || body.owner === owner)) body.drop()
-      const sum = bytesOf(owner) + bytes
-      for (
-        let body = findBodyToDrop(incomingBodies, bytesOf);
-        !canFit(owner, bytes);
-        body = findBodyToDrop(incomingBodies, bytesOf)
-      ) {
-        if (sum > perOwner || body === undefined || bytesOf(body.owner) <= sum) return false
-        body.drop()
-      }
-      return true
-    },
+  const add = (owner: string, bytes: number): void => {
+    const sum = bytesOf(owner) + bytes
+    total += bytes
+    if (sum === 0) byOwner.delete(owner)
+    else byOwner.set(owner, sum)
   }
+  const makeRoom = (owner: string, bytes: number): boolean => {
+    if (canFit(owner, bytes)) return true
+    const stalledBefore = now().getTime() - STALLED_MS
+    const isOverShare = bytesOf(owner) + bytes > perOwner
+    for (const body of [...incomingBodies])
+      if (body.lastPartAt < stalledBefore && (!isOverShare || body.owner === owner)) body.drop()
+    const sum = bytesOf(owner) + bytes
+    while (!canFit(owner, bytes)) {
+      const body = findBodyToDrop(incomingBodies, bytesOf)
+      if (sum > perOwner || body === undefined || bytesOf(body.owner) <= sum) return false
+      body.drop()
+    }
+    return true
+  }
+  return {
+    begin: (owner, drop) => beginBody({ owner, drop, incomingBodies, makeRoom, add, now }),
+    countBytes: () => total,
+  }
+}
+
+interface NewBody {
+  readonly owner: string
+  readonly drop: () => void
+  readonly incomingBodies: Set<IncomingBody>
+  /** Drops bodies until `bytes` more fit, and tests whether they do. */
+  readonly makeRoom: (owner: string, bytes: number) => boolean
+  readonly add: (owner: string, bytes: number) => void
+  readonly now: () => Date
+}
+
+function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody): CountedBody {
+  let [parts, bytes, weight] = [0, 0, 0]
+  const complete = (): void => void incomingBodies.delete(body)
+  const release = (): void => {
+    complete()
+    add(owner, -weight)
+    weight = 0
+  }
+  const releaseAndDrop = (): void => {
+    release()
+    drop()
+  }
+  const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop: releaseAndDrop }
+  incomingBodies.add(body)
+  const addPart = ({ length }: Uint8Array): 'full' | 'tiny' | undefined => {
+    body.lastPartAt = now().getTime()
+    const partWeight = Math.max(length, MIN_PART_WEIGHT)
+    const hasRoom = makeRoom(owner, partWeight)
+    parts++
+    bytes += length
+    weight += partWeight
+    add(owner, partWeight)
+    if (!hasRoom) return 'full'
+    return parts > MAX_SMALL_PARTS && bytes < parts * MIN_MEAN_BYTES ? 'tiny' : undefined
+  }
+  return { addPart, complete, release }
 }
 
 /** Returns the oldest body of the owner with the most bytes in memory. */
@@ -105,7 +154,7 @@ export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMe
     if (request.method !== 'GET') {
       const { apiKeyLabel, ip, raw } = request
       const owner = apiKeyLabel === '' ? networkOf(ip) : `key ${apiKeyDigest(raw.headers.authorization)}`
-      countBody(memory, { request: raw, response: reply.raw, owner, now })
+      countBody(memory, { request: raw, response: reply.raw, owner })
     }
     done()
   })
@@ -115,49 +164,34 @@ interface CountedRequest {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly owner: string
-  readonly now: () => Date
 }
 
 /**
  * Counts the parts of a body. Starts with the first listener of the parser, since listening earlier would start the
  * stream too early.
  */
-function countBody(memory: BodyMemory, { request, response, owner, now }: CountedRequest): void {
-  let size = 0
-  const release = (): void => {
-    memory.incomingBodies.delete(body)
-    memory.add(owner, -size)
-    size = 0
-  }
-  const refuse = (error: Error): void => {
-    request.off('data', countPart)
-    release()
-    if (request.listenerCount('error') > 0) request.emit('error', error)
-  }
-  const drop = (): void => refuse(memoryFullError())
-  const isTooSmall = createPartCheck()
-  const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop }
-  const countPart = (part: Uint8Array): void => {
-    body.lastPartAt = now().getTime()
-    const weight = weighPart(part)
-    const hasRoom = memory.hasRoom(owner, weight)
-    size += weight
-    memory.add(owner, weight)
-    if (!hasRoom) drop()
-    else if (isTooSmall(part)) {
+function countBody(memory: BodyMemory, { request, response, owner }: CountedRequest): void {
+  const beginAtFirstListener = (event: string): void => {
+    if (event !== 'data') return
+    request.off('newListener', beginAtFirstListener)
+    const refuse = (error: Error): void => {
+      request.off('data', countPart)
+      body.release()
+      if (request.listenerCount('error') > 0) request.emit('error', error)
+    }
+    const body = memory.begin(owner, () => refuse(memoryFullError()))
+    const countPart = (part: Uint8Array): void => {
+      const problem = body.addPart(part)
+      if (problem === 'full') refuse(memoryFullError())
+      if (problem !== 'tiny') return
       // The rest of the body is not read.
       response.shouldKeepAlive = false
       refuse(Object.assign(new Error(SMALL_PARTS), { statusCode: 400 }))
     }
-  }
-  const beginAtFirstListener = (event: string): void => {
-    if (event !== 'data') return
-    request.off('newListener', beginAtFirstListener)
-    memory.incomingBodies.add(body)
-    request.on('data', countPart).once('end', () => memory.incomingBodies.delete(body))
+    request.on('data', countPart).once('end', body.complete)
+    response.once('close', body.release)
   }
   request.on('newListener', beginAtFirstListener)
-  response.once('close', release)
 }
 
 function memoryFullError(): ProtocolError {
