@@ -50,8 +50,9 @@ describe('every endpoint', () => {
     },
   )
 
-  /** Tests whether a visit uses something up, which only GET may do. */
-  const isGoodOnce = ({ path }: { readonly path: string }): boolean => /^\/auth\/(authorize|return)\b/.test(path)
+  /** Tests whether a visit uses something up or decides, which only GET may do. */
+  const isGoodOnce = ({ path }: { readonly path: string }): boolean =>
+    /^\/auth\/(authorize|return|sign-in\/\w+)\b/.test(path)
   const read = endpoints.filter(({ method }) => method === 'GET')
   it.each(read.filter(isGoodOnce))('$service does not take HEAD for $path', async (endpoint) => {
     const { statusCode, body } = await send(endpoint, 'HEAD', authorization)

@@ -22,6 +22,8 @@ import { noCredentialPage, presentationPage, signInPage } from './sign-in-page.t
 import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 
 const config = { isForBrowsers: true } as const
+/** The options of routes whose visits decide or start something, so that they have no HEAD route. */
+const steps = { config, exposeHeadRoute: false } as const
 
 /** Adds the routes of the sign-in: its page, start and stop, the provider's response, and the end of a presentation. */
 export function addSignInRoutes(app: App, context: IssuerContext): void {
@@ -49,13 +51,13 @@ function addPageRoute(app: App, context: IssuerContext): void {
 
 function addStartAndStopRoutes(app: App, context: IssuerContext): void {
   const startPresentation = createPresentationStart(context)
-  app.get(`${SIGN_IN_PATH}/start`, { config, schema: schemas.startSignInRoute }, async (request, reply) => {
+  app.get(`${SIGN_IN_PATH}/start`, { ...steps, schema: schemas.startSignInRoute }, async (request, reply) => {
     const visit = visitOf(context, request, request.query.interaction)
     const presentation = context.config.codeFlow?.presentation
     if (presentation === undefined) return redirectBrowser(reply, await beginSignIn(context, visit))
     return reply.send(setBrowserPage(reply, presentationPage(await startPresentation(presentation, visit))))
   })
-  app.get(`${SIGN_IN_PATH}/stop`, { config, schema: schemas.stopSignInRoute }, async (request, reply) => {
+  app.get(`${SIGN_IN_PATH}/stop`, { ...steps, schema: schemas.stopSignInRoute }, async (request, reply) => {
     requireDatasets(context)
     return redirectBrowser(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
   })
@@ -63,11 +65,11 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
 
 /** Adds the routes to which a browser returns: from the provider, and after a presentation. */
 function addAnswerRoutes(app: App, context: IssuerContext): void {
-  app.get(SIGN_IN_ANSWER_PATH, { config, schema: schemas.answerSignInRoute }, async (request, reply) => {
+  app.get(SIGN_IN_ANSWER_PATH, { ...steps, schema: schemas.answerSignInRoute }, async (request, reply) => {
     const parameters = new URLSearchParams(request.query as Record<string, string>)
     return endSignIn(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
   })
-  app.get(PRESENTED_PATH, { config, schema: schemas.presentedRoute }, async (request, reply) => {
+  app.get(PRESENTED_PATH, { ...steps, schema: schemas.presentedRoute }, async (request, reply) => {
     const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
     const { interaction, response_code: responseCode = '' } = request.query
     const answer = { visit: visitOf(context, request, interaction), responseCode }
