@@ -20,7 +20,10 @@ export const parseJsonBody = createBodyParser((bytes) => {
   return path === undefined ? value : malformed(`${path}: this name is reserved`)
 })
 
-/** Parses a form body. A repeated parameter becomes an array, which its schema refuses. */
+/**
+ * Parses a form body. An empty parameter is an absent one (RFC 6749 section 3.2), and a repeated one becomes an array,
+ * which its schema refuses.
+ */
 export const parseFormBody = createBodyParser((bytes) => {
   const parts = utf8Text(bytes)
     .split('&', MAX_PARAMETERS + 1)
@@ -30,7 +33,7 @@ export const parseFormBody = createBodyParser((bytes) => {
   for (const part of parts) {
     const equals = part.includes('=') ? part.indexOf('=') : part.length
     const [name, value] = [decodePercent(part.slice(0, equals)), decodePercent(part.slice(equals + 1))]
-    form[name] = name in form ? [form[name] ?? [], value].flat() : value
+    if (value !== '') form[name] = name in form ? [form[name] ?? [], value].flat() : value
   }
   return form
 })

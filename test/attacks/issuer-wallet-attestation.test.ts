@@ -352,6 +352,13 @@ describe('a wallet that has to authenticate itself', () => {
     expect(stored?.value.client).toEqual({ id: WALLET, instance: expect.stringMatching(/^[\w-]{43}$/) as string })
   })
 
+  it('gets it with an empty client_id, which is an absent one', async () => {
+    const session = await startedSession(services)
+    const form = { ...session.form, client_id: '' }
+    const response = await postAttested(session, await attestedHeaders(instance, session), form)
+    expect([response.status, await response.json()]).toEqual([200, tokenBody])
+  })
+
   it('finds in the metadata what it needs for that', async () => {
     const session = await startedSession(services)
     for (const path of ['', `/${session.sessionId}`]) {

@@ -55,7 +55,7 @@ export async function pushRequest(
   const audiences = audiencesOf(context, parameters)
   // RFC 9126 section 2.1: authenticates the client first.
   const client = await authenticateClient(context, sender, {
-    clientId: parameters.form.client_id || undefined,
+    clientId: parameters.form.client_id,
     audiences,
   })
   const codeFlowRequest = await readAuthorizationRequest(context, parameters)
