@@ -250,6 +250,22 @@ describe('the pool', () => {
     })
   })
 
+  it.each([
+    ['a script', (hooks: string[]) => script(hooks.map((name) => `${name}() {}`).join())],
+    [
+      'a module',
+      (hooks: string[]) =>
+        module('(i64.const 0)', { more: hooks.map((name) => `(export "${name}" (func 3))`).join('') }),
+    ],
+  ])('refuses more hooks than a contract may have timers: %s', async (kind, make) => {
+    const hooks = Array.from({ length: 10_001 }, (_, id) => `off_chain_thread_${id.toString(16)}`)
+    const roomy = await pool({ memoryBytes: 32 * 1024 * 1024 })
+    const described = kind === 'a script' ? await roomy.describe(await make(hooks.slice(1))) : undefined
+    expect(described?.hooks.length ?? 10_000).toBe(10_000)
+    await expect(roomy.describe(await make(hooks))).rejects.toThrow('more than 10000 hooks')
+    await roomy.close()
+  })
+
   it('rejects where no worker can start, and says from which file', async () => {
     const broken = await createPool({
       workers: 1,

@@ -35,7 +35,6 @@ import {
   type QueuedJob,
   type Slot,
 } from './slot.ts'
-import { isHook } from './vet.ts'
 
 export interface PoolSettings {
   readonly workers: number
@@ -124,7 +123,7 @@ async function describeComponent(
       `The script cannot be loaded: ${'message' in outcome ? outcome.message : 'it does not come to an end'}`,
     )
   }
-  const names = outcome.hooks.filter(isHook).sort()
+  const names = [...outcome.hooks].sort()
   if (names.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
   return { kind: 'javascript', hooks: names }
 }

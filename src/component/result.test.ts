@@ -59,6 +59,13 @@ describe('the result of a hook', () => {
     expect(() => readHookResult(result(response), 'response', LIMITS)).toThrow(expected)
   })
 
+  it('is refused with a list of engines over the limit', () => {
+    const engines = (length: number): Uint8Array => writer().u8(0x30).bytes(new Uint8Array(length)).done()
+    const { responseBytes } = LIMITS
+    expect(readHookResult(engines(responseBytes), 'engines', LIMITS).result.length).toBe(responseBytes)
+    expect(() => readHookResult(engines(responseBytes + 1), 'engines', LIMITS)).toThrow(/limits\.responseBytes/)
+  })
+
   it('has the error of the reader as the cause where it cannot be read', () => {
     let thrown: unknown
     try {

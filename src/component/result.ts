@@ -31,6 +31,8 @@ export function readHookResult(
   if (expects === 'nothing') return { response: undefined, result: nothing }
   if (expects === 'engines') {
     const engines = sectionsById.get(section.engines) ?? refuseResult('the result has no section 0x30 with the engines')
+    if (engines.length > limits.responseBytes)
+      refuseResult(`the list of engines has ${engines.length} bytes; limits.responseBytes is ${limits.responseBytes}`)
     return { response: undefined, result: engines.slice() }
   }
   const bytes = sectionsById.get(section.httpResponse) ?? refuseResult('the result has no section 0x22 with a response')

@@ -19,6 +19,8 @@ export type VettedComponent =
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
+/** The most hooks of a component: a contract has at most as many timers. */
+export const MAX_EXPORTED_HOOKS = 10_000
 /** The most elements of a table; the tables of large modules have fewer. */
 const MAX_ELEMENTS = 100_000
 
@@ -83,6 +85,7 @@ function readHooks({ functions }: ModuleOutline): string[] {
   if (hooks.length === 0) {
     refuseModule(`The module exports no hook, such as ${hookNames.httpRequest} or ${hookNames.stateChange}.`)
   }
+  if (hooks.length > MAX_EXPORTED_HOOKS) refuseModule(`The module exports more than ${MAX_EXPORTED_HOOKS} hooks.`)
   return hooks.map(([name]) => name).sort()
 }
 

@@ -55,6 +55,22 @@ describe('a worker', () => {
     }
   })
 
+  it('tells the engine no names of a script but those of hooks', async () => {
+    const { worker, hear, answer, job } = await startJob()
+    try {
+      answer()
+      expect(await hear()).toMatchObject(question)
+      answer()
+      expect(await hear()).toMatchObject({ report: 'done' })
+      const { sha256: component, bytes } = script(`[' '.repeat(1000)]() {}, a() {}, off_chain_on_state_change() {}`)
+      const program = { kind: 'javascript', source: Buffer.from(bytes).toString() } as const
+      worker.postMessage({ ...job, number: 2, component, program, call: undefined } satisfies JobMessage)
+      expect(await hear()).toEqual({ report: 'hooks', hooks: ['off_chain_on_state_change'] })
+    } finally {
+      await worker.terminate()
+    }
+  })
+
   it.each(['while it waits for an answer', 'between two jobs'])('drops a component: %s', async (moment) => {
     const { worker, hear, answer, job } = await startJob()
     const forget = (): void => worker.postMessage({ forget: asksTwice.sha256 } satisfies ForgetMessage)

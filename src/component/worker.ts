@@ -24,6 +24,7 @@ import type {
 import { BadResult, readHookResult } from './result.ts'
 import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
+import { isHook, MAX_EXPORTED_HOOKS } from './vet.ts'
 import { type LoadedModule, loadWasmModule } from './wasm.ts'
 
 /** The most bytes of cached values, of all contracts together. */
@@ -77,11 +78,17 @@ function loadComponent(component: string): LoadedComponent {
   return newComponent
 }
 
+/** Returns the hooks of a script. It may have millions of other functions, whose names stay in this thread. */
+function listHooks(program: LoadedComponent): readonly string[] {
+  const hooks = 'listHooks' in program ? program.listHooks().filter(isHook) : []
+  return hooks.length > MAX_EXPORTED_HOOKS ? trap(`it has more than ${MAX_EXPORTED_HOOKS} hooks`) : hooks
+}
+
 function runJob({ number, component, call }: JobMessage, recover: Recover): WorkerReport {
   let hosted: HostedCall | undefined
   try {
     const program = loadComponent(component)
-    if (call === undefined) return { report: 'hooks', hooks: 'listHooks' in program ? program.listHooks() : [] }
+    if (call === undefined) return { report: 'hooks', hooks: listHooks(program) }
     const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
     const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
     hosted = createHostedCall(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })

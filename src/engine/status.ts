@@ -11,7 +11,7 @@ import { makeProblem, ProblemError } from './problem.ts'
  * and earlier clients read only 65,536 bytes of it; other contracts must not push the document over that size.
  */
 const PAGE_BYTES = 49_152
-/** The most hooks of a contract in a page, by name: those of timers come last. */
+/** The most hooks of a contract in a page or in the log, by name: those of timers come last. */
 export const MAX_HOOKS = 20
 /** The most characters of a reason in a page; a reason may quote the URL of a component. */
 export const MAX_REASON_CHARACTERS = 500
