@@ -1,5 +1,5 @@
 /** The messages of `vouchsafe db` about what is no database of a service, or may not be used. */
-import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { loadDriver } from '../../src/store/sqlite.ts'
@@ -76,6 +76,15 @@ describe('a backup', () => {
     expect(await refusal('backup', 'gone/out.db')).toContain(
       'gone/out.db.partial: it cannot be made (ENOENT); make its ',
     )
+  })
+
+  it('whose name leaves no room for the files beside it says so each time, and leaves nothing', async () => {
+    const name = 'b'.repeat(240)
+    for (const _ of ['first', 'second'])
+      expect(await refusal('backup', name)).toMatch(
+        /^b+\.partial: a file beside it cannot be removed: ENAMETOOLONG.*; choose a shorter path\n$/,
+      )
+    expect(readdirSync(cwd).filter((each) => each.startsWith('bb'))).toEqual([])
   })
 
   it('is not made of a database into which a copy has not ended', async () => {

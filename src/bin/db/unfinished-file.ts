@@ -4,7 +4,7 @@ import { FILE_ENDS } from '../database-file.ts'
 import { PRIVATE } from '../directory.ts'
 import { generationFile } from '../generation-file.ts'
 import { lockFileOf } from '../open-lock.ts'
-import { findStorageAdvice } from '../storage-advice.ts'
+import { describeStorageError, findStorageAdvice } from '../storage-advice.ts'
 
 /** Advice for errors of the path; that for errors of the disk is in `storage-advice.ts`. */
 const PATH_ADVICE: Readonly<Record<string, string>> = {
@@ -28,7 +28,13 @@ export function beginFile(file: string, work: 'backup' | 'restore'): void {
         : `it cannot be made (${code})${advice === undefined ? '' : `; ${advice}`}`
     throw new Error(`${file}: ${why}`, { cause: error })
   }
-  removeFiles(file, { butMain: true })
+  try {
+    removeFiles(file, { butMain: true })
+  } catch (error) {
+    // Otherwise the next command would take this one for running.
+    rmSync(file, { force: true })
+    throw new Error(`${file}: a file beside it cannot be removed: ${describeStorageError(error)}`, { cause: error })
+  }
 }
 
 /** Removes the file and those beside it; with `butMain`, keeps the file itself. */
