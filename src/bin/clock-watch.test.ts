@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { watchClock } from './clock-watch.ts'
+import { watchForClockJump } from './clock-watch.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -15,7 +15,7 @@ beforeEach(() => {
   aheadMs = 0
   lines = []
   const clocks = { system: () => 1_800_000_000_000 + elapsedMs + aheadMs, monotonic: () => elapsedMs }
-  isHeld = watchClock(clocks, pino({}, { write: (line: string) => void lines.push(line) }))
+  isHeld = watchForClockJump(clocks, pino({}, { write: (line: string) => void lines.push(line) }))
 })
 
 describe('a clock', () => {

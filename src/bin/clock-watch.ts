@@ -19,7 +19,7 @@ export const machineClocks: Clocks = { system: () => Date.now(), monotonic: () =
  * Returns a function that tests whether deletions are to wait: from the moment when the system clock is found more than
  * a day ahead of the last call, until it is set back or an hour has passed. Logs each such moment once.
  */
-export function watchClock({ system, monotonic }: Clocks, log: Logger): () => boolean {
+export function watchForClockJump({ system, monotonic }: Clocks, log: Logger): () => boolean {
   const differenceOf = (): number => system() - monotonic()
   let trusted = differenceOf()
   let heldSince: number | undefined

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
-import { machineClocks, watchClock } from './clock-watch.ts'
+import { machineClocks, watchForClockJump } from './clock-watch.ts'
 
 /** The number of failed rounds in this process, by task name, for metrics. */
 export const failedRounds = new Map<string, number>()
@@ -14,13 +14,13 @@ const STOP_WAIT_MS = 3000
  * Runs the tasks. Returns the function that stops them, and resolves when the last rounds have ended or take too long.
  */
 export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineClocks): () => Promise<void> {
-  const mustWait = watchClock(clocks, log)
+  const isClockHeld = watchForClockJump(clocks, log)
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
     let failures = 0
     while (await waitOrAbort(task.everyMs, stop.signal)) {
-      if (task.deletes === true && mustWait()) continue
-      failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal })
+      if (task.deletes === true && isClockHeld()) continue
+      failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal, isClockHeld })
     }
   })
   return async () => {
@@ -32,6 +32,13 @@ export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineCl
   }
 }
 
+interface Round {
+  /** How many rounds of the task have failed in a row before this one. */
+  readonly earlierFailures?: number
+  readonly stop?: AbortSignal
+  readonly isClockHeld?: () => boolean
+}
+
 /**
  * Runs a round. Returns how many rounds of the task have failed in a row. The first, second, fourth and so on are
  * logged, since a task may fail several times a second.
@@ -39,10 +46,10 @@ export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineCl
 async function runRound(
   { name, run }: Task,
   log: Logger,
-  { earlierFailures = 0, stop }: { readonly earlierFailures?: number; readonly stop?: AbortSignal } = {},
+  { earlierFailures = 0, stop, isClockHeld }: Round = {},
 ): Promise<number> {
   try {
-    await run(stop)
+    await run(stop, isClockHeld)
     return 0
   } catch (err) {
     const failures = earlierFailures + 1

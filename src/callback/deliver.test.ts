@@ -262,6 +262,19 @@ describe('a callback', () => {
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])
   })
 
+  it('is not given up while the clock is held, and is sent when the receiver answers', async () => {
+    await wait('s1', 'e1')
+    const deliver = process()
+    receiver = () => answer(500)
+    time += 48 * HOUR
+    await deliver(undefined, () => true)
+    expect([await pending(), await dead()]).toEqual([['e1'], []])
+    receiver = () => undefined
+    time -= 48 * HOUR
+    await deliver(undefined, () => false)
+    expect([told(), await pending(), await dead()]).toEqual([['e1', 'e1'], [], []])
+  })
+
   it('whose session is gone is given up at once', async () => {
     await wait('s1', 'e1')
     await process({ loadCallbackData: () => Promise.resolve(undefined) })()

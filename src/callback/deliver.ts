@@ -5,6 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Task } from '../async/task.ts'
 import type { JsonObject } from '../codec/json.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { describeErrorForLog } from '../http/logged-error.ts'
@@ -37,6 +38,11 @@ export interface DeliveryContext {
   readonly log: Logger
 }
 
+interface Round extends DeliveryContext {
+  /** Tests whether the clock may be wrong, so that no event is given up by it. */
+  readonly isClockHeld: () => boolean
+}
+
 interface Claim {
   readonly sessionId: string
   readonly event: PendingCallback
@@ -57,23 +63,24 @@ const MAX_CLOCK_DIFFERENCE_MS = 60_000
  * Creates the function that delivers the due events. It ends when none is left, when the receiver is down, or when
  * `stop` is aborted.
  */
-export function createDelivery(context: DeliveryContext): (stop?: AbortSignal) => Promise<void> {
+export function createDelivery(context: DeliveryContext): Task['run'] {
   let pace: Pace = FIRST_PACE
-  const deliverAndAdjustPace = async (claim: Claim): Promise<void> => {
-    const outcome = await deliverClaim(context, claim)
+  const deliverAndAdjustPace = async (round: Round, claim: Claim): Promise<void> => {
+    const outcome = await deliverClaim(round, claim)
     if (outcome === 'delivered') pace = paceAfterSuccess(pace)
     // A deleted session does not change the pace: it is not a failure of the receiver.
     else if (outcome === 'failed') pace = paceAfterFailure(pace, claim.sessionId, context.now())
   }
-  const detectSetBack = createClockWatch()
-  return async (stop) => {
+  const detectSetBack = watchForClockSetBack()
+  return async (stop, isClockHeld = () => false) => {
+    const round: Round = { ...context, isClockHeld }
     const wasSetBack = detectSetBack(context.now())
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
       const free = isPausing(pace, context.now()) ? 0 : pace.atOnce - running.size
       const { due, claims } = free > 0 ? await claimDueRows(context, free, wasSetBack) : { due: 0, claims: [] }
       for (const claim of claims) {
-        const delivery: Promise<void> = deliverAndAdjustPace(claim).finally(() => running.delete(delivery))
+        const delivery: Promise<void> = deliverAndAdjustPace(round, claim).finally(() => running.delete(delivery))
         running.add(delivery)
       }
       if (due === 0 && running.size === 0) return
@@ -94,7 +101,7 @@ async function waitForDeliveries(running: ReadonlySet<Promise<void>>): Promise<v
  * Creates the function that tells whether the clock may have been set back. It returns true in the first call, when the
  * time before this process is unknown, and later until the clock has reached its latest time again.
  */
-function createClockWatch(): (now: Date) => boolean {
+function watchForClockSetBack(): (now: Date) => boolean {
   let latest = Infinity
   return (now) => {
     const wasSetBack = now.getTime() < latest - MAX_CLOCK_DIFFERENCE_MS
@@ -144,7 +151,7 @@ async function claimDueRows(
 /**
  * Delivers the event of a claim, and stores the result. An error of this service is logged, and the claim then expires.
  */
-async function deliverClaim(context: DeliveryContext, claim: Claim): Promise<'delivered' | 'failed' | 'session gone'> {
+async function deliverClaim(context: Round, claim: Claim): Promise<'delivered' | 'failed' | 'session gone'> {
   const { sessionId, event } = claim
   try {
     const data = await context.loadCallbackData(sessionId, event.data)
@@ -170,7 +177,7 @@ const SESSION_GONE = {
 } as const
 
 /** Stores the result of the first event of the queue. Events that were queued meanwhile stay. */
-async function recordResult(context: DeliveryContext, { sessionId, event }: Claim, result: ClaimResult): Promise<void> {
+async function recordResult(context: Round, { sessionId, event }: Claim, result: ClaimResult): Promise<void> {
   const { store, retryOnConflict, now } = context
   const writeLog = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
@@ -193,7 +200,7 @@ interface Settlement {
  * dead, and postpones any other. `writeLog` is called after the commit.
  */
 function createSettlement(
-  { random, log }: DeliveryContext,
+  { random, log, isClockHeld }: Round,
   { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: ClaimResult },
   now: Date,
 ): Settlement {
@@ -207,7 +214,8 @@ function createSettlement(
     problem,
     ...(error !== undefined && { error: describeErrorForLog(error) }),
   }
-  if ('final' in result || now.getTime() - event.queuedAt >= GIVE_UP_MS) {
+  const isTooOld = now.getTime() - event.queuedAt >= GIVE_UP_MS && !isClockHeld()
+  if ('final' in result || isTooOld) {
     const writeLog = () =>
       log.error(
         { event: 'callback_dead', ...logFields },
