@@ -1,6 +1,6 @@
 /** The command `vouchsafe doctor`: its output, its exit status, and files that it cannot read. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { temporaryDirectory, vouchsafe } from '../support/command.ts'
@@ -46,6 +46,18 @@ it('warns of a configuration that others can read, since it has API keys', async
   chmodSync(join(directory, 'conf/server.json'), 0o644)
   const { stdout } = await vouchsafe(['doctor'], { cwd: directory })
   expect(stdout.replace(/\s+/g, ' ')).toMatch(/warning configuration: other users .*conf\/server\.json \(mode 644\)/)
+})
+
+it('warns once of each thing about an engine, whose configuration may have a password', async () => {
+  const cwd = temporaryDirectory()
+  await vouchsafe(['init', 'engine'], { cwd })
+  const file = join(cwd, 'conf/server.json')
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+  writeFileSync(file, JSON.stringify({ ...settings, database: { url: 'sqlite::memory:' } }))
+  chmodSync(file, 0o644)
+  const text = (await vouchsafe(['doctor', 'engine'], { cwd })).stdout.replace(/\s+/g, ' ')
+  expect(text).toMatch(/warning configuration: other users .*conf\/server\.json \(mode 644\)/)
+  expect(text.match(/database: it is in memory/g)).toHaveLength(1)
 })
 
 it('has what support asks for, and nothing secret, however wrong the configuration is', async () => {

@@ -27,7 +27,8 @@ export async function findDatabaseFindings(
 }
 
 async function findSqliteFindings(file: string, migrations: readonly Migration[]): Promise<Finding[]> {
-  if (file === ':memory:') return [databaseFinding('warning', 'it is in memory: nothing of it is left after a restart')]
+  // The configuration warns of a database in memory.
+  if (file === ':memory:') return []
   let Database: Awaited<ReturnType<typeof loadDriver>>
   try {
     Database = await loadDriver()

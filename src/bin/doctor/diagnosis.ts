@@ -17,7 +17,7 @@ import { findConfigurationFindings } from './configurations.ts'
 import { findDatabaseFindings } from './database.ts'
 import type { DoctorInput, Settings } from './doctor-input.ts'
 import { findEncryptionFindings } from './encryption.ts'
-import { type Finding, findingOfMistake } from './finding.ts'
+import { type Finding, findingOfMistake, removeRepetitions } from './finding.ts'
 import { findStorageFindings } from './machine.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 import { findSecretsFindings } from './secrets.ts'
@@ -64,12 +64,6 @@ async function findingsOnConfigurations(
 function readNamedDatabase(value: unknown, settings: Settings, defaultFile: string, files: Files) {
   const isMisshapen = isObject(value) && Object.hasOwn(value, 'database') && settings.database === undefined
   return isMisshapen ? { mistakes: [] } : readDatabase(settings.database, defaultFile, files)
-}
-
-/** Removes repeated findings: certificate findings repeat some warnings of the configuration. */
-function removeRepetitions(findings: readonly Finding[]): Finding[] {
-  const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
-  return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
 }
 
 function findSettingsFindings(result: ReadResult<CommonConfig>): Finding[] {

@@ -1,16 +1,16 @@
 /** `vouchsafe doctor`: reports everything that is wrong with a configuration, and the facts that support needs. */
 import { existsSync } from 'node:fs'
 import { readWords, serviceProblem } from '../command-line.ts'
-import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
+import { addEnvironment, readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { isKindName, kindNames } from '../service/kind-loaders.ts'
 import type { KindName } from '../service/service-kind.ts'
 import { findOtherServiceMistake, serviceOf } from '../service/which-service.ts'
+import { findConfigurationFileFindings } from './configuration-file.ts'
 import { diagnose } from './diagnosis.ts'
 import type { Finding } from './finding.ts'
 import { describeMachine } from './machine.ts'
-import { findPrivateFileFindings } from './private-file.ts'
 import { redactSettings } from './redact.ts'
 import { printReport } from './report.ts'
 
@@ -41,17 +41,11 @@ async function findingsOf(service: CredentialServiceName, value: unknown, config
   const findings = await diagnose(service, value, files, now())
   const start = { name: service, configFile, before: ['doctor'] }
   const otherMistake = (await findOtherServiceMistake(value, start))?.replace(/^configuration: /, '')
-  const hint = workingDirectoryHint(
-    configFile,
-    findings.map(({ text }) => text),
-  )
   return [
     ...(otherMistake === undefined
       ? []
       : [{ subject: 'configuration', outcome: 'problem', text: otherMistake } as const]),
-    ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
-    // The file has API keys, and may have a password.
-    ...findPrivateFileFindings('configuration', configFile),
+    ...findConfigurationFileFindings(configFile, findings),
     ...findings,
   ]
 }

@@ -17,3 +17,9 @@ export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string
 export function databaseFinding(outcome: Finding['outcome'], text: string): Finding {
   return { subject: 'database', outcome, text }
 }
+
+/** Removes repeated findings: certificate findings repeat some warnings of the configuration. */
+export function removeRepetitions(findings: readonly Finding[]): Finding[] {
+  const texts = findings.map(({ subject, text }) => `${subject}: ${text}`)
+  return findings.filter((_, index) => texts.lastIndexOf(texts[index] ?? '') === index)
+}

@@ -10,11 +10,12 @@ import { type EngineConfig, EngineSettings, engineDefaults, readEngineConfig } f
 import { formatAddress } from '../../engine/status.ts'
 import type { Address } from '../../offchain/address.ts'
 import { checkBuiltFiles } from '../../toolchain/places.ts'
-import { addEnvironment, readConfigFile, workingDirectoryHint } from '../config-file.ts'
+import { addEnvironment, readConfigFile } from '../config-file.ts'
 import { ENGINE_TITLE, findAddressFindings } from '../doctor/address.ts'
 import { findTlsFindings } from '../doctor/certificates.ts'
+import { findConfigurationFileFindings } from '../doctor/configuration-file.ts'
 import { findDatabaseFindings } from '../doctor/database.ts'
-import { type Finding, findingOfMistake } from '../doctor/finding.ts'
+import { type Finding, findingOfMistake, removeRepetitions } from '../doctor/finding.ts'
 import { describeMachine, findStorageFindings } from '../doctor/machine.ts'
 import { findPrivateFileFindings } from '../doctor/private-file.ts'
 import { redactSettings } from '../doctor/redact.ts'
@@ -37,14 +38,13 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
     'mistakes' in file ? file.mistakes.map((text) => problemFinding('configuration', text)) : await diagnose(file.value)
-  const hint = workingDirectoryHint(
-    configFile,
-    findings.map(({ text }) => text),
-  )
-  const hints: Finding[] = hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint }]
+  const fileFindings = findConfigurationFileFindings(configFile, findings)
   const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
   const machine = describeMachine(now())
-  printReport({ service: 'engine', config: configFile, machine, settings, findings: [...hints, ...findings] }, json)
+  printReport(
+    { service: 'engine', config: configFile, machine, settings, findings: [...fileFindings, ...findings] },
+    json,
+  )
 }
 
 async function diagnose(value: unknown): Promise<Finding[]> {
@@ -55,7 +55,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const tlsKey = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: now() }, tls, files)
   const installation = findInstallationFindings()
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
-  return [
+  return removeRepetitions([
     ...installation,
     ...('mistakes' in configResult
       ? configResult.mistakes.map(mistakeFinding)
@@ -70,7 +70,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...('mistakes' in configResult
       ? []
       : (await findChainFindings(configResult.config)).filter((finding) => !isReported(finding))),
-  ]
+  ])
 }
 
 function findInstallationFindings(): Finding[] {

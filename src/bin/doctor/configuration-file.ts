@@ -1,0 +1,17 @@
+/** Checks the configuration file itself, apart from its settings. */
+import { workingDirectoryHint } from '../config-file.ts'
+import type { Finding } from './finding.ts'
+import { findPrivateFileFindings } from './private-file.ts'
+
+/** Returns the findings about the file. `settingsFindings` are those about its settings. */
+export function findConfigurationFileFindings(file: string, settingsFindings: readonly Finding[]): Finding[] {
+  const hint = workingDirectoryHint(
+    file,
+    settingsFindings.map(({ text }) => text),
+  )
+  return [
+    ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
+    // The file may have API keys, and the password of a database.
+    ...findPrivateFileFindings('configuration', file),
+  ]
+}
