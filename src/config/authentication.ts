@@ -29,7 +29,7 @@ export const AuthenticationSetting = Type.Object(
     offers: Type.Optional(
       Type.Union([Type.Literal('asked'), Type.Literal('trusted')], {
         description:
-          'Whether the person is asked also where the wallet answers an offer; with `trusted` the offer alone is enough; `asked` when absent',
+          'Whether the person is asked also where the wallet answers an offer; with `trusted` the offer alone is enough, and a page shows where unknown wallets are; `asked` when absent',
       }),
     ),
   },
@@ -51,7 +51,7 @@ export const codeFlowSettings = {
     Type.Array(Type.String(), {
       uniqueItems: true,
       description:
-        'Redirect URIs that wallets may use beside https, 127.0.0.1, [::1] and private-use schemes with a dot, each compared whole',
+        'Redirect URIs of wallets that you know, each compared whole; wallets may also use https, 127.0.0.1, [::1] and private-use schemes with a dot',
     }),
   ),
 }

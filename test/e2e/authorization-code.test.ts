@@ -219,7 +219,8 @@ describe('the authorization code flow', () => {
   })
 
   it('goes through without asking anybody where the operator trusts offers, and asks without an offer', async () => {
-    const trusting = await startCodeFlow({ authentication: { interactionUrl: INTERACTION_URL, offers: 'trusted' } })
+    const authentication = { interactionUrl: INTERACTION_URL, offers: 'trusted' }
+    const trusting = await startCodeFlow({ authentication, redirectUris: [REDIRECT_URI] })
     try {
       const id = await declareWithScope(trusting)
       const { sessionId, issuerState } = await offerFor(trusting, id)

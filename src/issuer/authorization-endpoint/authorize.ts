@@ -1,8 +1,11 @@
 /**
  * The authorization endpoint. A browser brings an authorization request, pushed or in the query, and is redirected to
  * the application, which asks the person. Clients are not registered, so the browser is not redirected to a wallet
- * before that; otherwise the endpoint would be an open redirector. RFC 6749 section 3.1, RFC 9700 section 4.11.
+ * before that; otherwise the endpoint would be an open redirector. Where an offer alone is sufficient, a page shows the
+ * redirect URI, unless it is trusted. RFC 6749 section 3.1, RFC 9700 section 4.11.
  */
+import { toBase64url } from '../../codec/base64url.ts'
+import type { BrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
 import { makeDerivedCode } from '../access/derived-code.ts'
@@ -12,21 +15,25 @@ import {
   giveCode,
   isSameBrowser,
   isUndecidedRequest,
+  recordRequestDecision,
+  type StoredAuthorizationRequest,
   startInteraction,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../issuer-identifier.ts'
+import { returnUrl } from './interaction.ts'
 import { type IdentifiedRequest, makeRequestId, openPushedRequest } from './pushed-request.ts'
 import {
   type AuthorizationParameters,
   findOfferedSession,
   readAuthorizationRequest,
   requireCodeFlow,
+  trustsRedirectUri,
 } from './request.ts'
+import { walletPage } from './sign-in-page.ts'
 
-/** Where the browser is redirected to. */
-export interface BrowserRedirect {
-  readonly address: string
+/** Where the browser is redirected to, or the page that the person sees before. */
+export type BrowserAnswer = ({ readonly address: string } | { readonly page: BrowserPage }) & {
   /** Whether the browser returns to this service later, and so needs a cookie. */
   readonly comesBack: boolean
 }
@@ -40,14 +47,14 @@ export interface Visit {
 }
 
 /**
- * Stores the authorization request and returns where the browser is redirected to. Another browser can then not use the
- * same request_uri. Refuses with `invalid_request_uri`, and like {@link readAuthorizationRequest} and `admitRow`.
+ * Stores the authorization request and returns the answer for the browser. Another browser can then not use the same
+ * request_uri. Refuses with `invalid_request_uri`, and like {@link readAuthorizationRequest} and `admitRow`.
  */
 export async function authorize(
   context: IssuerContext,
   parameters: AuthorizationParameters,
   { browser, admitRow }: Visit,
-): Promise<BrowserRedirect> {
+): Promise<BrowserAnswer> {
   const { interactionUrl, trustsOffers } = requireCodeFlow(context)
   const { id, request } = await readIdentifiedRequest(context, parameters)
   const now = context.now()
@@ -56,15 +63,38 @@ export async function authorize(
   const offer = offerSessionId === undefined ? undefined : await findOfferedSession(context, offerSessionId)
   const interactionRequest = startInteraction(request, browser, now)
   const asksPerson = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
-  const value = asksPerson ? interactionRequest : giveCode(interactionRequest, offerSessionId, now)
+  const { value, answer } = asksPerson
+    ? {
+        value: interactionRequest,
+        answer: { address: addParameters(interactionUrl, { interaction: id }), comesBack: true },
+      }
+    : acceptOffer(context, id, interactionRequest, offerSessionId)
   const dueAt = endOfRequest(value, now)
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
   if (conflict !== undefined && !(asksPerson && (await isSameVisit(context, id, browser)))) {
     refuse('invalid_request_uri', 'request_uri: it has been used; begin anew in the wallet, which pushes another')
   }
-  if (asksPerson) return { address: addParameters(interactionUrl, { interaction: id }), comesBack: true }
-  return { address: addressWithCode(context, id, request), comesBack: false }
+  return answer
+}
+
+/** Approves a request whose offer alone is sufficient, and returns the row and the answer for the browser. */
+function acceptOffer(
+  context: IssuerContext,
+  id: string,
+  storedRequest: StoredAuthorizationRequest,
+  sessionId: string,
+): { readonly value: StoredAuthorizationRequest; readonly answer: BrowserAnswer } {
+  const now = context.now()
+  const { request } = storedRequest
+  if (trustsRedirectUri(context, request)) {
+    const address = addressWithCode(context, id, request)
+    return { value: giveCode(storedRequest, sessionId, now), answer: { address, comesBack: false } }
+  }
+  const secret = toBase64url(context.random(32))
+  const page = walletPage(request, returnUrl(context, id, secret))
+  const value = recordRequestDecision(storedRequest, { sessionId }, { secret, now })
+  return { value, answer: { page, comesBack: true } }
 }
 
 /**

@@ -87,8 +87,13 @@ export async function completeInteraction(
   })
   return {
     ...(decision.denied === undefined && { session_id: decision.sessionId }),
-    redirect_uri: addParameters(`${context.config.baseUrl}/auth/return/${id}`, { completion: secret }),
+    redirect_uri: returnUrl(context, id, secret),
   }
+}
+
+/** Returns the URL by which the browser returns after the decision. */
+export function returnUrl({ config }: Pick<IssuerContext, 'config'>, id: string, secret: string): string {
+  return addParameters(`${config.baseUrl}/auth/return/${id}`, { completion: secret })
 }
 
 /** Finds an undecided request. Refuses with `not_found`, or with `gone` if it was decided or has expired. */

@@ -44,6 +44,17 @@ export function requireCodeFlow({ config }: Pick<IssuerContext, 'config'>): Code
 }
 
 /**
+ * Tests whether a browser may be redirected to the wallet before a person sees where that is: the wallet has
+ * authenticated itself, or the operator named its redirect URI. RFC 9700 section 4.11.2.
+ */
+export function trustsRedirectUri(
+  context: Pick<IssuerContext, 'config'>,
+  { instance, redirectUri }: CodeFlowRequest,
+): boolean {
+  return instance !== undefined || requireCodeFlow(context).redirectUris.includes(redirectUri)
+}
+
+/**
  * Validates the parameters and returns the request as it is stored. Refuses with `invalid_request`,
  * `unsupported_response_type`, `invalid_scope` or `invalid_authorization_details`.
  */

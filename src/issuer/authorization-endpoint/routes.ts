@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { setBrowserPage } from '../../http/browser-page.ts'
 import { SessionParams } from '../../http/openapi-responses.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -60,9 +61,9 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
   const startAuthorization = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserCookieOf(context, request) ?? makeBrowserCookie(context)
     const parameters = { form, sessionId: request.sessionId || undefined }
-    const { address, comesBack } = await authorize(context, parameters, { browser, admitRow })
-    if (comesBack) setBrowserCookie(context, reply, browser)
-    return redirectBrowser(reply, address)
+    const answer = await authorize(context, parameters, { browser, admitRow })
+    if (answer.comesBack) setBrowserCookie(context, reply, browser)
+    return 'page' in answer ? reply.send(setBrowserPage(reply, answer.page)) : redirectBrowser(reply, answer.address)
   }
   // A visit changes the state of the request, so there is no HEAD route.
   const visit = { config: visitConfig, exposeHeadRoute: false }

@@ -112,6 +112,7 @@ export const pushedRequestRoute = {
   response: jsonResponse(201, PushedAuthorizationResponse),
 }
 
+const HTML_TYPE = 'text/html'
 /** A redirect instead of a response with a body. */
 const redirects: Record<string, object> = { 303: Type.Null() }
 
@@ -121,7 +122,7 @@ export const authorizeRoute = {
   operationId: 'authorize',
   summary: 'Send a browser for the code of an authorization',
   querystring: Type.Object(parameters),
-  response: redirects,
+  response: { ...responseAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 export const returnRoute = {
@@ -134,7 +135,6 @@ export const returnRoute = {
   response: redirects,
 }
 
-const HTML_TYPE = 'text/html'
 const visitCodes = ['not_found', 'gone', 'invalid_request'] as const
 const visitQuery = Type.Object({ interaction: Type.Optional(Type.String({ maxLength: 64 })) })
 

@@ -1,6 +1,7 @@
 /**
- * The HTML pages for a person who signs in. Clients are not registered, so the first page shows where the code will be
- * sent. Only the person can tell whether that is their own wallet. RFC 9700 section 4.11.
+ * The HTML pages for a person who signs in, or whose offer is sufficient alone. Clients are not registered, so the
+ * first page shows where the code will be sent. Only the person can tell whether that is their own wallet. RFC 9700
+ * section 4.11.
  */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import { type BrowserPage, escapeHtml } from '../../http/browser-page.ts'
@@ -18,7 +19,20 @@ export interface SignInPage {
   readonly provider: string | undefined
 }
 
-/** Returns the first page: it shows the wallet and the credentials, and starts the sign-in. */
+/** Returns the page that shows where a wallet is which answers a trusted offer. */
+export function walletPage({ redirectUri, clientId }: CodeFlowRequest, address: string): BrowserPage {
+  return {
+    title: 'Back to your wallet',
+    paragraphs: [
+      `The link on this page leads to <strong>${escapeHtml(destinationOf(redirectUri))}</strong>.`,
+      'Go on only if you have just answered an offer in your own wallet, and this is where your wallet is. If somebody sent you here by a link or a message, close this page.',
+      walletParagraph(redirectUri, clientId),
+    ],
+    links: [{ text: 'Go on to the wallet', address }],
+  }
+}
+
+/** Returns the first page of a sign-in: it shows the wallet and the credentials, and starts the sign-in. */
 export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): BrowserPage {
   const { redirectUri, clientId } = request
   const query = `?interaction=${encodeURIComponent(id)}`
@@ -27,7 +41,7 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
     paragraphs: [
       `A wallet asks for this credential. It will go to <strong>${escapeHtml(destinationOf(redirectUri))}</strong>.`,
       'Go on only if you have just asked for it in your own wallet, and this is where your wallet is. If somebody sent you here by a link or a message, stop: they would get your credential.',
-      `<small>The wallet calls itself <code>${escapeHtml(clientId)}</code>; its address is <code>${escapeHtml(redirectUri)}</code></small>`,
+      walletParagraph(redirectUri, clientId),
     ],
     links: [
       {
@@ -63,6 +77,10 @@ export function noCredentialPage(reason: string, address: string): BrowserPage {
     ],
     links: [{ text: 'Back to the wallet', address }],
   }
+}
+
+function walletParagraph(redirectUri: string, clientId: string): string {
+  return `<small>The wallet calls itself <code>${escapeHtml(clientId)}</code>; its address is <code>${escapeHtml(redirectUri)}</code></small>`
 }
 
 /** Returns the destination of the code, as text for the person. */
