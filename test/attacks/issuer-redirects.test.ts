@@ -25,6 +25,7 @@ import {
 } from '../support/code-flow.ts'
 import { expectRefusal } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
+import { type AtPage, comeBack, comeToPage, SIGN_IN, type SigningIn, startSigningIn } from '../support/sign-in.ts'
 import {
   fetchChallenge,
   makeInstance,
@@ -77,6 +78,21 @@ it.each(['pushed', 'in the link'])(
     await tokenBody(await redeemCode(services, tokenForm(wallet, back.searchParams.get('code') ?? '')))
   },
 )
+
+it.each<[string, (all: SigningIn, at: AtPage) => Promise<Response>]>([
+  [
+    'a person who stops',
+    ({ services }, at) => visit(services, at.browser, `${SIGN_IN}/stop?interaction=${at.interaction}`),
+  ],
+  ['a person whom the provider lets not in', (all, at) => comeBack(all, at, { error: 'access_denied', code: '' })],
+])('%s is sent to no stranger, but sees where the link leads', async (_, stop) => {
+  const all = await startSigningIn()
+  onTestFinished(() => all.services.close())
+  const at = await comeToPage(all.services, { scope: SCOPE, redirect_uri: STRANGER })
+  const link = await linkOnPage(await stop(all, at), 'phish.example')
+  const back = await goOn(all.services, at.browser, link)
+  expect([back.origin + back.pathname, back.searchParams.get('error')]).toEqual([STRANGER, 'access_denied'])
+})
 
 it('the page after a trusted offer takes only the browser along that came with the request', async () => {
   const { services, offered } = await startTrusting()

@@ -52,6 +52,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
     const { page } = await openWindow()
     await page.goto(asking.address)
     await page.getByRole('link', { name: 'Stop' }).click()
+    await page.getByRole('link', { name: 'Back to the wallet' }).click()
     const { status, stderr } = await asking.receiving.ended
     expect([status, stderr]).toEqual([1, expect.stringContaining('access_denied')])
   })

@@ -10,7 +10,7 @@ import { declareWithScope, newVisitor, redeemCode, tokenBody, tokenForm, visit }
 import { expectRefusal } from '../support/issuance.ts'
 import { openLinkPage, type Presenting, startPresenting } from '../support/presenting.ts'
 import { ISSUER_URL, outboundBy, type Services } from '../support/services.ts'
-import { type AtPage, comeToPage, SIGN_IN, wayToWallet } from '../support/sign-in.ts'
+import { type AtPage, comeToPage, SIGN_IN, wayByPage, wayToWallet } from '../support/sign-in.ts'
 import { testWallet } from '../support/wallet.ts'
 import { call, dataset, startIssuance } from '../support/wire.ts'
 
@@ -79,7 +79,7 @@ describe('showing a credential to get another', () => {
     await decline(wallet, await planPresentation(wallet, await linkFor(services, at)))
     const address = `${SIGN_IN}/presented?interaction=${at.interaction}&response_code=x`
     const end = await visit(services, at.browser, address)
-    expect(await wayToWallet(services, at.browser, end)).toMatchObject({ error: 'access_denied' })
+    expect(await wayByPage({ services }, at, end)).toMatchObject({ error: 'access_denied' })
   })
 
   it('gives nobody a credential for what another person presented (session fixation)', async () => {

@@ -27,6 +27,7 @@ import {
   SIGN_IN,
   signingInOfBlock,
   startSigningIn,
+  wayByPage,
   wayToWallet,
 } from '../support/sign-in.ts'
 import { call, configuration, dataset, declare, GRANT } from '../support/wire.ts'
@@ -128,13 +129,13 @@ describe('signing in for a wallet', () => {
   it('tells the wallet when the person stops, and when the provider lets nobody in', async () => {
     const at = await comeToPage(all.services)
     const stopped = await visit(all.services, at.browser, `${SIGN_IN}/stop?interaction=${at.interaction}`)
-    expect(await wayToWallet(all.services, at.browser, stopped)).toMatchObject({
+    expect(await wayByPage(all, at, stopped)).toMatchObject({
       error: 'access_denied',
       error_description: 'the person declined',
     })
     const other = await comeToPage(all.services)
     const answer = await comeBack(all, other, { error: 'access_denied', error_description: '<b>no</b>', code: '' })
-    expect(await wayToWallet(all.services, other.browser, answer)).toEqual({
+    expect(await wayByPage(all, other, answer)).toEqual({
       error: 'access_denied',
       error_description: 'the person was not signed in',
       state: 'state-of-the-wallet',

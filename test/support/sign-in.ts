@@ -88,6 +88,14 @@ export async function comeBack({ services, provider }: SigningIn, page: AtPage, 
   return visit(services, page.browser, address.href)
 }
 
+/** Returns the parameters that the wallet is sent after a person who stopped followed the link of the page. */
+export async function wayByPage({ services }: Pick<SigningIn, 'services'>, { browser }: AtPage, page: Response) {
+  const text = await page.text()
+  expect([page.status, text]).toEqual([200, expect.stringContaining('since you did not go on') as string])
+  const link = /class="button" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  return Object.fromEntries((await sentTo(await visit(services, browser, link))).searchParams)
+}
+
 /** Returns the parameters that the wallet is sent in the end. */
 export async function wayToWallet(services: Services, browser: Browser, response: Response): Promise<Form> {
   const back = await sentTo(response)

@@ -162,7 +162,7 @@ export const stopSignInRoute = {
   operationId: 'stopSignIn',
   summary: 'Send a browser back to its wallet without a credential',
   querystring: visitQuery,
-  response: redirects,
+  response: { ...responseAs(200, HTML_TYPE, Type.String()), ...redirects },
 }
 
 const answerParameter = (description: string) => Type.Optional(Type.String({ maxLength: 4096, description }))

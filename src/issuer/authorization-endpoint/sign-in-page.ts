@@ -69,12 +69,21 @@ export function presentationPage(link: string): BrowserPage {
 }
 
 /** Returns the page for a person whose account gets no credential. */
-export function noCredentialPage(reason: string, address: string): BrowserPage {
+export function noCredentialPage(request: CodeFlowRequest, address: string, reason: string): BrowserPage {
+  const text = `There is none for you, since ${escapeHtml(reason)}. Whoever issues the credential can tell you more.`
+  return backPage(request, address, text)
+}
+
+/** Returns the page for a person who stopped, or did not sign in, where the redirect URI is not trusted. */
+export function stoppedPage(request: CodeFlowRequest, address: string): BrowserPage {
+  return backPage(request, address, 'There is none, since you did not go on. You can close this page.')
+}
+
+function backPage({ redirectUri }: CodeFlowRequest, address: string, text: string): BrowserPage {
+  const place = `<strong>${escapeHtml(destinationOf(redirectUri))}</strong>`
   return {
     title: 'There is no credential',
-    paragraphs: [
-      `There is none for you, since ${escapeHtml(reason)}. Whoever issues the credential can tell you more.`,
-    ],
+    paragraphs: [text, `The link on this page leads to ${place}. Follow it only if this is where your wallet is.`],
     links: [{ text: 'Back to the wallet', address }],
   }
 }

@@ -18,7 +18,7 @@ import {
   type SignInEnd,
   type SignInVisit,
 } from './sign-in.ts'
-import { noCredentialPage, presentationPage, signInPage } from './sign-in-page.ts'
+import { presentationPage, signInPage } from './sign-in-page.ts'
 import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 
 const config = { isForBrowsers: true } as const
@@ -59,7 +59,7 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
   })
   app.get(`${SIGN_IN_PATH}/stop`, { ...steps, schema: schemas.stopSignInRoute }, async (request, reply) => {
     requireDatasets(context)
-    return redirectBrowser(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
+    return endSignIn(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
   })
 }
 
@@ -85,7 +85,6 @@ function refusePresentation(): never {
   return refuse('not_found', 'nobody presents anything here; the setting authentication.presentation turns it on')
 }
 
-function endSignIn(reply: FastifyReply, { address, denied }: SignInEnd) {
-  if (denied === undefined) return redirectBrowser(reply, address)
-  return reply.send(setBrowserPage(reply, noCredentialPage(denied, address)))
+function endSignIn(reply: FastifyReply, end: SignInEnd) {
+  return 'page' in end ? reply.send(setBrowserPage(reply, end.page)) : redirectBrowser(reply, end.address)
 }

@@ -9,6 +9,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import type { DatasetMapping } from '../../config/claim-datasets.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
+import type { BrowserPage } from '../../http/browser-page.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
@@ -23,6 +24,8 @@ import {
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
+import { trustsRedirectUri } from './request.ts'
+import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
 
 /** A browser at one of the sign-in pages, and its cookie. */
 export interface SignInVisit {
@@ -30,11 +33,8 @@ export interface SignInVisit {
   readonly cookie: string | undefined
 }
 
-/** Where the browser is redirected to, and the reason if the person gets no credential. */
-export interface SignInEnd {
-  readonly address: string
-  readonly denied?: string
-}
+/** Where the browser is redirected to, or the page for a person who gets no credential. */
+export type SignInEnd = { readonly address: string } | { readonly page: BrowserPage }
 
 /** The content of the `state` parameter, which the browser carries to the provider and back. */
 interface SignInState extends Omit<SignInAttempt, 'state'> {
@@ -93,14 +93,10 @@ export async function beginSignIn(context: IssuerContext, visit: SignInVisit): P
   return provider.makeAuthorizationUrl({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
-/**
- * Denies the interaction because the person declined, and returns where to redirect the browser. Refuses like {@link
- * findRequestOfVisit}.
- */
-export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
+/** Denies the interaction because the person declined. Refuses like {@link findRequestOfVisit}. */
+export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<SignInEnd> {
   await findRequestOfVisit(context, visit)
-  const end = await denySignIn(context, visit.id, 'the person declined')
-  return end.address
+  return denySignIn(context, visit.id, 'the person declined')
 }
 
 /**
@@ -177,20 +173,27 @@ export async function loadConfigurationsOf(context: IssuerContext, { request }: 
   return configurations.flat()
 }
 
-/** Denies the interaction, and returns the reason for the wallet and the page for the person. */
+/** Denies the interaction, and returns the page that tells the person the reason. */
 async function denyCredential(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
-  const end = await denySignIn(context, id, reason)
-  return { ...end, denied: reason }
+  const { request, address } = await denyInteraction(context, id, reason)
+  return { page: noCredentialPage(request, address, reason) }
 }
 
-/** Denies the interaction, and returns the redirect that tells the wallet the reason. */
+/**
+ * Denies the interaction of a person who did not go on, and returns the redirect that tells the wallet the reason. A
+ * person whom a stranger sent here is not redirected to the stranger, but gets a page.
+ */
 export async function denySignIn(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
-  const completedInteraction = await completeInteraction(context, {
-    id,
-    body: { denied: true, reason: plainAscii(reason).slice(0, 300) },
-    caller: CALLER,
-  })
-  return { address: completedInteraction.redirect_uri }
+  const { request, address } = await denyInteraction(context, id, reason)
+  return trustsRedirectUri(context, request) ? { address } : { page: stoppedPage(request, address) }
+}
+
+/** Denies the interaction, and returns the URL that tells the wallet the reason. */
+async function denyInteraction(context: IssuerContext, id: string, reason: string) {
+  const { request } = (await findOpenInteraction(context, id)).value
+  const body = { denied: true, reason: plainAscii(reason).slice(0, 300) } as const
+  const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
+  return { request, address }
 }
 
 /**
