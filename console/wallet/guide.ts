@@ -1,7 +1,12 @@
 /** The guided walk: what to do next, one click at a time. */
 import { element } from '../dom.ts'
 
-export type WalkEvent = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | 'dropped'
+export type WalkEvent = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | StrayEvent
+/**
+ * An event that ends no step: an offer could not be received, an honest presentation was refused, an offer or a request
+ * was left, or the wallet was emptied.
+ */
+type StrayEvent = 'unreceived' | 'refused' | 'dropped' | 'emptied'
 
 interface GuideStep {
   /** The event that ends the step. */
@@ -32,31 +37,34 @@ const STEPS: readonly GuideStep[] = [
   { after: 'chosen', text: 'Choose Revoked credential: the university revokes the card before it is presented.' },
   { after: 'presented', text: 'Present it.' },
 ]
-const END = 'That was the walk. Try the other misbehaviours, decline a request, or paste a link of your own.'
+const END =
+  'That was the walk. Try the other misbehaviours, decline a request, or paste a link of your own. It begins again with an empty wallet.'
+const RECEIVING = STEPS.findIndex(({ after }) => after === 'received')
+const RECEIVE_AGAIN = 'You do not have the card yet. Open the offer again, and receive it.'
+const FIRST_OF_REVOKED = STEPS.findIndex(({ text }) => text.startsWith('Choose Revoked credential'))
+
+/** The index of the current step, which outlasts the wallet's page, so that whoever comes back to it goes on there. */
+let at = 0
 
 export interface Guide {
   readonly drawn: HTMLElement
   /**
-   * Shows the next step when the current one waits for `event`. Shows the last step of a service again when the
-   * wallet has ended an offer or a request without `event`, since the step then needs a new one.
+   * Shows the next step when the current one waits for `event`, and the step that has to be done again after an event
+   * that ends none.
    */
   report(event: WalkEvent): void
 }
 
-/** Makes the guide. `act` does what a service has to do next. */
+/** Makes the guide, at the step that it had when the wallet was left. `act` does what a service has to do next. */
 export function createGuide(act: (event: WalkEvent) => void): Guide {
-  let at = 0
+  // The wallet opens with its cards, so that an offer or a request that was left needs a new one.
+  if (at < STEPS.length) at = lastStepOfService(at)
   const drawn = element('section', { class: 'guide', 'aria-label': 'Guided walk', 'aria-live': 'polite' })
-  const draw = (): void => {
+  const draw = (text: string | undefined = STEPS[at]?.text): void => {
     const step = STEPS[at]
     drawn.replaceChildren(
       element('progress', { max: String(STEPS.length), value: String(at), 'aria-label': 'Steps done' }),
-      element(
-        'p',
-        {},
-        element('strong', {}, step ? `Step ${at + 1} of ${STEPS.length}` : 'Done'),
-        ` ${step?.text ?? END}`,
-      ),
+      element('p', {}, element('strong', {}, step ? `Step ${at + 1} of ${STEPS.length}` : 'Done'), ` ${text ?? END}`),
       step?.label === undefined
         ? ''
         : element('button', { type: 'button', onclick: () => act(step.after) }, step.label),
@@ -66,16 +74,27 @@ export function createGuide(act: (event: WalkEvent) => void): Guide {
   return {
     drawn,
     report: (event) => {
-      const step = STEPS[at]
-      if (step === undefined) return
-      if (step.after === event) at += 1
-      else if (event === 'presented' || event === 'dropped') at = lastStepOfService(at)
-      else return
-      draw()
+      const next = stepAfter(event)
+      if (next === undefined) return
+      at = next
+      draw(event === 'unreceived' ? RECEIVE_AGAIN : undefined)
     },
   }
 }
 
-function lastStepOfService(at: number): number {
-  return STEPS.findLastIndex(({ label }, index) => index <= at && label !== undefined)
+/** Returns the step to show after `event`; undefined where the current one is still to be done. */
+function stepAfter(event: WalkEvent): number | undefined {
+  if (event === 'emptied') return 0
+  const step = STEPS[at]
+  if (step === undefined) return undefined
+  if (step.after === event) return at + 1
+  if (event === 'unreceived') return Math.min(at, RECEIVING)
+  if (event === 'offered') return at === RECEIVING ? at : undefined
+  // A card that the library refuses at the end was revoked on the page of its session.
+  if (event === 'refused' && at >= FIRST_OF_REVOKED) return STEPS.length
+  return event === 'presented' || event === 'refused' || event === 'dropped' ? lastStepOfService(at) : undefined
+}
+
+function lastStepOfService(index: number): number {
+  return STEPS.findLastIndex(({ label }, each) => each <= index && label !== undefined)
 }

@@ -35,7 +35,7 @@ export async function showOffer(place: HTMLElement, page: WalletPage, link: stri
     page.guide.report('received')
     const wrong = receivingMisbehaviours.find(({ id }) => id === switches.getChosen())
     const { drawn, isReceived } = await receiveAsChosen(place, page, link, wrong)
-    page.guide.report(isReceived ? 'coded' : 'dropped')
+    page.guide.report(isReceived ? 'coded' : wrong === undefined ? 'unreceived' : 'dropped')
     await (isReceived || wrong !== undefined ? end.showCards(...drawn) : end.showCards(...drawn, drawAgain(page, end)))
   }
   const leave = async (): Promise<void> => {

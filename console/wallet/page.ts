@@ -77,6 +77,7 @@ async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly 
   const empty = async (): Promise<void> => {
     await page.store.empty()
     page.sessions.clear()
+    page.guide.report('emptied')
     await showHome(pane, page)
   }
   const fail = (error: unknown): void => pane.prepend(drawProblem(error as Error))

@@ -161,7 +161,7 @@ async function presentAs(
   if (id === REVOKED_BEHAVIOUR) await revokeFirst(page, plan, busy)
   const make = wrong?.createPresentation(page.remembered) ?? rememberPresentations(page.remembered)
   const result = await sendPresentation(page.wallet, plan, make).catch((error: unknown) => error as Error)
-  page.guide.report(result instanceof Error && id === HONEST.id ? 'dropped' : 'presented')
+  page.guide.report(result instanceof Error && id === HONEST.id ? 'refused' : 'presented')
   if (result instanceof Error && !(result instanceof WalletError)) throw result
   const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)
   // A response of another request is refused before there is anything to report on.
