@@ -22,20 +22,26 @@ export interface Place {
   readonly signal: AbortSignal
 }
 
-const PAGES: Readonly<Record<string, { readonly title: string; readonly show: ShowPage; readonly isInMenu: boolean }>> =
-  {
-    overview: { title: 'Overview', show: showOverview, isInMenu: true },
-    issue: { title: 'Issue', show: showIssue, isInMenu: true },
-    verify: { title: 'Verify', show: showVerify, isInMenu: true },
-    sessions: { title: 'Sessions', show: showSessions, isInMenu: true },
-    callbacks: { title: 'Callbacks', show: showCallbacks, isInMenu: true },
-    trust: { title: 'Trust anchors', show: showTrust, isInMenu: true },
-    audit: { title: 'Audit log', show: showAudit, isInMenu: true },
-    engines: { title: 'Engines', show: showEngines, isInMenu: true },
-    wallet: { title: 'Wallet', show: showWallet, isInMenu: true },
-    contract: { title: 'Contract', show: showContract, isInMenu: false },
-    session: { title: 'Session', show: showSession, isInMenu: false },
-  }
+interface Page {
+  readonly title: string
+  readonly show: ShowPage
+  /** The page of the menu that leads to this one, which itself is not in the menu. */
+  readonly below?: string
+}
+
+const PAGES: Readonly<Record<string, Page>> = {
+  overview: { title: 'Overview', show: showOverview },
+  issue: { title: 'Issue', show: showIssue },
+  verify: { title: 'Verify', show: showVerify },
+  sessions: { title: 'Sessions', show: showSessions },
+  callbacks: { title: 'Callbacks', show: showCallbacks },
+  trust: { title: 'Trust anchors', show: showTrust },
+  audit: { title: 'Audit log', show: showAudit },
+  engines: { title: 'Engines', show: showEngines },
+  wallet: { title: 'Wallet', show: showWallet },
+  contract: { title: 'Contract', show: showContract, below: 'engines' },
+  session: { title: 'Session', show: showSession, below: 'sessions' },
+}
 
 /** Loads the script of the wallet, which is larger than all others, when its page is opened. */
 async function showWallet(...place: Parameters<ShowPage>): Promise<void> {
@@ -56,7 +62,7 @@ async function show(services: Services): Promise<void> {
   const page = PAGES[Object.hasOwn(PAGES, name) ? name : 'overview']
   if (page === undefined) return
   document.title = `${page.title} · Vouchsafe console`
-  drawMenu(page.title, () => void show(services))
+  drawMenu(page, () => void show(services))
   // Each page has a root of its own, so that one that is late writes nowhere.
   const root = element('div')
   main.replaceChildren(root)
@@ -77,20 +83,17 @@ function decodePart(part: string): string {
   }
 }
 
-function drawMenu(title: string, showAgain: () => void): void {
+function drawMenu(shownPage: Page, showAgain: () => void): void {
   // The link to the open page changes no address, and begins the page anew all the same.
   const onclick = ({ currentTarget }: Event): void => {
     if (currentTarget instanceof HTMLAnchorElement && currentTarget.hash === location.hash) showAgain()
   }
   const links = Object.entries(PAGES)
-    .filter(([, { isInMenu }]) => isInMenu)
-    .map(([name, page]) =>
-      element(
-        'a',
-        { href: `#/${name}`, 'aria-current': page.title === title ? 'page' : undefined, onclick },
-        page.title,
-      ),
-    )
+    .filter(([, { below }]) => below === undefined)
+    .map(([name, page]) => {
+      const current = page === shownPage ? 'page' : name === shownPage.below ? 'true' : undefined
+      return element('a', { href: `#/${name}`, 'aria-current': current, onclick }, page.title)
+    })
   document.querySelector('nav')?.replaceChildren(...links)
 }
 

@@ -1,6 +1,7 @@
 /** Shows one session: its state as it changes, the steps of the wallet, its report, and its credentials. */
 import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
+import { configurationName } from './card.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
 import { element, localTime, showProblem } from './dom.ts'
@@ -34,9 +35,31 @@ export function makeSessionLink(service: string, id: string): HTMLElement {
   return element('a', { href: `#/session/${service}/${encodeURIComponent(id)}` }, `${id.slice(0, 10)}…`)
 }
 
+/** Makes a link to the sessions of a query that have the same state. */
+export function makeQueryLink(id: string, status = ''): HTMLElement {
+  return element(
+    'a',
+    { href: `#/sessions/verifier/${status}/${encodeURIComponent(id)}`, title: id },
+    `${id.slice(0, 10)}…`,
+  )
+}
+
+/** Reads the names of credential configurations, for people; a configuration without a name has its id. */
+export async function readNames(): Promise<(ids: readonly string[]) => string> {
+  const configurations = await readConfigurationsIfAny()
+  const nameOf = (id: string): string => {
+    const configuration = configurations.get(id)
+    return configuration === undefined ? id : configurationName(id, configuration)
+  }
+  return (ids) => ids.map(nameOf).join(', ')
+}
+
 export const showSession: ShowPage = async (main, { parts, signal }) => {
   const [service = '', id = ''] = parts
-  main.append(element('h1', {}, service === 'issuer' ? 'Issuance session' : 'Verification session'))
+  main.append(
+    element('h1', {}, service === 'issuer' ? 'Issuance session' : 'Verification session'),
+    element('p', { class: 'lead' }, element('code', { class: 'long' }, id)),
+  )
   await watchSession(main, service === 'issuer' ? 'issuer' : 'verifier', id, signal)
 }
 
@@ -53,12 +76,13 @@ export async function watchSession(
     if (service === 'issuer') {
       const watch = (options: { signal: AbortSignal }) => issuerClient.watchSession(id, options)
       const completion = element('div')
+      const namesOf = await readNames()
       for await (const session of followVisibly(watch, signal)) {
         // The form is made once: an event of the session must not empty its fields.
         if (completion.childElementCount === 0 && session.deferred?.state === 'PENDING') {
           completion.append(drawCompletion(session))
         }
-        place.replaceChildren(drawIssuance(session, completion))
+        place.replaceChildren(drawIssuance(session, namesOf, completion))
       }
     } else {
       const labels = await readLabels()
@@ -72,16 +96,29 @@ export async function watchSession(
 
 /** Gives the labels of the claims of a type; none where the issuer is not to be reached. */
 async function readLabels(): Promise<LabelsOf> {
-  const configurations = await readConfigurations().catch(() => new Map<string, OfferedConfiguration>())
+  const configurations = await readConfigurationsIfAny()
   return (type) => labelsOfType(configurations.values(), type)
 }
 
-function drawIssuance(session: IssuanceStatus, completion: HTMLElement): HTMLElement {
+function readConfigurationsIfAny(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
+  return readConfigurations().catch(() => new Map<string, OfferedConfiguration>())
+}
+
+function drawIssuance(
+  session: IssuanceStatus,
+  namesOf: (ids: readonly string[]) => string,
+  completion: HTMLElement,
+): HTMLElement {
   const { session_id: id, status, credentials, deferred } = session
   return element(
     'section',
     { class: 'card' },
-    element('p', {}, drawState(deferred?.state === 'DENIED' ? 'DENIED' : status)),
+    element(
+      'p',
+      {},
+      drawState(deferred?.state === 'DENIED' ? 'DENIED' : status),
+      ` ${namesOf(session.credential_configurations)}`,
+    ),
     drawTimeline(issuanceMoments(session)),
     deferred?.state === 'PENDING' &&
       element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`),
@@ -137,7 +174,7 @@ function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLEl
     element(
       'section',
       { class: 'card' },
-      element('p', {}, drawState(status)),
+      element('p', {}, drawState(status), ' Query ', makeQueryLink(session.verification_query_id)),
       drawTimeline(verificationMoments(session)),
     ),
     result !== undefined && drawReport(result, labels),

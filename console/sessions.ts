@@ -4,7 +4,7 @@ import { configurationName } from './card.ts'
 import { issuerClient, readConfigurations, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { drawPagedTable } from './paged-table.ts'
-import { drawState, makeSessionLink } from './session.ts'
+import { drawState, makeQueryLink, makeSessionLink, readNames } from './session.ts'
 
 const STATES = {
   issuer: ['STARTED', 'SUCCEEDED', 'EXPIRED'],
@@ -18,6 +18,7 @@ interface ListedSession {
   readonly problem?: { readonly error: string }
   readonly failed_checks?: readonly string[]
   readonly verification_query_id?: string
+  readonly credential_configurations?: readonly string[]
 }
 
 interface Filter {
@@ -41,16 +42,18 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
     drawFilters(filter, names, await readSubjects(filter)),
     drawSearch(name),
   )
+  const isIssuer = name === 'issuer'
+  const namesOf = isIssuer ? await readNames() : undefined
   main.append(
     await drawPagedTable<ListedSession>({
-      caption: name === 'issuer' ? 'Sessions of the issuer' : 'Sessions of the verifier',
-      heads: ['Session', 'State', ...(name === 'verifier' ? ['Query'] : []), 'Started', 'What went wrong'],
+      caption: isIssuer ? 'Sessions of the issuer' : 'Sessions of the verifier',
+      heads: ['Session', 'State', isIssuer ? 'Credential' : 'Query', 'Started', 'What went wrong'],
       entries: listSessions(filter),
       none: 'there are none.',
       cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [], ...rest }) => [
         makeSessionLink(name, id),
         drawState(state),
-        ...(name === 'verifier' ? [makeQueryLink(rest.verification_query_id ?? '', status)] : []),
+        namesOf?.(rest.credential_configurations ?? []) ?? makeQueryLink(rest.verification_query_id ?? '', status),
         drawTime(at),
         problem?.error ?? checks.join(', '),
       ],
@@ -71,11 +74,6 @@ function listSessions({ name, status, subject }: Filter): AsyncGenerator<ListedS
 async function readSubjects({ name, subject }: Filter): Promise<readonly Choice[]> {
   if (name === 'verifier') return subject === undefined ? [] : [[subject, subject]]
   return [...(await readConfigurations())].map(([id, each]) => [id, configurationName(id, each)])
-}
-
-/** Makes a link to the sessions of a query that have the same state. */
-function makeQueryLink(id: string, status = ''): HTMLElement {
-  return element('a', { href: hashOf('verifier', status, id), title: id }, `${id.slice(0, 10)}…`)
 }
 
 function hashOf(...parts: readonly string[]): string {

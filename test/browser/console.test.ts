@@ -198,8 +198,13 @@ describeInBrowser('the console', (openWindow) => {
       await page.getByLabel('Session id').fill(text)
       await page.getByRole('button', { name: 'Find' }).click()
     }
+    const name = await page.getByLabel('Credential').locator('option').nth(1).innerText()
+    expect(await page.locator('tbody tr').first().innerText()).toContain(name)
     await find(` ${id} `)
     await page.getByText('The session was started.').waitFor()
+    expect(await page.locator('main').innerText()).toContain(id)
+    expect(await page.locator('main .card').first().innerText()).toContain(name)
+    expect(await page.locator('nav a[aria-current]').allInnerTexts()).toEqual(['Sessions'])
     await find('of-nobody')
     expect(await page.getByRole('alert').innerText()).toBe('there is no such session')
     await page.getByRole('link', { name: 'Sessions', exact: true }).click()
