@@ -22,12 +22,18 @@ const CONNECTION_HEADERS = new Set([
 ])
 /** The header fields that the engine itself adds to every answer. */
 const ENGINE_HEADERS = new Set(['content-length', 'date', 'x-request-id', 'x-content-type-options'])
-/** The header fields that apply to the whole host, which all contracts share. */
-const HOST_HEADERS = new Set([
+/** The header fields that tell a browser something about the whole origin, which all contracts share. */
+const ORIGIN_HEADERS = new Set([
   'set-cookie',
+  'set-login',
+  'sec-session-registration',
+  'secure-session-registration',
   'clear-site-data',
   'strict-transport-security',
   'service-worker-allowed',
+  'shared-storage-write',
+  'use-as-dictionary',
+  'accept-ch',
   'alt-svc',
   'public-key-pins',
   'expect-ct',
@@ -36,6 +42,23 @@ const HOST_HEADERS = new Set([
   'reporting-endpoints',
   'origin-agent-cluster',
 ])
+/** Matches a challenge that makes a browser ask its user for a password for the whole origin, or send one unasked. */
+const BROWSER_CHALLENGE = /\b(basic|digest|negotiate|ntlm)\b/i
+/**
+ * The beginnings of the header fields that are orders to a reverse proxy: to send a file or another answer, to purge
+ * its cache, to fetch what the body includes (ESI), or to take the engine for failed.
+ */
+const PROXY_PREFIXES = [
+  'x-accel-',
+  'x-sendfile',
+  'x-lighttpd-',
+  'x-litespeed-',
+  'x-reproxy-',
+  'x-envoy-',
+  'surrogate-',
+  'edge-control',
+  'proxy-',
+] as const
 
 /**
  * The content security policy of every response. All contracts share the origin of the engine, and a page of one
@@ -50,12 +73,14 @@ const SANDBOX_HEADER = ['content-security-policy', 'sandbox'] as const
 export function toWire(response: HttpResponseData, cors: boolean): WireResponse {
   const { status, headers, body } = response
   const connection = connectionOptions(headers)
-  const passedHeaders = headers.filter(({ name }) => !isReserved(name.toLowerCase(), connection, cors))
+  const passedHeaders = headers
+    .map(({ name, values }) => ({ name: name.toLowerCase(), values }))
+    .filter(({ name }) => !isReserved(name, connection, cors))
   return {
     status,
     headers: [
       ...passedHeaders.flatMap(({ name, values }) =>
-        values.map((value) => [name.toLowerCase(), value.trim()] as const),
+        values.filter((value) => !isBrowserChallenge(name, value)).map((value) => [name, value.trim()] as const),
       ),
       SANDBOX_HEADER,
       ...(headerValue(response, 'cache-control') === undefined ? ([['cache-control', 'no-store']] as const) : []),
@@ -66,9 +91,14 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
 }
 
 function isReserved(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
-  if (CONNECTION_HEADERS.has(name) || connection.has(name) || HOST_HEADERS.has(name)) return true
+  if (CONNECTION_HEADERS.has(name) || connection.has(name) || ORIGIN_HEADERS.has(name)) return true
+  if (PROXY_PREFIXES.some((prefix) => name.startsWith(prefix))) return true
   if (ENGINE_HEADERS.has(name) || name.startsWith('x-engine-')) return true
   return cors && name.startsWith('access-control-')
+}
+
+function isBrowserChallenge(name: string, value: string): boolean {
+  return name === 'www-authenticate' && BROWSER_CHALLENGE.test(value)
 }
 
 const NO_OPTIONS: ReadonlySet<string> = new Set()

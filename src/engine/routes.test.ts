@@ -196,6 +196,44 @@ describe('what goes out', () => {
     }
   })
 
+  it.each([
+    ['X-Accel-Redirect', '/priv/secret'],
+    ['x-accel-expires', '86400'],
+    ['X-Sendfile', '/etc/passwd'],
+    ['X-LIGHTTPD-send-file', '/etc/passwd'],
+    ['X-LiteSpeed-Location', '/priv/secret'],
+    ['X-LiteSpeed-Purge', '*'],
+    ['X-Reproxy-URL', 'http://127.0.0.1:9000/'],
+    ['x-envoy-immediate-health-check-fail', 'true'],
+    ['Surrogate-Control', 'content="ESI/1.0"'],
+    ['Edge-Control', 'dca=esi'],
+  ])('does not steer the reverse proxy of the engine by %s', async (name, value) => {
+    const { engine, url } = await answering({ headers: [header(name, value), header('x-else', 'yes')] })
+    const { headers } = await engine.app.inject(url)
+    expect([headers[name.toLowerCase()], headers['x-else']]).toEqual([undefined, 'yes'])
+  })
+
+  it.each([
+    ['Accept-CH', 'Sec-CH-UA-Model'],
+    ['Clear-Site-Data', '"*"'],
+    ['Set-Login', 'logged-in'],
+    ['Sec-Session-Registration', '(ES256);path="/"'],
+    ['Use-As-Dictionary', 'match="/*"'],
+    ['WWW-Authenticate', 'Basic realm="engine"'],
+    ['www-authenticate', 'Bearer, basic'],
+    ['WWW-Authenticate', 'Negotiate'],
+  ])('tells a browser nothing about the origin of all contracts by %s: %s', async (name, value) => {
+    const { engine, url } = await answering({ status: 401, headers: [header(name, value), header('x-else', 'yes')] })
+    const { headers } = await engine.app.inject(url)
+    expect([headers[name.toLowerCase()], headers['x-else']]).toEqual([undefined, 'yes'])
+  })
+
+  it('may ask for authentication that no browser has a dialog for', async () => {
+    const headers = [header('WWW-Authenticate', 'Bearer realm="basics"'), header('www-authenticate', 'offchain-v2')]
+    const { engine, url } = await answering({ status: 401, headers })
+    expect((await engine.app.inject(url)).headers['www-authenticate']).toEqual(['Bearer realm="basics"', 'offchain-v2'])
+  })
+
   it('is signed, by a key that the engine endorses', async () => {
     const { engine, url, chain } = await answering({
       status: 201,
