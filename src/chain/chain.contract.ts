@@ -175,12 +175,14 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
 
     it('gives no transaction more gas than the account may, and signs none that needs more', async () => {
       const post = call('post(bytes)', '0x08')
-      const careful = chain.createAccount(under.key, 100_000n)
+      const careful = chain.createAccount(under.key, { mostGas: 100_000n })
       const transaction = await careful.sign(contract, post, 2n ** 23n, await careful.fetchNextNonce())
       expect(Transaction.fromHex(transaction.raw).raw.gasLimit).toBe(100_000n)
       await careful.submit(transaction)
       expect(await careful.fetchOutcome(transaction)).toBe('included')
-      await expect(chain.createAccount(under.key, 22_000n).sign(contract, post, 0n, 0)).rejects.toMatchObject({
+      await expect(
+        chain.createAccount(under.key, { mostGas: 22_000n }).sign(contract, post, 0n, 0),
+      ).rejects.toMatchObject({
         name: 'ChainError',
         reverted: true,
         message: expect.stringMatching(

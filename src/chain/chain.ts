@@ -75,10 +75,20 @@ export interface Chain {
   /** Returns those of `addresses` that may have changed in the blocks after `from`, up to and including `to`. */
   listChanged(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
-   * Makes the account of a secp256k1 private key of 32 bytes. No transaction of the account gets more gas than
-   * `mostGas`, and `sign` refuses one that needs more. Without `mostGas`, the limit of the chain applies.
+   * Makes the account of a secp256k1 private key of 32 bytes. Without a limit in `limits`, that of the chain applies.
    */
-  createAccount(key: Uint8Array, mostGas?: bigint): Account
+  createAccount(key: Uint8Array, limits?: SpendingLimits): Account
+}
+
+/** The most that an account spends on a transaction. */
+export interface SpendingLimits {
+  /** The most gas of a transaction; `sign` refuses one that needs more. */
+  readonly mostGas?: bigint | undefined
+  /**
+   * The most that a unit of gas may cost, in the smallest unit of the coin of the chain; `sign` rejects with a
+   * ChainRefusal while it costs more.
+   */
+  readonly mostGasPrice?: bigint | undefined
 }
 
 export interface Account {

@@ -36,6 +36,7 @@ export interface EngineService {
   waitUntilIdle(): Promise<void>
 }
 
+const WEI_PER_GWEI = 10n ** 9n
 /** The longest time between two rounds over hooks, timers and transactions. */
 const ROUND_MS = 250
 /**
@@ -90,7 +91,10 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
 async function createContext(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
   const { store, chain, now } = effects
   const { identity, limits } = config
-  const account = chain.createAccount(identity.privateKey, BigInt(limits.transactionGas))
+  const account = chain.createAccount(identity.privateKey, {
+    mostGas: BigInt(limits.transactionGas),
+    mostGasPrice: BigInt(limits.gasPriceGwei) * WEI_PER_GWEI,
+  })
   const engine = account.address
   const metrics = createMetrics(limits, effects.telemetryCounts)
   return {

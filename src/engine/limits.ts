@@ -54,6 +54,12 @@ const table = {
     21_000,
     1_000_000_000,
   ),
+  gasPriceGwei: limit(
+    1000,
+    'Price of a unit of gas on an EVM chain, in gwei (a billionth of its coin): a transaction waits while the node asks for more',
+    1,
+    1_000_000_000,
+  ),
   randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
   storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),
   storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),

@@ -239,6 +239,14 @@ describe('the outbox', () => {
     expect(await engine.store.list('failed_transaction')).toEqual([])
   })
 
+  it('gives its account the limits of the configuration', async () => {
+    const { chain } = await started()
+    expect(chain.limits).toEqual({ mostGas: 5_000_000n, mostGasPrice: 1_000_000_000_000n })
+    const settings = { limits: { transactionGas: 60_000, gasPriceGwei: 3 } }
+    const other = await started({ settings })
+    expect(other.chain.limits).toEqual({ mostGas: 60_000n, mostGasPrice: 3_000_000_000n })
+  })
+
   it('lets go of what was asked for again and is gone', async () => {
     const engine = await started()
     engine.chain.refuses = () => {

@@ -280,7 +280,7 @@ function retryLater(
   const line = { event: 'transaction_waits', contract: value.contract, why }
   // The line is logged once, and not with every attempt.
   if (refusedRows.addFailure(id, now().getTime()))
-    log.warn(line, 'the chain does not say what it would take; it is asked again')
+    log.warn(line, 'the transaction is not signed now; the chain is asked again')
   return { skipped: 'later' }
 }
 

@@ -2,10 +2,11 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Transaction } from 'micro-eth-signer'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
 import { createOutbound } from '../../src/bin/outbound.ts'
-import { ChainError } from '../../src/chain/chain.ts'
+import { ChainError, ChainRefusal } from '../../src/chain/chain.ts'
 import { readEngines } from '../../src/chain/evm/contract.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
@@ -219,6 +220,38 @@ describe('what a node answers', () => {
       evmChain(answering({ eth_call: answer }), { id: '7', confirmations: 0, registry })
     expect(await open(CONTRACT).listContracts?.(BLOCK)).toEqual([address])
     expect('contracts' in chainOf({})).toBe(false)
+  })
+})
+
+describe('a node that says what a unit of gas costs', () => {
+  const wei = (gwei: number): string => `0x${(BigInt(gwei) * 10n ** 9n).toString(16)}`
+  const ANSWERS = { eth_estimateGas: '0x5208', eth_gasPrice: wei(100), eth_maxPriorityFeePerGas: wei(2) }
+  const sign = (answers: Readonly<Record<string, unknown>>) =>
+    chainOf({ ...ANSWERS, ...answers })
+      .createAccount(Buffer.alloc(32, 1), { mostGasPrice: 100n * 10n ** 9n })
+      .sign(CONTRACT, Buffer.alloc(0), 0n, 0)
+  const dynamic = { ...NEWEST, baseFeePerGas: wei(49) }
+
+  it.each([
+    ['a priority fee of a whole coin', { eth_getBlockByNumber: dynamic, eth_maxPriorityFeePerGas: wei(10 ** 9) }],
+    ['a base fee without measure', { eth_getBlockByNumber: { ...NEWEST, baseFeePerGas: `0x${'f'.repeat(64)}` } }],
+    ['one gwei too much', { eth_getBlockByNumber: dynamic, eth_maxPriorityFeePerGas: wei(3) }],
+    ['a gas price of one gwei too much', { eth_getBlockByNumber: NEWEST, eth_gasPrice: wei(101) }],
+  ])('is not paid %s', async (_, answers) => {
+    const refused = sign(answers)
+    await expect(refused).rejects.toBeInstanceOf(ChainRefusal)
+    await expect(refused).rejects.toMatchObject({
+      reverted: false,
+      message: expect.stringMatching(
+        /^by the node of the chain, a unit of gas costs \d+ wei, and this account pays 100000000000 wei at most$/,
+      ) as string,
+    })
+  })
+
+  it('is paid as much as the account pays at most', async () => {
+    const prices = await Promise.all([dynamic, NEWEST].map((block) => sign({ eth_getBlockByNumber: block })))
+    const raws = prices.map(({ raw }) => Transaction.fromHex(raw).raw)
+    expect(raws).toMatchObject([{ maxFeePerGas: 100n * 10n ** 9n }, { gasPrice: 100n * 10n ** 9n }])
   })
 })
 

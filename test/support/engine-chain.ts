@@ -1,11 +1,13 @@
 /** A chain in memory, at the port of chains; a test says what is on it, and what goes wrong with it. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
+  type Account,
   type Block,
   type Chain,
   ChainError,
   type OffChainContract,
   type SignedTransaction,
+  type SpendingLimits,
   type TransactionOutcome,
 } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -26,6 +28,8 @@ export interface TestChain extends Chain {
   /** Runs before a transaction is taken. */
   onSubmit: () => Promise<void>
   nonce: number
+  /** The limits of the account that was made last. */
+  limits: SpendingLimits | undefined
 }
 
 /**
@@ -57,6 +61,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
     refuses: () => undefined,
     onSubmit: () => Promise.resolve(),
     nonce: 0,
+    limits: undefined,
     set: (contract) => {
       const before = contracts.get(contract.address)
       const engines = [{ address: engine, endpoint: '' }]
@@ -93,24 +98,28 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
         const some = blocks.slice(from.number + 1, to.number + 1).flatMap((each) => each.changed)
         return addresses.filter((address) => some.includes(address))
       }),
-    createAccount: () => ({
-      address: engine,
-      fetchNextNonce: () => answerWhenUp(() => chain.nonce),
-      sign: (to, payload, gas, nonce) =>
-        answerWhenUp(() => {
-          const why = chain.refuses(payload)
-          if (why !== undefined) throw new ChainError(why, true)
-          const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
-          return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
-        }),
-      submit: async (transaction) => {
-        up()
-        await chain.onSubmit()
-        chain.submitted.push(transaction)
-        chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
-      },
-      fetchOutcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
-    }),
+    createAccount: (_, limits) => {
+      chain.limits = limits
+      return account
+    },
+  }
+  const account: Account = {
+    address: engine,
+    fetchNextNonce: () => answerWhenUp(() => chain.nonce),
+    sign: (to, payload, gas, nonce) =>
+      answerWhenUp(() => {
+        const why = chain.refuses(payload)
+        if (why !== undefined) throw new ChainError(why, true)
+        const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
+        return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
+      }),
+    submit: async (transaction) => {
+      up()
+      await chain.onSubmit()
+      chain.submitted.push(transaction)
+      chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
+    },
+    fetchOutcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
   }
   chain.mine()
   return chain

@@ -1,7 +1,14 @@
 /** An account of an EVM chain. Its transactions are of EIP-1559 where the chain has a base fee, else of EIP-155. */
 import { addr, Transaction } from 'micro-eth-signer'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
-import { type Account, ChainError, type SignedTransaction, type TransactionOutcome } from '../chain.ts'
+import {
+  type Account,
+  ChainError,
+  ChainRefusal,
+  type SignedTransaction,
+  type SpendingLimits,
+  type TransactionOutcome,
+} from '../chain.ts'
 import type { EvmNode, NodeBlock } from './node.ts'
 import { writeData } from './values.ts'
 
@@ -12,8 +19,7 @@ export interface AccountOptions {
   readonly fetchHeadNumber: () => Promise<number>
   /** Checks that the node belongs to the chain. Rejects with a ChainError. */
   readonly checkNode: () => Promise<void>
-  /** The most gas of a transaction; undefined for the limit of the chain. */
-  readonly mostGas?: bigint | undefined
+  readonly limits: SpendingLimits
 }
 
 export interface EvmAccount extends Account {
@@ -33,7 +39,7 @@ const MAX_BYTES = 128 * 1024
 
 /** Makes the account of a private key. Every operation first checks that the node is of the configured chain. */
 export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
-  const { node, chainId, fetchHeadNumber, checkNode, mostGas } = options
+  const { node, chainId, fetchHeadNumber, checkNode, limits } = options
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
@@ -47,7 +53,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
       const gasNeeded = await node.estimateGas({ from: address, to, input: payload })
       const latest = await node.fetchBlock('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
-      const gasLimit = minimum(gasOf(payload, { gas, gasNeeded, mostGas }), latest.gasLimit)
+      const gasLimit = minimum(gasOf(payload, { gas, gasNeeded, mostGas: limits.mostGas }), latest.gasLimit)
       const common = {
         chainId,
         nonce: BigInt(nonce),
@@ -56,7 +62,8 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
         value: 0n,
         data: writeData(payload),
       }
-      return signTransaction({ ...common, ...(await fetchFees(node, latest)) }, key, nonce)
+      const fees = await fetchFees(node, latest, limits.mostGasPrice)
+      return signTransaction({ ...common, ...fees }, key, nonce)
     },
     submit: async ({ hash, raw }) => {
       await checkNode()
@@ -122,11 +129,28 @@ type Fees =
   | { readonly type: 'legacy'; readonly gasPrice: bigint }
   | { readonly type: 'eip1559'; readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** Returns the fees of a transaction. Twice the base fee is enough while six blocks in a row are full. */
-async function fetchFees(node: EvmNode, latest: NodeBlock): Promise<Fees> {
-  if (latest.baseFee === undefined) return { type: 'legacy', gasPrice: await node.fetchGasPrice() }
+/**
+ * Returns the fees of a transaction. Twice the base fee is enough while six blocks in a row are full. Rejects with a
+ * ChainRefusal when a unit of gas may cost more than `mostGasPrice`.
+ */
+async function fetchFees(node: EvmNode, latest: NodeBlock, mostGasPrice: bigint | undefined): Promise<Fees> {
+  if (latest.baseFee === undefined) {
+    const gasPrice = await node.fetchGasPrice()
+    requireGasPrice(gasPrice, mostGasPrice)
+    return { type: 'legacy', gasPrice }
+  }
   const priority = await node.fetchPriorityFee().catch(() => DEFAULT_PRIORITY_FEE)
-  return { type: 'eip1559', maxFeePerGas: 2n * latest.baseFee + priority, maxPriorityFeePerGas: priority }
+  const maxFeePerGas = 2n * latest.baseFee + priority
+  requireGasPrice(maxFeePerGas, mostGasPrice)
+  return { type: 'eip1559', maxFeePerGas, maxPriorityFeePerGas: priority }
+}
+
+/** Throws a ChainRefusal for a higher price, since the node alone says the price, and the account pays what it signed. */
+function requireGasPrice(gasPrice: bigint, mostGasPrice: bigint | undefined): void {
+  if (mostGasPrice === undefined || gasPrice <= mostGasPrice) return
+  throw new ChainRefusal(
+    `by the node of the chain, a unit of gas costs ${gasPrice} wei, and this account pays ${mostGasPrice} wei at most`,
+  )
 }
 
 interface Fields {

@@ -6,7 +6,15 @@
  */
 import { cacheValue } from '../../async/cache.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { type Block, type Chain, ChainError, ChainRefusal, type Head, type OffChainContract } from '../chain.ts'
+import {
+  type Block,
+  type Chain,
+  ChainError,
+  ChainRefusal,
+  type Head,
+  type OffChainContract,
+  type SpendingLimits,
+} from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
@@ -25,7 +33,7 @@ export interface EvmOptions {
 }
 
 export interface EvmChain extends Chain {
-  createAccount(key: Uint8Array, mostGas?: bigint): EvmAccount
+  createAccount(key: Uint8Array, limits?: SpendingLimits): EvmAccount
 }
 
 /** The most blocks in one request for logs; requests are halved where the node refuses so many. */
@@ -82,8 +90,8 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
       const emitters = await findEmitters(node, addresses, { from: from.number + 1, to: to.number })
       return addresses.filter((address) => emitters.has(address))
     },
-    createAccount: (key, mostGas) =>
-      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, checkNode: connection.checkChain, mostGas }),
+    createAccount: (key, limits = {}) =>
+      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, checkNode: connection.checkChain, limits }),
   }
 }
 

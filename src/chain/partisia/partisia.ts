@@ -41,7 +41,8 @@ export function partisiaChain(http: JsonHttp, { id, defaultGas }: PartisiaOption
     },
     read: (address, input) => readTreeValue(reader, address, input),
     listChanged: (addresses, from, to) => Promise.resolve(to.number > from.number ? addresses : []),
-    createAccount: (key, mostGas) => createAccount({ reader, id, defaultGas, fetchHead, mostGas }, key),
+    // Gas has no price of its own on Partisia, so that only its amount is limited.
+    createAccount: (key, limits) => createAccount({ reader, id, defaultGas, fetchHead, mostGas: limits?.mostGas }, key),
   }
 }
 
