@@ -316,6 +316,8 @@ const attacks: readonly Attack[] = [
   { attack: 'a proof without aud', fails: 'pop.audience', why: /aud/, pop: payload({ aud: undefined }) },
   { attack: 'a stale proof', fails: 'pop.fresh', why: /too old/, pop: at('iat', -301) },
   { attack: 'a proof from the future', fails: 'pop.fresh', why: /future/, pop: at('iat', 3600) },
+  { attack: 'a proof that has expired', fails: 'pop.fresh', why: /expired/, pop: at('exp', -60) },
+  { attack: 'a proof that begins later', fails: 'pop.fresh', why: /not valid yet/, pop: at('nbf', 61) },
   { attack: 'a proof without iat', fails: 'pop.fresh', why: /iat/, pop: payload({ iat: undefined }) },
   { attack: 'a proof without jti', fails: 'pop.id', why: /jti/, pop: payload({ jti: undefined }) },
 ]

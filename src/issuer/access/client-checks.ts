@@ -38,7 +38,7 @@ type ClientCheck = Check<ClientEvidence, ClientCheckContext>
 
 const ATTESTATION_TYPE = 'oauth-client-attestation+jwt'
 const POP_TYPE = 'oauth-client-attestation-pop+jwt'
-const ATTESTATION_TIMES: TimeRule = { times: ['exp', 'nbf', 'iat'], requires: ['exp'] }
+const ATTESTATION_TIMES: TimeRule = { requires: ['exp'] }
 const MAX_SUBJECT = 512
 const ATTESTATION = `${CLIENT_ATTESTATION}, Client Attestation JWT`
 const POP = `${CLIENT_ATTESTATION}, Client Attestation PoP JWT`

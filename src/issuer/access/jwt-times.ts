@@ -1,6 +1,6 @@
 /**
- * Checks the time claims (`exp`, `nbf`, `iat`) of JWTs from wallets, wallet providers and authorization servers. RFC
- * 7519 section 4.1.
+ * Checks the time claims (`exp`, `nbf`, `iat`) of JWTs from wallets, wallet providers and authorization servers. Each
+ * claim that a JWT has is checked, whatever kind of JWT it is. RFC 7519 section 4.1.
  */
 import { type Json, type JsonObject, own } from '../../codec/json.ts'
 
@@ -10,12 +10,11 @@ export interface JwtClock {
   readonly clockSkewSeconds: number
 }
 
-type TimeName = 'iat' | 'exp' | 'nbf'
+const TIMES = ['iat', 'exp', 'nbf'] as const
+type TimeName = (typeof TIMES)[number]
 
 /** How the time claims of one kind of JWT are checked. */
 export interface TimeRule {
-  /** The claims that are checked, in this order. */
-  readonly times: readonly TimeName[]
   /** The claims that must be present. */
   readonly requires: readonly TimeName[]
   /** The maximum age in seconds since `iat`; absent when the age is not limited. */
@@ -27,7 +26,7 @@ export const MAX_PROOF_AGE_SECONDS = 300
 
 /** Returns why a JWT is not valid at the current time, and what to do about it; undefined if it is valid. */
 export function jwtTimeProblem(payload: JsonObject, rule: TimeRule, clock: JwtClock): string | undefined {
-  for (const name of rule.times) {
+  for (const name of TIMES) {
     const time = own(payload, name)
     if (time === undefined && !rule.requires.includes(name)) continue
     const problem = timeProblem(name, time, rule, clock)

@@ -5,8 +5,8 @@
 import type { JsonObject } from '../../codec/json.ts'
 import { MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
 
-/** How the times of a proof are checked: only `iat` counts. */
-export const PROOF_TIMES: TimeRule = { times: ['iat'], requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
+/** How the times of a proof are checked: it lasts some minutes from its `iat`, or less by its `exp`. */
+export const PROOF_TIMES: TimeRule = { requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 
 /** A proof whose `iat` has been checked. */
 export interface UsableProof {

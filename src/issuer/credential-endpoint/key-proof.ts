@@ -20,7 +20,7 @@ const TYPES: Readonly<Record<ProofKind, string>> = {
   'key proof': 'openid4vci-proof+jwt',
   'key attestation': 'key-attestation+jwt',
 }
-const LASTING: TimeRule = { times: ['iat', 'exp', 'nbf'], requires: ['iat'] }
+const LASTING: TimeRule = { requires: ['iat'] }
 const FRESH: TimeRule = { ...LASTING, maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 /** Headers that refer to keys or trust outside of the proof. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
