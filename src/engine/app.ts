@@ -7,7 +7,7 @@ import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import { type Authenticate, createAuthenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
-import { findHostProblem } from '../http/host-header.ts'
+import { findHeaderProblem } from '../http/header-problem.ts'
 import { createTokenBucket } from '../http/rate-limit.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import { traceRequests } from '../http/request-tracer.ts'
@@ -55,7 +55,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBrokenRequest: (error) => connectionProblem(error, config.limits),
     answerUnreadableRequest: (request, reply) =>
-      sendOwnProblem(context, request, reply, hostHeaderProblem(request.raw) ?? makeProblem('not-found')),
+      sendOwnProblem(context, request, reply, headerProblem(request.raw) ?? makeProblem('not-found')),
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
       if (target === undefined) return request.url ?? '/'
@@ -95,7 +95,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const requestTokens = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
     const refusal =
-      hostHeaderProblem(request.raw) ??
+      headerProblem(request.raw) ??
       sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
       checkRequestRate(request)
     if (refusal !== undefined) {
@@ -164,8 +164,8 @@ function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
 }
 
-function hostHeaderProblem(request: IncomingMessage): ProblemResponse | undefined {
-  const detail = findHostProblem(request)
+function headerProblem(request: IncomingMessage): ProblemResponse | undefined {
+  const detail = findHeaderProblem(request)
   return detail === undefined ? undefined : makeProblem('bad-request', { detail })
 }
 

@@ -292,6 +292,15 @@ describe('the answers of the engine itself', () => {
     }
   })
 
+  it('400 for a request with several Authorization headers', async () => {
+    const port = await listening(await echo())
+    const head = 'Host: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\nConnection: close\r\n\r\n'
+    for (const target of [`/offchain/${CONTRACT}/`, `/engine/contracts/${CONTRACT}`, '/engine', '/%zz']) {
+      const answer = await raw(port, `GET ${target} HTTP/1.1\r\n${head}`)
+      expect(answer).toMatch(/^HTTP\/1.1 400 .*x-engine-error: bad-request.*several Authorization headers; send one/is)
+    }
+  })
+
   it('404 for a contract that is not served, and where a component takes no requests', async () => {
     expect(await problemOf(await echo(), `/offchain/${'ab'.repeat(20)}/x`)).toEqual([404, 'unknown-contract'])
     const silent = await kept(serving({ stateChange: () => Promise.resolve() }))

@@ -16,7 +16,7 @@ import { limitBodyMemory } from './body-memory.ts'
 import { addCommonRoutes, OPERATION } from './common-routes.ts'
 import type { Effects } from './effects.ts'
 import { describeBrokenRequest, REQUEST_SECONDS, sendError, toProtocolError } from './error-response.ts'
-import { findHostProblem } from './host-header.ts'
+import { findHeaderProblem } from './header-problem.ts'
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
@@ -155,7 +155,7 @@ function addHooks(
   app.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply)
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
-    refuseUnclearHost(request)
+    refuseUnclearHeaders(request)
     // Unknown paths are answered in this hook, since a not-found handler would run after the body is parsed.
     if (request.is404) {
       answerUnrouted(routes, authenticate, request, reply)
@@ -223,8 +223,8 @@ function isForWallets({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }
 
-function refuseUnclearHost({ raw }: FastifyRequest): void {
-  const problem = findHostProblem(raw)
+function refuseUnclearHeaders({ raw }: FastifyRequest): void {
+  const problem = findHeaderProblem(raw)
   if (problem !== undefined) refuse('invalid_request', problem)
 }
 
@@ -235,7 +235,7 @@ function answerUnreadableRequest(
 ): void {
   addCommonHeaders(request, reply)
   try {
-    refuseUnclearHost(request)
+    refuseUnclearHeaders(request)
     answerUnrouted(routes, authenticate, request, reply)
   } catch (error) {
     answerError(error, log, request, reply)

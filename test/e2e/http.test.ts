@@ -113,6 +113,7 @@ describe('every endpoint', () => {
       const app = services()[service]
       await app.listen({ port: 0, host: '127.0.0.1' })
       const { port } = app.server.address() as { port: number }
+      const bearer = `Authorization: Bearer ${API_KEY}\r\n`
       for (const [status, text] of [
         [400, 'NONSENSE\r\n\r\n'],
         [400, 'GET / HTTP/9.9\r\n\r\n'],
@@ -121,6 +122,10 @@ describe('every endpoint', () => {
         [400, 'GET /openapi HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n'],
         [400, 'GET /%zz HTTP/1.1\r\nHost: a\r\nhost: b\r\nConnection: close\r\n\r\n'],
         [400, 'GET /openapi HTTP/1.1\r\nConnection: close\r\n\r\n'],
+        [
+          400,
+          `GET /audit/records HTTP/1.1\r\nHost: a\r\n${bearer}authorization: Bearer b\r\nConnection: close\r\n\r\n`,
+        ],
         [400, 'GET /%zz HTTP/1.1\r\nConnection: close\r\n\r\n'],
       ] as const) {
         const answer = await rawRequest(port, text)
