@@ -40,6 +40,7 @@ describe('transactions, as viem reads them', () => {
       chainId: 31_337n,
       fetchHeadNumber: () => Promise.resolve(1),
       checkNode: () => Promise.resolve(),
+      limits: {},
     }
     return evmAccount(KEY, options)
   }

@@ -145,7 +145,9 @@ async function fetchFees(node: EvmNode, latest: NodeBlock, mostGasPrice: bigint 
   return { type: 'eip1559', maxFeePerGas, maxPriorityFeePerGas: priority }
 }
 
-/** Throws a ChainRefusal for a higher price, since the node alone says the price, and the account pays what it signed. */
+/**
+ * Throws a ChainRefusal for a higher price. The node alone says the price, and the account pays what it has signed.
+ */
 function requireGasPrice(gasPrice: bigint, mostGasPrice: bigint | undefined): void {
   if (mostGasPrice === undefined || gasPrice <= mostGasPrice) return
   throw new ChainRefusal(
