@@ -28,7 +28,7 @@ export interface AccessTokenRecord {
   readonly jkt?: string
   /** The number of credentials that the session had issued when the token was made; 0 when absent. */
   readonly issuedBefore?: number
-  /** The configurations in the wallet's authorization details; when absent, the token is for all of the session. */
+  /** The configurations that the wallet asked for; when absent, the token is for all of the session. */
   readonly authorized?: readonly string[]
 }
 
@@ -42,6 +42,8 @@ export interface RefreshPolicy {
   readonly retry?: string
   /** The last tokens before `retry`. */
   readonly spent: readonly string[]
+  /** The access of the first token, of which later tokens may have a part. Absent in rows of earlier releases. */
+  readonly granted?: Pick<AccessTokenRecord, 'authorized'>
 }
 
 /** The maximum number of used refresh tokens whose reuse is detected. */
@@ -50,6 +52,14 @@ const MAX_SPENT = 10
 /** Returns when the wallet's tokens end, refresh included. */
 export function endOfAuthorization({ token, refresh }: Authorization): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)
+}
+
+/**
+ * Returns the configurations that access tokens of the authorization can be for; undefined if that is all of the
+ * session. RFC 6749 section 6.
+ */
+export function grantedIdsOf({ token, refresh }: Authorization): readonly string[] | undefined {
+  return (refresh?.granted ?? token).authorized
 }
 
 /** Moves the previous token to the used tokens, of which the last {@link MAX_SPENT} are stored. */

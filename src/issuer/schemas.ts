@@ -155,9 +155,8 @@ export const TokenRequest = Type.Object(
           'With code, and with a refresh token that came of one; the `sub` of a wallet attestation beside the request',
       }),
     ),
-    refresh_token: Type.Optional(
-      Type.String({ description: 'From a token response, with the grant type of that name' }),
-    ),
+    refresh_token: Type.Optional(Type.String({ description: 'From a token response, with its grant type' })),
+    scope: Type.Optional(Type.String({ description: 'With a refresh token, for a part of what was granted' })),
     authorization_details: Type.Optional(
       Type.String({ description: 'JSON: [{"type": "openid_credential", "credential_configuration_id"}]' }),
     ),
@@ -254,6 +253,7 @@ export const tokenRoute = {
   ...refusalCodes(
     'invalid_grant',
     'unsupported_grant_type',
+    'invalid_scope',
     'invalid_authorization_details',
     'invalid_dpop_proof',
     'use_dpop_nonce',

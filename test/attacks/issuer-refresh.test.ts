@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { IssuanceSession } from '../../src/issuer/session.ts'
+import { declareWithScope } from '../support/code-flow.ts'
 import {
   boundSession,
   dpopNonce,
@@ -324,7 +325,7 @@ describe('a refresh token', () => {
     await issues(await refreshed(ready))
   })
 
-  it('keeps to the authorization details, and may narrow them further and never widen them', async () => {
+  it('keeps to the authorization details of the first token, and never widens them', async () => {
     const other = await declare(services)
     const detail = (id: string) => ({ type: 'openid_credential', credential_configuration_id: id })
     const session = await startedSession(services, body({ credential_configurations: [configurationId, other] }))
@@ -337,6 +338,69 @@ describe('a refresh token', () => {
       await postForm(services, TOKEN_ENDPOINT, refreshForm(first.refresh_token))
     ).json()) as TokenBody
     expect(next.authorization_details).toEqual(first.authorization_details)
+  })
+
+  describe('that asks for a part of what it may', () => {
+    let other: string
+    let scoped: string
+    beforeAll(async () => {
+      ;[scoped, other] = [await declareWithScope(services, 'card'), await declareWithScope(services, 'ticket')]
+    })
+    const both = () => redeemed({ credential_configurations: [scoped, other] })
+    const asksFor = async (ready: Refreshable, id: string) => {
+      const nonce = await fetchNonce(services, ready.sessionId)
+      return (await request({ ...ready, nonce }, { credential_configuration_id: id })).status
+    }
+    const detailed = (id: string) => ({
+      authorization_details: JSON.stringify([{ type: 'openid_credential', credential_configuration_id: id }]),
+    })
+
+    it.each<[string, () => object, object]>([
+      ['a scope', () => ({ scope: 'card' }), { scope: 'card' }],
+      ['authorization details', () => detailed(scoped), {}],
+      ['both', () => ({ scope: 'card', ...detailed(scoped) }), { scope: 'card' }],
+    ])('gets that by %s, which the answer names, and all of it the next time', async (_, part, named) => {
+      const ready = await both()
+      const response = await post(ready, ready.refresh, part())
+      const given = (await response.json()) as TokenBody
+      expect([response.status, given]).toMatchObject([
+        200,
+        { ...named, authorization_details: [{ credential_configuration_id: scoped }] },
+      ])
+      const narrow = await withToken(ready, given)
+      expect([await asksFor(narrow, scoped), await asksFor(narrow, other)]).toEqual([200, 403])
+      const wide = await refreshed(narrow)
+      expect([await asksFor(wide, scoped), await asksFor(wide, other)]).toEqual([200, 200])
+    })
+
+    it('gets all of it by all of its scopes, in any order and with spaces between', async () => {
+      const ready = await both()
+      const given = (await (await post(ready, ready.refresh, { scope: ' ticket  card' })).json()) as TokenBody
+      expect(given).toMatchObject({ scope: 'ticket card' })
+      expect(given).not.toHaveProperty('authorization_details')
+      const wide = await withToken(ready, given)
+      expect([await asksFor(wide, scoped), await asksFor(wide, other)]).toEqual([200, 200])
+    })
+
+    it.each(['other', 'card other', 'card\tticket'])(
+      'gets nothing with the scope "%s", never granted',
+      async (scope) => {
+        const ready = await both()
+        const before = await dump(services)
+        const response = await post(ready, ready.refresh, { scope })
+        await expectRefusal(response, { status: 400, error: 'invalid_scope', why: /scope/ })
+        expect(await dump(services)).toBe(before)
+        await refreshed(ready)
+      },
+    )
+
+    it('gets nothing with the scope of a credential that its first token was not for', async () => {
+      const session = await startedSession(services, body({ credential_configurations: [scoped, other] }))
+      const first = await postForm(services, endpoint(session), { ...session.form, ...detailed(scoped) })
+      const ready = await withToken(session, (await first.json()) as TokenBody)
+      const response = await post(ready, ready.refresh, { scope: 'ticket' })
+      await expectRefusal(response, { status: 400, error: 'invalid_scope', why: /ticket|scope/ })
+    })
   })
 
   it('serves a wallet of draft 13', async () => {

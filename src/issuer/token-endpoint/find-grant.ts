@@ -6,7 +6,7 @@ import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import { findSessionOfAnyCode } from '../access/pre-authorized-code.ts'
-import { type Authorization, endTokens } from '../authorization.ts'
+import { type Authorization, endTokens, grantedIdsOf } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
@@ -79,7 +79,7 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
       const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
       await requireValidStatus(context.store, id, 'invalid_grant')
-      return { session, newRefreshToken }
+      return { session, newRefreshToken, authorizedIds: grantedIdsOf(session) }
     },
   }
 }

@@ -5,6 +5,7 @@ import type { AuthorizedClient } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
 import type { NewRefreshToken } from './refresh-token.ts'
+import type { Access } from './requested-access.ts'
 
 /** A session for which a token is requested, and the verified parts of the request. */
 export interface SessionForToken {
@@ -19,16 +20,12 @@ export interface SessionForToken {
 
 export type GrantDecision = GrantApproval | GrantRefusal
 
-/** The decision to issue an access token, and a refresh token if the session has any. */
-interface GrantApproval {
+/** The decision to issue an access token for all of the grant, and a refresh token if the session has any. */
+interface GrantApproval extends Access {
   readonly session: OfferedSession | AuthorizedSession
   readonly newRefreshToken: NewRefreshToken | undefined
   /** The client that gets the token, if it is known. */
   readonly client?: AuthorizedClient
-  /** The configurations that the token is restricted to; all of the session when absent. */
-  readonly authorizedIds?: readonly string[] | undefined
-  /** The scope of the authorization request. */
-  readonly scope?: string | undefined
   /** Changes that must be committed with the token. */
   readonly extraChanges?: readonly Change<IssuerCollections>[]
   readonly refusal?: never

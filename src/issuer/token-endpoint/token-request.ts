@@ -7,7 +7,7 @@ import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
 import { ACCESS_TOKEN_SECONDS, makeAccessToken } from '../access/access-token.ts'
-import { makeGrantedDetails, readAuthorizationDetails } from '../access/authorization-details.ts'
+import { makeGrantedDetails } from '../access/authorization-details.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
@@ -17,6 +17,7 @@ import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
 import type { Grant } from './grant.ts'
+import { readRequestedAccess } from './requested-access.ts'
 
 /** A request to the token endpoint. */
 export interface ReceivedTokenRequest extends DpopRequest {
@@ -85,7 +86,8 @@ async function attemptAnswer(
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
-  const authorizedIds = readAuthorizedIds(context, call, session, decision.authorizedIds)
+  const request = { form: call.form, sessionId: id, configurationIds: session.configurationIds }
+  const { authorizedIds, scope } = await readRequestedAccess(context, request, decision)
   const client =
     sender === undefined ? (decision.client ?? session.client) : { id: sender.id, instance: sender.instance }
   const claims = { sessionId: id, now, jkt: proof?.jkt, client }
@@ -96,8 +98,9 @@ async function attemptAnswer(
     ...(authorizedIds && { authorized: authorizedIds }),
     ...(issuedBefore > 0 && { issuedBefore }),
   }
-  const { newRefreshToken, scope, extraChanges = [] } = decision
-  const refresh = newRefreshToken && { refresh: newRefreshToken.refresh }
+  const { newRefreshToken, extraChanges = [] } = decision
+  const granted = session.token === undefined && { granted: { ...(authorizedIds && { authorized: authorizedIds }) } }
+  const refresh = newRefreshToken && { refresh: { ...newRefreshToken.refresh, ...granted } }
   const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
   const change = { update: 'issuance_session', id, version, value } as const
   const singleUses = [proof, sender].flatMap((each) => each?.singleUse ?? [])
@@ -126,20 +129,4 @@ function responseOf({
     ...(scope && { scope }),
     ...(token.authorized && { authorization_details: makeGrantedDetails(token.authorized) }),
   }
-}
-
-/**
- * Returns the configurations that the token is restricted to: by the request's authorization details, within those of
- * the authorization. Returns undefined if neither has any.
- */
-function readAuthorizedIds(
-  context: IssuerContext,
-  { form, id }: VerifiedTokenRequest,
-  { configurationIds, token }: IssuanceSession,
-  requestedIds: readonly string[] | undefined,
-): readonly string[] | undefined {
-  const { authorization_details: details } = form
-  const previousIds = token?.authorized ?? requestedIds
-  if (!details) return previousIds
-  return readAuthorizationDetails(details, previousIds ?? configurationIds, acceptedIdentifiers(context.config, id))
 }
