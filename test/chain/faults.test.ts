@@ -82,6 +82,7 @@ describe('what a node answers', () => {
     ['a head without a hash', { eth_getBlockByNumber: { number: '0x5', timestamp: '0x5' } }],
     ['a head that is not an object', { eth_getBlockByNumber: 'no' }],
     ['a number past all numbers', { eth_getBlockByNumber: { ...NEWEST, number: `0x${'f'.repeat(40)}` } }],
+    ['a time past all times', { eth_getBlockByNumber: { ...NEWEST, timestamp: '0x1fffffffffffff' } }],
     ['a number as a number', { eth_getBlockByNumber: { ...NEWEST, number: 5 } }],
     ['its newest block nowhere', { eth_getBlockByNumber: null }],
   ])('%s is not a head', async (_, answers) => {

@@ -139,10 +139,12 @@ function requireObject(value: unknown): JsonObject {
 
 function readBlock(block: JsonObject): NodeBlock {
   const baseFee = own(block, 'baseFeePerGas') ?? undefined
+  const time = new Date(readNumber(own(block, 'timestamp')) * 1000)
+  if (Number.isNaN(time.getTime())) malformed('its timestamp is out of range')
   return {
     number: readNumber(own(block, 'number')),
     hash: readHash(own(block, 'hash')),
-    time: new Date(readNumber(own(block, 'timestamp')) * 1000),
+    time,
     gasLimit: readQuantity(own(block, 'gasLimit')),
     baseFee: baseFee === undefined ? undefined : readQuantity(baseFee),
   }
