@@ -6,7 +6,7 @@
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'
 import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
-import { trapOverLimit } from './trap.ts'
+import { trap, trapOverLimit } from './trap.ts'
 
 export interface CollectedEffects {
   /** Returns the value that this call has stored or loaded before; undefined when it has not touched the key. */
@@ -29,6 +29,12 @@ export interface CollectedEffects {
 
 /** The approximate memory of a change beside its bytes. */
 const OVERHEAD_BYTES = 512
+
+/**
+ * The most bytes that a call may store, where `limits.storageValueBytes` does not allow more for a single value. The
+ * engine's thread, which serves all requests, encrypts them at the commit of the call: 0.2 s for so many.
+ */
+const MAX_STORED_BYTES = 8 * 1024 * 1024
 
 interface Entry extends StorageChange {
   /** Whether the call itself stored the value; false for one that was only loaded. */
@@ -73,18 +79,30 @@ function createOverlayWriter(
   limits: RuntimeLimits,
   reserveBytes: (bytes: number) => void,
 ): (entry: Entry) => void {
-  let changes = 0
+  const mostStored = Math.max(MAX_STORED_BYTES, limits.storageValueBytes + 2 * limits.storageKeyBytes)
+  let [changes, storedBytes] = [0, 0]
   return (entry) => {
     const name = entryName(entry.bucket, entry.key)
-    if (entry.isOwn && overlay.get(name)?.isOwn !== true) {
+    const before = overlay.get(name)
+    if (entry.isOwn && before?.isOwn !== true) {
       checkCount(limits, 'storageChanges', changes)
       changes += 1
     }
-    reserveBytes(entry.bucket.length + entry.key.length + (entry.value?.length ?? 0))
+    storedBytes += ownBytes(entry) - ownBytes(before)
+    if (storedBytes > mostStored) trap(`the call stores too many bytes: ${storedBytes}; the most are ${mostStored}`)
+    reserveBytes(sizeOf(entry))
     // The entry is removed first, so that the map keeps the order of the last changes.
     overlay.delete(name)
     overlay.set(name, entry)
   }
+}
+
+function sizeOf({ bucket, key, value }: StorageChange): number {
+  return bucket.length + key.length + (value?.length ?? 0)
+}
+
+function ownBytes(entry: Entry | undefined): number {
+  return entry?.isOwn === true ? sizeOf(entry) : 0
 }
 
 function createSenders(
