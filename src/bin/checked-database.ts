@@ -58,7 +58,7 @@ async function openServiceFile<C>(
   const { file } = database
   await noteMissingWal(file)
   const openedStore = await openDatabase<C>(database, migrations, { openFile: openInThreads })
-  const store = watchDatabase(openedStore, file, options.log, findInThread)
+  const store = watchDatabase(openedStore, database, options.log, findInThread)
   let endMark: () => void
   try {
     await refuseDamaged(file, options.log)

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -19,7 +19,7 @@ const migrations = [{ id: '1', statements: createCollection('thing') }]
 const insert = { insert: 'thing', id: 'a', value: { text: '' } } as const
 
 function watch(store: Store<Things>, file: string, find = findIn): Store<Things> {
-  return watchDatabase(store, file, pino({ enabled: false }), find)
+  return watchDatabase(store, { file }, pino({ enabled: false }), find)
 }
 
 const findIn = (file: string) => findDamage(file, Infinity, { readOnly: true })
@@ -70,6 +70,20 @@ describe('a database that SQLite finds damaged', () => {
     await expect(store.close()).rejects.toThrow('the database is damaged')
     expect(existsSync(`${file}-wal`)).toBe(true)
   })
+})
+
+it('a database whose configured link is changed to another file answers for nothing any more', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-watched-'))
+  const [file, link] = [join(directory, 'test.db'), join(directory, 'link.db')]
+  symlinkSync('test.db', link)
+  const opened = await openSqlite<Things>(file, migrations)
+  const store = watchDatabase(opened, { file, link }, pino({ enabled: false }), findIn)
+  await store.commit([insert])
+  copyFileSync(file, join(directory, 'other.db'))
+  rmSync(link)
+  symlinkSync('other.db', link)
+  await expect.poll(() => store.checkMedium?.().then(String, String)).toMatch(/another file was put in the place/)
+  await expect(store.close()).rejects.toThrow('another file was put in the place')
 })
 
 describe('the pages of a database that is watched', () => {

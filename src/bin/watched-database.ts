@@ -1,11 +1,12 @@
 /**
  * Watches the file of an embedded database. SQLite continues to use a deleted file, and its writes are lost; and it
- * notices a damaged page only when it reads the page. The store refuses all calls once the file is damaged, or the path
- * does not lead to the opened file any more.
+ * notices a damaged page only when it reads the page. The store refuses all calls once the file is damaged, or its path
+ * or the configured symbolic link does not lead to the opened file any more.
  */
 import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
+import type { DatabasePath } from '../config/database.ts'
 import type { Store } from '../store/store.ts'
 import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
 import { findLogProblem, readLogState } from './database-log.ts'
@@ -60,9 +61,10 @@ interface Loss {
  * Wraps the store. Reads and writes are rejected after `file` or its WAL was deleted, replaced, truncated or damaged.
  * The loss is logged once.
  */
-export function watchDatabase<C>(store: Store<C>, file: string, log: Logger, findDamage: FindDamage): Store<C> {
+export function watchDatabase<C>(store: Store<C>, path: DatabasePath, log: Logger, findDamage: FindDamage): Store<C> {
+  const { file } = path
   const openedFile = openDatabaseFile(file)
-  const watch = watchFile(file, openedFile, findDamage, log)
+  const watch = watchFile(path, openedFile, findDamage, log)
   return {
     ...store,
     get: (collection, id) => watch.runGuarded(() => store.get(collection, id)),
@@ -85,8 +87,8 @@ export function watchDatabase<C>(store: Store<C>, file: string, log: Logger, fin
   }
 }
 
-function watchFile(file: string, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): Watch {
-  const losses = watchForLoss(file, openedFile, findDamage, log)
+function watchFile(path: DatabasePath, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): Watch {
+  const losses = watchForLoss(path, openedFile, findDamage, log)
   let refusal: WriteRefusal | undefined
   return {
     runGuarded: async (work) => {
@@ -103,7 +105,7 @@ function watchFile(file: string, openedFile: OpenedFile, findDamage: FindDamage,
     checkMedium: () =>
       new Promise((resolve) => {
         losses.refuseLost()
-        refuseUnwritable(file, refusal)
+        refuseUnwritable(path.file, refusal)
         resolve()
       }),
     endWatch: () => losses.endWatch(),
@@ -111,8 +113,9 @@ function watchFile(file: string, openedFile: OpenedFile, findDamage: FindDamage,
 }
 
 /** Checks regularly whether the file was lost. */
-function watchForLoss(file: string, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): LossWatch {
-  const findLoss = createFileCheck(file, openedFile)
+function watchForLoss(path: DatabasePath, openedFile: OpenedFile, findDamage: FindDamage, log: Logger): LossWatch {
+  const { file } = path
+  const findLoss = createFileCheck(path, openedFile)
   const checkPages = createPageCheck(file, findDamage, log)
   let loss: Loss | undefined
   const noteLoss = (newLoss: Loss | undefined): void => {
@@ -149,15 +152,18 @@ function watchForLoss(file: string, openedFile: OpenedFile, findDamage: FindDama
 }
 
 /** Creates the function that returns how the file or its WAL was lost; undefined if they were not. */
-function createFileCheck(file: string, openedFile: OpenedFile): () => Loss | undefined {
+function createFileCheck({ file, link = file }: DatabasePath, openedFile: OpenedFile): () => Loss | undefined {
   const fileAtOpening = statSync(file)
   let stateBefore = openedFile.readState()
   const findLogLoss = createLogCheck(file)
   return () => {
-    const current = statSync(file, { throwIfNoEntry: false })
-    if (current === undefined) return { problem: FILE_REMOVED, isDamaged: false }
-    const isSame = current.ino === fileAtOpening.ino && current.dev === fileAtOpening.dev
-    if (!isSame) return { problem: FILE_REPLACED, isDamaged: false }
+    // The log is beside the file, so that its own path must lead to it as well as the link.
+    for (const path of [file, link]) {
+      const current = statSync(path, { throwIfNoEntry: false })
+      if (current === undefined) return { problem: FILE_REMOVED, isDamaged: false }
+      const isSame = current.ino === fileAtOpening.ino && current.dev === fileAtOpening.dev
+      if (!isSame) return { problem: FILE_REPLACED, isDamaged: false }
+    }
     const state = openedFile.readState()
     const problem = stateProblem(state, stateBefore)
     stateBefore = state

@@ -35,7 +35,7 @@ describe('the embedded database', () => {
 
   it('is the file that a symbolic link leads to, which has the log beside it', () => {
     expect(read({ url: 'sqlite:link.db' })).toEqual({
-      database: { kind: 'sqlite', file: '/disk/real.db' },
+      database: { kind: 'sqlite', file: '/disk/real.db', link: 'link.db' },
       warnings: [],
     })
     expect(mistakesOf({ url: 'sqlite:loose.db' })).toEqual([

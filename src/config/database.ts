@@ -79,8 +79,15 @@ function generationOf(database: Database | undefined): RaisedGeneration {
 
 /** The database of a service. */
 export type DatabaseConfig =
-  | ({ readonly kind: 'sqlite'; readonly file: string } & RaisedGeneration)
+  | ({ readonly kind: 'sqlite' } & DatabasePath & RaisedGeneration)
   | ({ readonly kind: 'postgresql'; readonly hasSynchronousStandbys?: true } & PostgresConfig & RaisedGeneration)
+
+/** The path of an embedded database. */
+export interface DatabasePath {
+  readonly file: string
+  /** The symbolic link to `file` that is configured; undefined if `file` itself is. */
+  readonly link?: string
+}
 
 interface RaisedGeneration {
   /** The number that the operator increments after restoring a backup. */
@@ -133,7 +140,7 @@ function readSqlite(database: Database | undefined, name: string, files: Files):
     }
   }
   return {
-    database: { kind: 'sqlite', file, ...generationOf(database) },
+    database: { kind: 'sqlite', file, ...(file !== name && { link: name }), ...generationOf(database) },
     warnings: isInMemory ? ['database: it is in memory: nothing of it is left after a restart'] : [],
   }
 }
