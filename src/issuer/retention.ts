@@ -3,8 +3,9 @@
  * deletes them. The status list entries of issued credentials remain.
  */
 import { planRetention, type Retention } from '../config/retention.ts'
+import { createPurgeLog } from '../event/purge-log.ts'
 import type { Change, DueRow } from '../store/store.ts'
-import { logPurgedSessions, sweep } from '../store/sweep.ts'
+import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { IssuerEffects } from './issuer.ts'
@@ -24,7 +25,8 @@ interface Step {
 export async function sweepIssuanceSessions({ retention }: IssuerConfig, effects: IssuerEffects): Promise<void> {
   const now = effects.now()
   const planRow = (row: DueRow<IssuanceSession>) => planChanges(row, { retention, now, effects })
-  logPurgedSessions(effects.log, await sweep(effects.store, 'issuance_session', now, planRow))
+  const reportDeleted = createPurgeLog(effects.log)
+  await sweep(effects.store, 'issuance_session', now, { changesOf: planRow, reportDeleted })
   // The empty rows of erased datasets are purged with their sessions.
   await effects.store.purge('issuance_dataset', now)
 }

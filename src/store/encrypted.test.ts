@@ -98,9 +98,10 @@ describe('a value that cannot be read', () => {
     const other = new (await loadDriver())(file)
     other.exec("update thing set value = (select value from thing where id = 'b') where id = 'a'")
     other.close()
-    const swept = sweep(store, 'thing', new Date(2), ({ id, version, value }) =>
-      Promise.resolve([{ update: 'thing', id, version, value: { name: `${value.name} again` }, dueAt: null }]),
-    )
+    const swept = sweep(store, 'thing', new Date(2), {
+      changesOf: ({ id, version, value }) =>
+        Promise.resolve([{ update: 'thing', id, version, value: { name: `${value.name} again` }, dueAt: null }]),
+    })
     await expect(swept).rejects.toThrow()
     expect((await store.get('thing', 'c'))?.value).toEqual({ name: 'c again' })
     expect((await store.listDue('thing', new Date(2), 9)).map(({ id }) => id)).toEqual(['a'])

@@ -5,50 +5,56 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Change, DueRow, Store } from './store.ts'
 
-/** The part of a log that takes the number of deleted sessions. */
-interface PurgeLog {
-  info(line: { readonly event: string; readonly sessions: number }, text: string): void
-}
-
 const ROWS_AT_ONCE = 50
 const MAX_ROUNDS = 100
 const PAUSE_MS = 10
 
+/** The functions that a sweep calls. */
+interface SweepSteps<C, K extends keyof C> {
+  /** Returns the changes for a row, which must be conditional on its version, and make it due later or never. */
+  readonly changesOf: (row: DueRow<C[K]>) => Promise<readonly Change<C>[]>
+  /** Takes the number of deleted rows, also when the sweep fails; not called when there are none. */
+  readonly reportDeleted?: (rows: number) => void
+}
+
 /**
  * Commits the changes that `changesOf` returns for each row that is due. Each row is a batch of its own: a row that
- * another process changed meanwhile is left for the next round, and does not affect the others. The changes must be
- * conditional on the version of the row, and must make it due later or never. Returns how many of the rows were
- * deleted. Rejects with the first error after the other rows of the round are processed.
+ * another process changed meanwhile is left for the next round, and does not affect the others. Rejects with the first
+ * error after the other rows of the round are processed.
  */
 export async function sweep<C, K extends keyof C & string>(
   store: Store<C>,
   collection: K,
   now: Date,
-  changesOf: (row: DueRow<C[K]>) => Promise<readonly Change<C>[]>,
-): Promise<number> {
+  { changesOf, reportDeleted }: SweepSteps<C, K>,
+): Promise<void> {
   let deletedRows = 0
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const rows = await store.listDue(collection, now, ROWS_AT_ONCE)
-    const results = await Promise.allSettled(
-      rows.map(async (row) => {
-        const changes = await changesOf(row)
-        const isCommitted = (await store.commit(changes)) === undefined
-        if (isCommitted && changes.some((change) => 'delete' in change && change.delete === collection))
-          deletedRows += 1
-        return isCommitted
-      }),
-    )
-    for (const result of results) if (result.status === 'rejected') throw result.reason
-    const hasProgress = results.some((result) => result.status === 'fulfilled' && result.value)
-    if (rows.length < ROWS_AT_ONCE || !hasProgress) break
-    await setTimeout(PAUSE_MS)
+  const sweepRow = async (row: DueRow<C[K]>): Promise<boolean> => {
+    const changes = await changesOf(row)
+    const isCommitted = (await store.commit(changes)) === undefined
+    if (isCommitted && changes.some((change) => 'delete' in change && change.delete === collection)) deletedRows += 1
+    return isCommitted
   }
-  return deletedRows
+  try {
+    await runRounds(() => store.listDue(collection, now, ROWS_AT_ONCE), sweepRow)
+  } finally {
+    if (deletedRows > 0) reportDeleted?.(deletedRows)
+  }
 }
 
-/** Logs the number of sessions that a sweep has deleted, unless it is none. */
-export function logPurgedSessions(log: PurgeLog, sessions: number): void {
-  if (sessions > 0) log.info({ event: 'sessions_purged', sessions }, 'sessions were deleted, as their time was over')
+/** Runs `sweepRow` on the rows of each round, until a round has few rows or no progress. */
+async function runRounds<Row>(
+  listRows: () => Promise<readonly Row[]>,
+  sweepRow: (row: Row) => Promise<boolean>,
+): Promise<void> {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const rows = await listRows()
+    const results = await Promise.allSettled(rows.map(sweepRow))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    const hasProgress = results.some((result) => result.status === 'fulfilled' && result.value)
+    if (rows.length < ROWS_AT_ONCE || !hasProgress) return
+    await setTimeout(PAUSE_MS)
+  }
 }
 
 /** A time that is longer than any request runs, plus the difference between the clocks of two processes. */

@@ -5,8 +5,9 @@
 
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention } from '../config/retention.ts'
+import { createPurgeLog } from '../event/purge-log.ts'
 import type { Change, DueRow } from '../store/store.ts'
-import { logPurgedSessions, sweep } from '../store/sweep.ts'
+import { sweep } from '../store/sweep.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import {
@@ -52,7 +53,8 @@ export async function sweepVerificationSessions(
 ): Promise<void> {
   const options = { retention, now: now(), random, hasPendingCallback }
   const planRow = (row: DueRow<VerificationSession>) => planChanges(row, options)
-  logPurgedSessions(log, await sweep(store, 'verification_session', options.now, planRow))
+  const reportDeleted = createPurgeLog(log)
+  await sweep(store, 'verification_session', options.now, { changesOf: planRow, reportDeleted })
 }
 
 /** Returns the next state of the session; undefined if the session is to be deleted. */
