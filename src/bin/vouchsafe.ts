@@ -94,7 +94,8 @@ const RUNS_UNREAD: readonly unknown[] = ['issuer', 'verifier', 'engine', 'demo']
 const OUTPUT_LOST = 74
 
 process.stdout.on('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
-  if (RUNS_UNREAD.includes(process.argv[2])) return
+  const words = process.argv.slice(2)
+  if (RUNS_UNREAD.includes(words[0]) && !asksForHelp(words)) return
   // The reader of a pipe may end early, like `head`.
   if (code === 'EPIPE') process.exit(0)
   process.stderr.write(`The output cannot be written (${code}); free its disk, or send it elsewhere.\n`)

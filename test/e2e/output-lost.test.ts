@@ -17,6 +17,8 @@ const LOST = 'The output cannot be written (ENOSPC); free its disk, or send it e
 const rows: readonly string[] = [
   'help',
   'db --help',
+  'issuer --help',
+  'demo --help',
   '--version',
   'init verifier --dir new',
   'doctor issuer',
