@@ -51,6 +51,35 @@ export function readWords<Name extends CommandName>(
   return parsedWords as unknown as ReturnType<typeof parseArgs<ParserConfig<Name>>>
 }
 
+/** The commands with subcommands. The first word of the others with choices is a service or a shell. */
+type CommandWithSubcommands = Exclude<
+  { [Name in CommandName]: (typeof commandTable)[Name] extends { choices: unknown } ? Name : never }[CommandName],
+  'init' | 'doctor' | 'completion'
+>
+export type Subcommand<Name extends CommandWithSubcommands> = (typeof commandTable)[Name]['choices'][number]
+
+interface SubcommandWords<Name extends CommandWithSubcommands> {
+  readonly subcommand: Subcommand<Name>
+  /** The words after the subcommand. */
+  readonly rest: readonly string[]
+  readonly values: ReturnType<typeof readWords<Name>>['values']
+}
+
+/**
+ * Parses the words after a command with subcommands. Throws a {@link UsageError} if the subcommand is missing or
+ * unknown.
+ */
+export function readSubcommand<Name extends CommandWithSubcommands>(
+  command: Name,
+  args: string[],
+): SubcommandWords<Name> {
+  const { values, positionals } = readWords(command, args)
+  const [subcommand, ...rest] = positionals
+  if (subcommand === undefined) throw new UsageError(command)
+  if (!isSubcommand(command, subcommand)) throw new UsageError(command, `there is no command ${command} ${subcommand}`)
+  return { subcommand: subcommand as Subcommand<Name>, rest, values }
+}
+
 function parseWords(command: CommandName, config: ParseArgsConfig) {
   try {
     return parseArgs({ ...config, tokens: true })

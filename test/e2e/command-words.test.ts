@@ -48,12 +48,20 @@ describe('vouchsafe audit', () => {
     expect(AN_EXAMPLE.exec(text)?.[1]).toBe('audit verify copy.jsonl --certificate conf/verifier.pem')
   })
 
-  it.each([[['verify', 'a', 'b']], [['export', 'a']], [[]], [['toString']]])('tells its words: %j', async (words) => {
+  it.each([[['verify', 'a', 'b']], [['export', 'a']], [[]]])('tells its words: %j', async (words) => {
     expect(await refusalOf('audit', ...words)).toMatch(/^Usage:\n {2}vouchsafe audit export/)
   })
 })
 
 describe('a word that is not a command', () => {
+  it.each(['audit', 'callbacks', 'chain', 'component', 'db', 'secret', 'status-list', 'wallet'])(
+    'of %s is refused with the usage',
+    async (command) => {
+      const usage = `there is no command ${command} toString\ufffd\n\nUsage:\n  vouchsafe ${command} `
+      expect(await refusalOf(command, 'toString\u0007')).toContain(usage)
+    },
+  )
+
   it('is refused in one line, with the nearest command and where all are listed', async () => {
     expect(await refusalOf('isuer')).toMatch(/^There is no command isuer. Did you mean issuer\? .* help lists all.\n$/)
     expect(await refusalOf('sing')).toMatch(/^There is no command sing. .* help lists all.\n$/)

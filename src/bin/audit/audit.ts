@@ -9,7 +9,7 @@ import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../..
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
-import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
+import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters } from '../terminal.ts'
@@ -19,8 +19,8 @@ const MAX_LINE = 1024 * 1024
 
 /** Runs `vouchsafe audit` with the words after it. */
 export async function runAudit(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('audit', args)
-  const [word, file, ...more] = positionals
+  const { subcommand: word, rest, values } = readSubcommand('audit', args)
+  const [file, ...more] = rest
   if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
   if (word !== 'verify' || more.length > 0) throw new UsageError('audit')
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))

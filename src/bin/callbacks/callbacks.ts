@@ -7,7 +7,7 @@ import type { EventCollections } from '../../event/event.ts'
 import { redeliverDeadCallback } from '../../event/redelivery.ts'
 import { readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
-import { readWords, UsageError } from '../command-line.ts'
+import { readSubcommand, UsageError } from '../command-line.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
@@ -35,11 +35,11 @@ interface ListedEvent {
 export async function runCallbacks(words: string[]): Promise<void> {
   const isId = (word: string): boolean => HYPHENED_ID.test(word)
   const ids = words.filter(isId)
-  const { values, positionals } = readWords(
-    'callbacks',
-    ids.length === 0 ? words : [...words.filter((word) => !isId(word)), '--', ...ids],
-  )
-  const [word, id, ...more] = positionals
+  const {
+    subcommand: word,
+    rest: [id, ...more],
+    values,
+  } = readSubcommand('callbacks', ids.length === 0 ? words : [...words.filter((word) => !isId(word)), '--', ...ids])
   if (word === 'list' && id === undefined) {
     const listsBoth = values.dead === values.pending
     const filter = { dead: listsBoth || values.dead, pending: listsBoth || values.pending }

@@ -5,7 +5,7 @@ import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
-import { parsePort, readWords, UsageError } from '../command-line.ts'
+import { parsePort, readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect } from './connection.ts'
@@ -21,9 +21,9 @@ interface ChainOutput {
 
 /** Runs `vouchsafe chain` with the words after it. */
 export async function runChain(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('chain', separateNegatives(args))
-  const [word = '', first, second, ...rest] = positionals
-  const count = positionals.length - 1
+  const { subcommand: word, rest: words, values } = readSubcommand('chain', separateNegatives(args))
+  const [first, second, ...rest] = words
+  const count = words.length
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, parsePort(values.port))
   const runSubcommand = async (): Promise<ChainOutput> => {
     if (word === 'deploy' && first !== undefined && count === 1)
@@ -42,7 +42,7 @@ export async function runChain(args: string[]): Promise<void> {
       if (connection.directory !== undefined) await component?.store(connection.directory)
       return sendTransaction(connection, to, input)
     }
-    throw new UsageError('chain', usageProblem(word, count))
+    throw new UsageError('chain', EXPECTED_WORDS[word])
   }
   const { text, json } = await runSubcommand()
   process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
@@ -58,18 +58,13 @@ function changesComponent(name: string, { component }: { readonly component?: st
   return component !== undefined
 }
 
-const EXPECTED_WORDS: Readonly<Record<string, string>> = {
+const EXPECTED_WORDS: Readonly<Record<Subcommand<'chain'>, string>> = {
   deploy: 'deploy takes one contract: its name, or the file that its compiler wrote',
   send: 'send takes the address of a contract, a function of it, and its arguments',
   call: 'call takes the address of a contract, a function of it, and its arguments',
   show: 'show takes one address, or nothing',
   mine: 'mine takes nothing',
   serve: 'serve takes nothing but options',
-}
-
-function usageProblem(word: string, count: number): string {
-  if (word === '' && count <= 0) return ''
-  return EXPECTED_WORDS[word] ?? `there is no command chain ${removeControlCharacters(word)}`
 }
 
 /** Inserts `--` before the first negative number, so that it is not parsed as an option. */

@@ -7,14 +7,12 @@ import { basename, join } from 'node:path'
 import { DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
-import { readWords, UsageError } from '../command-line.ts'
+import { readSubcommand, UsageError } from '../command-line.ts'
 
 /** Runs `vouchsafe component` with the words after it. */
 export async function runComponent(args: string[]): Promise<void> {
-  const { values, positionals } = readWords('component', args)
-  const [word, file, ...more] = positionals
-  if (word !== 'build' && word !== 'test')
-    throw new UsageError('component', word && `there is no command component ${word}`)
+  const { subcommand: word, rest, values } = readSubcommand('component', args)
+  const [file, ...more] = rest
   if (file === undefined || more.length > 0) throw new UsageError('component', `${word} takes one file`)
   return word === 'build' ? buildComponent(file, values) : testComponent(file)
 }

@@ -1,19 +1,16 @@
 /** `vouchsafe db`: backs up, restores, copies, migrates and describes a database. */
 
-import { readWords, UsageError } from '../command-line.ts'
+import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import type { CommandResult } from '../command-result.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
 import { readSubject } from './subject.ts'
-
-const SUBCOMMANDS: readonly string[] = ['backup', 'restore', 'status', 'migrate', 'compact', 'copy']
 
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
   // Backups contain the same data as the database, so they are private too.
   process.umask(0o077)
-  const { values, positionals } = readWords('db', args)
-  const [word, file, ...more] = positionals
-  const { text, facts, status = 0 } = await runSubcommand(word, { file, more }, values)
+  const { subcommand, rest, values } = readSubcommand('db', args)
+  const { text, facts, status = 0 } = await runSubcommand(subcommand, rest, values)
   process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${removeControlCharactersByLine(text)}\n`)
   process.exitCode = status
 }
@@ -28,14 +25,13 @@ function writeToStderr(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-type Values = ReturnType<typeof readWords<'db'>>['values']
+type Values = ReturnType<typeof readSubcommand<'db'>>['values']
 
 async function runSubcommand(
-  word: string | undefined,
-  { file, more }: { readonly file: string | undefined; readonly more: readonly string[] },
+  word: Subcommand<'db'>,
+  [file, ...more]: readonly string[],
   values: Values,
 ): Promise<CommandResult> {
-  if (word !== undefined && !SUBCOMMANDS.includes(word)) throw new UsageError('db', `there is no command db ${word}`)
   const takesFile = word === 'backup' || word === 'restore'
   if (more.length > 0 || (file !== undefined && !takesFile)) throw new UsageError('db')
   if (takesFile && file === undefined) throw new UsageError('db', `name the file: db ${word} FILE`)
@@ -52,7 +48,5 @@ async function runSubcommand(
       return (await import('./compact.ts')).compactDatabase(await readSubject(values))
     case 'copy':
       return runCopy(values)
-    default:
-      throw new UsageError('db')
   }
 }

@@ -7,7 +7,7 @@ import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
 import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { evmAddress } from '../../offchain/address.ts'
-import { UsageError } from '../command-line.ts'
+import { type Subcommand, UsageError } from '../command-line.ts'
 import { type CommandOutput, outputOfFailure } from '../failure.ts'
 import { removeControlCharacters, timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
@@ -23,7 +23,9 @@ interface SecretResult {
   readonly bytes?: Uint8Array
 }
 
-const commands: Readonly<Record<string, (command: SecretCommand) => Promise<SecretResult>>> = {
+const commands: Readonly<
+  Record<Exclude<Subcommand<'secret'>, 'key'>, (command: SecretCommand) => Promise<SecretResult>>
+> = {
   put: putSecret,
   get: getSecret,
   delete: requestDeletion,
@@ -55,10 +57,8 @@ export async function runSecretCommand(args: string[]): Promise<CommandOutput> {
 async function runSubcommand(args: string[]): Promise<SecretResult> {
   const { word, rest, options } = readCommand(args)
   if (word === 'key') return makeKeyFile(rest)
-  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (command === undefined || rest.length > 0)
-    throw new UsageError('secret', `there is no command secret ${[word, ...rest].join(' ')}`)
-  return command(await openSecretCommand(options)).catch((error: unknown) => {
+  if (rest.length > 0) throw new UsageError('secret', `secret ${word} takes nothing but options`)
+  return commands[word](await openSecretCommand(options)).catch((error: unknown) => {
     throw options.key === undefined ? addKeyHint(error) : error
   })
 }

@@ -4,7 +4,7 @@ import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-s
 import type { Scheme } from '../../../sdk/client/shares.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
-import { readWords, UsageError } from '../command-line.ts'
+import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 
 export interface SecretOptions {
   readonly contract: Address
@@ -29,15 +29,14 @@ export interface SecretCommand {
   readonly requireId: () => bigint
 }
 
-const WORDS = ['key', 'put', 'get', 'delete', 'status']
-
 /** Parses the command line. Throws a {@link UsageError}. */
-export function readCommand(args: string[]): { word: string; rest: readonly string[]; options: SecretOptions } {
-  const { values, positionals } = readWords('secret', args)
-  const [word = '', ...rest] = positionals
+export function readCommand(args: string[]): {
+  readonly word: Subcommand<'secret'>
+  readonly rest: readonly string[]
+  readonly options: SecretOptions
+} {
+  const { subcommand: word, rest, values } = readSubcommand('secret', args)
   const { contract, id, threshold, scheme } = values
-  if (word === '') throw new UsageError('secret')
-  if (!WORDS.includes(word)) throw new UsageError('secret', `there is no command secret ${word}`)
   const options = {
     ...values,
     chain: values.chain,

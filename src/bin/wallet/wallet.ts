@@ -9,7 +9,7 @@ import { decline, planPresentation, sendPresentation } from '../../wallet/presen
 import { receiveOffer, receiveWalletInitiated, type WalletInitiatedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
-import { commandName, readWords, shellWord, UsageError } from '../command-line.ts'
+import { commandName, readSubcommand, type Subcommand, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
@@ -53,7 +53,9 @@ const PERSON_SECONDS = 900
 type Outcome = { readonly json: Readonly<Record<string, unknown>>; readonly hasFailed?: boolean }
 
 /** The commands, each with its argument and its function. */
-const commands: Readonly<Record<string, { readonly takes?: string; run(command: WalletCommand): Promise<Outcome> }>> = {
+const commands: Readonly<
+  Record<Subcommand<'wallet'>, { readonly takes?: string; run(command: WalletCommand): Promise<Outcome> }>
+> = {
   receive: { takes: 'OFFER-URI', run: runReceive },
   collect: { run: runCollect },
   list: { run: runList },
@@ -77,11 +79,10 @@ export async function runWallet(args: string[]): Promise<void> {
 }
 
 async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
-  const { values, positionals } = readWords('wallet', args)
-  const [word = '', subject, ...more] = positionals
+  const { subcommand: word, rest, values } = readSubcommand('wallet', args)
+  const [subject, ...more] = rest
   const show = json ? () => undefined : printLine
-  const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (command === undefined) throw new UsageError('wallet', word === '' ? '' : `there is no command wallet ${word}`)
+  const command = commands[word]
   const unofferedRequest = readUnofferedRequest(values)
   const takesWord = command.takes !== undefined && unofferedRequest === undefined
   if ((subject !== undefined) !== takesWord || more.length > 0) {
