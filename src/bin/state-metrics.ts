@@ -108,18 +108,12 @@ export function registerSessionMetrics(
   now: () => Date,
 ): void {
   const states = cacheValue(() => listNewestStates(NEWEST_SESSIONS).catch(() => []), { ttlMs: SESSIONS_MS, now })
-  new Gauge({
-    name: `${prefix}sessions`,
-    help: `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`,
-    labelNames: ['state'],
-    // All workers count the rows of the same database.
-    aggregator: 'max',
-    registers: [registry],
-    async collect() {
-      const current = await states.get()
-      this.reset()
-      for (const state of current) this.inc({ state })
-    },
+  const name = `${prefix}sessions`
+  const help = `The newest ${NEWEST_SESSIONS} sessions, by the state that they have now; events_total counts all that began and ended`
+  registerStateGauge(registry, { name, help }, async () => {
+    const sessions: Record<string, number> = {}
+    for (const state of await states.get()) sessions[state] = (sessions[state] ?? 0) + 1
+    return sessions
   })
 }
 
@@ -132,34 +126,39 @@ export function registerCallbackMetrics(
 ): void {
   // If the database cannot be read, all other metrics are still served.
   const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
-  new Gauge({
-    name: `${prefix}callbacks`,
-    help: 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000',
-    labelNames: ['state'],
-    // All workers count the rows of the same database.
-    aggregator: 'max',
-    registers: [registry],
-    async collect() {
-      const callbacks = await counts.get()
-      this.reset()
-      if (callbacks === undefined) return
-      this.set({ state: 'waiting' }, callbacks.waiting)
-      this.set({ state: 'dead' }, callbacks.dead)
-    },
+  const countsName = `${prefix}callbacks`
+  const countsHelp = 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000'
+  registerStateGauge(registry, { name: countsName, help: countsHelp }, async () => {
+    const callbacks = await counts.get()
+    return callbacks && { waiting: callbacks.waiting, dead: callbacks.dead }
   })
+  const ageName = `${prefix}callback_oldest_seconds`
+  const ageHelp = 'Age of the oldest callback that waits; 0 when none does'
+  registerStateGauge(registry, { name: ageName, help: ageHelp }, async () => {
+    const callbacks = await counts.get()
+    if (callbacks === undefined) return undefined
+    const seconds = Math.floor(now().getTime() / 1000)
+    return { waiting: Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)) }
+  })
+}
+
+/** Registers a gauge by state, which has no values while the database cannot be read. */
+function registerStateGauge(
+  registry: Registry,
+  { name, help }: { readonly name: string; readonly help: string },
+  readValues: () => Promise<Readonly<Record<string, number>> | undefined>,
+): void {
   new Gauge({
-    name: `${prefix}callback_oldest_seconds`,
-    help: 'Age of the oldest callback that waits; 0 when none does',
+    name,
+    help,
     labelNames: ['state'],
     // All workers count the rows of the same database.
     aggregator: 'max',
     registers: [registry],
     async collect() {
-      const callbacks = await counts.get()
+      const values = (await readValues()) ?? {}
       this.reset()
-      if (callbacks === undefined) return
-      const seconds = Math.floor(now().getTime() / 1000)
-      this.set({ state: 'waiting' }, Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)))
+      for (const [state, value] of Object.entries(values)) this.set({ state }, value)
     },
   })
 }
