@@ -11,7 +11,6 @@ import type { SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
-import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
@@ -161,31 +160,29 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   })
 }
 
+const responseRoutes = [
+  {
+    mode: 'direct_post',
+    path: '/presentation/oid4vp/authorization-response/:session_id',
+    schema: schemas.authorizationResponseRoute,
+  },
+  {
+    mode: 'direct_post.jwt',
+    path: '/presentation/oid4vp/encrypted-authorization-response/:session_id',
+    schema: schemas.encryptedAuthorizationResponseRoute,
+  },
+] as const
+
 function addResponseRoutes(scope: App, context: VerifierContext): void {
-  const lookUpSession = (mode: ResponseMode) =>
-    createSubjectLookUp((request) => findWaitingSession(context, sessionIdOf(request), mode))
-  const plainLookup = lookUpSession('direct_post')
-  scope.post(
-    '/presentation/oid4vp/authorization-response/:session_id',
-    { config: FORM, onRequest: plainLookup.onRequest, schema: schemas.authorizationResponseRoute },
-    (request) =>
-      receiveResponse(context, request.params.session_id, plainLookup.subjectOf(request), {
-        httpRequestId: request.id,
-        mode: 'direct_post',
-        form: request.body,
-      }),
-  )
-  const encryptedLookup = lookUpSession('direct_post.jwt')
-  scope.post(
-    '/presentation/oid4vp/encrypted-authorization-response/:session_id',
-    { config: FORM, onRequest: encryptedLookup.onRequest, schema: schemas.encryptedAuthorizationResponseRoute },
-    (request) =>
-      receiveResponse(context, request.params.session_id, encryptedLookup.subjectOf(request), {
-        httpRequestId: request.id,
-        mode: 'direct_post.jwt',
-        form: request.body,
-      }),
-  )
+  for (const { mode, path, schema } of responseRoutes) {
+    const { onRequest, subjectOf } = createSubjectLookUp((request) =>
+      findWaitingSession(context, sessionIdOf(request), mode),
+    )
+    scope.post(path, { config: FORM, onRequest, schema }, (request) => {
+      const response = { httpRequestId: request.id, mode, form: request.body }
+      return receiveResponse(context, request.params.session_id, subjectOf(request), response)
+    })
+  }
 }
 
 /** Returns the id in the path, before the parameters are validated. */
