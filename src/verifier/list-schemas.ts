@@ -1,9 +1,9 @@
 /** The schemas of the list of verification sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/openapi-responses.ts'
+import { applicationOperation, jsonResponse, refusalCodes } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
-import { VerificationState } from './report-schemas.ts'
+import { sessionMembers, VerificationState } from './report-schemas.ts'
 
 const ListVerificationSessions = Type.Object(
   {
@@ -20,12 +20,7 @@ export const VerificationSessionPage = Type.Object(
     sessions: Type.Array(
       Type.Object(
         {
-          session_id: Type.String(),
-          status: VerificationState,
-          verification_query_id: Type.String(),
-          created_at: Seconds,
-          expires_at: Seconds,
-          ended_at: Type.Optional(Type.Integer({ description: 'The time when the session came to its final state' })),
+          ...sessionMembers,
           failed_checks: Type.Optional(
             Type.Array(Type.String(), { description: 'The ids of the checks that failed; docs/checks.md' }),
           ),

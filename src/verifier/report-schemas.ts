@@ -84,14 +84,19 @@ export const VerificationState = Type.Union([
   Type.Literal('EXPIRED'),
 ])
 
+/** The members of a session in its status and in the list. */
+export const sessionMembers = {
+  session_id: Type.String(),
+  status: VerificationState,
+  verification_query_id: Type.String(),
+  created_at: Seconds,
+  expires_at: Seconds,
+  ended_at: Type.Optional(Type.Integer({ description: 'The time when the session came to its final state' })),
+}
+
 export const VerificationSessionStatus = Type.Object(
   {
-    session_id: Type.String(),
-    status: VerificationState,
-    verification_query_id: Type.String(),
-    created_at: Seconds,
-    expires_at: Seconds,
-    ended_at: Type.Optional(Type.Integer({ description: 'The time when the session came to its final state' })),
+    ...sessionMembers,
     erased_at: Type.Optional(Seconds),
     result: Type.Optional(VerificationResult),
     wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),
