@@ -1,0 +1,27 @@
+/** The members of a credential format that all W3C formats share. */
+import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
+import { subjectPositionText } from '../evidence-readers.ts'
+import { bindingMethods, type CredentialFormat } from '../format.ts'
+import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from './schema.ts'
+import { matchesTypeValues, typeValuesOf } from './types.ts'
+
+export const w3cFormat = {
+  typeMember: 'credential_definition',
+  ownConfigurationMembers: [],
+  typeClaim: 'type',
+  metaMember: 'type_values',
+  reservedNames: DIGEST_MEMBERS,
+  requiresEncryptedResponse: false,
+  statusListType: 'jwt',
+  isInHaip: false,
+  signingAlgorithm: (alg) => alg,
+  bindingMethods,
+  datasetMembers: 'credentialSubject',
+  datasetRule: 'W3C formats take credentialSubject',
+  checkDataset: checkW3cDataset,
+  claimsOf: (dataset) => dataset,
+  findOwnQueryMistakes: findW3cQueryMistakes,
+  metaOf: typeValuesOf,
+  matchesMeta: matchesTypeValues,
+  positionText: subjectPositionText,
+} as const satisfies Partial<CredentialFormat<W3cMembers>>
