@@ -12,6 +12,9 @@ const formats: readonly CredentialFormat[] = [w3cSdJwt, sdJwtVc, w3cJwt, msoMdoc
 /** The identifiers of all formats. */
 export const supportedFormats: readonly string[] = formats.flatMap((format) => format.ids)
 
+/** The mistake of an identifier that no format has, as the end of a sentence. */
+export const UNKNOWN_FORMAT = `must be a known credential format; supported: ${supportedFormats.join(', ')}`
+
 /** Returns the format with this identifier; undefined if it is unknown. */
 export function formatOf(id: string): CredentialFormat | undefined {
   return formats.find((format) => format.ids.includes(id))

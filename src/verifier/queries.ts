@@ -2,7 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
-import { findQueryMistakes, formatOf, supportedFormats } from '../credential/formats.ts'
+import { findQueryMistakes, formatOf, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { findUncheckableAuthorities } from '../protocol/dcql-authorities.ts'
@@ -49,9 +49,7 @@ function* findCredentialMistakes(credential: JsonObject, at: string): Mistakes {
 }
 
 function* findFormatMistakes(credential: JsonObject, at: string): Mistakes {
-  const id = ownString(credential, 'format') ?? ''
-  const format = formatOf(id)
-  if (format === undefined) {
-    yield `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`
-  } else yield* findQueryMistakes(format, credential, at)
+  const format = formatOf(ownString(credential, 'format') ?? '')
+  if (format === undefined) yield `${at}.format: ${UNKNOWN_FORMAT}`
+  else yield* findQueryMistakes(format, credential, at)
 }

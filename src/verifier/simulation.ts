@@ -6,7 +6,7 @@
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { orProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
-import { formatOf, supportedFormats } from '../credential/formats.ts'
+import { formatOf, supportedFormats, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
@@ -121,10 +121,7 @@ function readCandidate(postedCredential: PostedCredential, at: string): Candidat
   if (unknownName !== undefined) refuse('invalid_request', `${at}.${unknownName}: unknown field`)
   const format = formatOf(formatId ?? '')
   if (formatId === undefined || format === undefined) {
-    return refuse(
-      'invalid_request',
-      `${at}.format: must be a known credential format; supported: ${supportedFormats.join(', ')}`,
-    )
+    return refuse('invalid_request', `${at}.format: ${UNKNOWN_FORMAT}`)
   }
   if ((credential === undefined) === (claims === undefined)) {
     refuse('invalid_request', `${at}: must have either credential, as issued, or claims, to describe one`)
