@@ -50,6 +50,10 @@ it('turn on everything that the profile demands', () => {
   })
 })
 
+it('lets clocks differ by ten seconds at least and a minute at most', () => {
+  for (const clockSkewSeconds of [10, 60]) expect(read({ clockSkewSeconds })).not.toHaveProperty('mistakes')
+})
+
 it('may say what the profile has anyway', () => {
   const same = { dpop: 'required', pushedAuthorizationRequests: 'required', walletAttestation: 'required' }
   expect(read(same)).toEqual(read({}))
@@ -76,6 +80,13 @@ describe('a mistake at the start names the setting and what to do', () => {
     ['DPoP as the wallet likes', { dpop: 'optional' }, /^dpop: .*"required"/],
     ['requests in the address', { pushedAuthorizationRequests: 'optional' }, /^pushedAuthorizationRequests: .*"requ/],
     ['wallets that nobody attests', { walletAttestation: 'optional' }, /^walletAttestation: .*"required"/],
+    ['clocks that may differ by five minutes', { clockSkewSeconds: 300 }, /^clockSkewSeconds: .*10 to 60/],
+    ['clocks that may not differ', { clockSkewSeconds: 9 }, /^clockSkewSeconds: .*10 to 60/],
+    [
+      'a redirect URI without TLS',
+      { redirectUris: ['http://localhost/cb', 'http://wallet.example/cb'] },
+      /^redirectUris\[1\]: the profile haip needs https/,
+    ],
     ['older drafts', { compatibility: ['draft13'] }, /^compatibility: .*leave older drafts out/],
     [
       'a self-signed certificate',

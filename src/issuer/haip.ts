@@ -3,11 +3,13 @@
  * meets the other requirements of HAIP always. HAIP 1.0, OpenID for Verifiable Credential Issuance.
  */
 import * as Type from 'typebox'
+import { parseUrl } from '../codec/url.ts'
 import { haipFormats } from '../credential/formats.ts'
 import { algorithmOf, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
+import { isLoopback } from '../protocol/private-host.ts'
 
 export const ProfileSetting = Type.Literal('haip', {
   description:
@@ -26,10 +28,14 @@ export interface ProfiledSettings {
   readonly pushedAuthorizationRequests?: Requirement
   readonly walletAttestation?: Requirement
   readonly compatibility?: readonly string[]
+  readonly clockSkewSeconds?: number
+  readonly redirectUris?: readonly string[]
 }
 
 /** The supported algorithms among those of FAPI 2.0 Security Profile, Cryptography and secrets. */
 const ALGORITHMS: readonly string[] = [...algorithms.ES256.jose, ...algorithms.EdDSA.jose]
+/** The limits of the clock skew. FAPI 2.0 Security Profile, Requirements for authorization servers. */
+const CLOCK_SKEW = { least: 10, most: 60 }
 const REQUIRED_SETTINGS = ['dpop', 'pushedAuthorizationRequests', 'walletAttestation'] as const
 
 /** Adds the settings that the profile requires, unless they are set. */
@@ -63,10 +69,28 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
     ...REQUIRED_SETTINGS.filter((name) => settings[name] === 'optional').map(
       (name) => `${name}: the profile haip needs it; set it to "required", or leave it out`,
     ),
+    ...clockMistakes(settings.clockSkewSeconds),
+    ...redirectUriMistakes(settings.redirectUris),
     ...(compatibility.length > 0
       ? ['compatibility: the profile haip has the final specification alone; leave older drafts out']
       : []),
   ]
+}
+
+function clockMistakes(seconds: number = CLOCK_SKEW.most): string[] {
+  const { least, most } = CLOCK_SKEW
+  return seconds >= least && seconds <= most
+    ? []
+    : [`clockSkewSeconds: the profile haip needs ${least} to ${most}; set it, or leave it out`]
+}
+
+/** Returns the mistakes of redirect URIs. FAPI 2.0 Security Profile, Authorization code flow. */
+function redirectUriMistakes(uris: readonly string[] = []): string[] {
+  return uris.flatMap((uri, index) => {
+    const url = parseUrl(uri)
+    const isPlain = url?.protocol === 'http:' && !isLoopback(url.hostname)
+    return isPlain ? [`redirectUris[${index}]: the profile haip needs https, unless the wallet is on this machine`] : []
+  })
 }
 
 /** Returns the accepted algorithms of DPoP proofs and wallet attestations. */

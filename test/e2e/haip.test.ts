@@ -190,6 +190,18 @@ describe('a wallet under HAIP', () => {
     await expectRefusal(await post(PAR, form, headers), { status: 400, error: 'invalid_client_attestation', why })
   })
 
+  it('says in its proof whom it is for by a text, and not by an array', async () => {
+    const { form } = walletAsking({ scope: SCOPE, client_id: WALLET })
+    const now = world.services.clock.now
+    const proved = { now, challenge: await fetchChallenge(world.services), audience: ISSUER_URL }
+    const headers = {
+      'oauth-client-attestation': await walletAttestation(world.instance, now),
+      'oauth-client-attestation-pop': await popOf(world.instance, proved, { payload: { aud: [ISSUER_URL] } }),
+    }
+    const refused = await post(PAR, form, headers)
+    await expectRefusal(refused, { status: 400, error: 'invalid_client_attestation', why: /^pop\.audience: aud/ })
+  })
+
   it.each<[string, RegExp, string]>([
     ['without a DPoP proof', /^dpop$/, 'invalid_dpop_proof'],
     ['without an attestation', /^oauth-client/, 'invalid_client'],

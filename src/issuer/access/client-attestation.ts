@@ -74,7 +74,7 @@ export async function authenticateClient(
   request: ClientRequest,
   { clientId, audiences }: ExpectedClient,
 ): Promise<AuthenticatedClient | undefined> {
-  const { clientAuthentication: settings, clockSkewSeconds, tokenAlgorithms: algorithms } = context.config
+  const { clientAuthentication: settings, clockSkewSeconds, profile, tokenAlgorithms: algorithms } = context.config
   if (settings === undefined) return undefined
   if (request.attestation === undefined && request.pop === undefined) {
     if (settings.required) {
@@ -85,6 +85,7 @@ export async function authenticateClient(
   const checkContext: ClientCheckContext = {
     now: context.now(),
     clockSkewSeconds,
+    profile,
     algorithms,
     anchors: settings.anchors,
     clientId,

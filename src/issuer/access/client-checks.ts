@@ -23,6 +23,8 @@ export type { ClientEvidence } from './client-headers.ts'
 export interface ClientCheckContext {
   readonly now: Date
   readonly clockSkewSeconds: number
+  /** With `haip`, FAPI 2.0 Security Profile applies. */
+  readonly profile: 'haip' | undefined
   /** The accepted signature algorithms. */
   readonly algorithms: readonly string[]
   /** The trust anchors of wallet providers. */
@@ -138,9 +140,11 @@ const popChecks: readonly ClientCheck[] = [
     asks: 'Is the proof for this issuer and no other?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, { audiences }) => {
-      const audience = [own(pop.payload, 'aud')].flat()
-      const isOurs = audience.length === 1 && audiences.some((each) => each === audience[0])
+    run: ({ pop }, { audiences, profile }) => {
+      const aud = own(pop.payload, 'aud')
+      // FAPI 2.0 Security Profile, Requirements for authorization servers: aud is a string.
+      const [audience, ...others] = Array.isArray(aud) && profile === undefined ? aud : [aud]
+      const isOurs = others.length === 0 && audiences.some((each) => each === audience)
       return isOurs ? pass() : fail('aud must be the issuer of the authorization server metadata, and nothing else')
     },
   },
