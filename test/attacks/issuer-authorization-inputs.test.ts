@@ -114,9 +114,18 @@ describe('authorization details', () => {
       () => JSON.stringify([{ ...detail(), credential_configuration_id: 'constructor' }]),
     ],
     ['a number', () => '1e400'],
+    ['for claims by a text', () => JSON.stringify([{ ...detail(), claims: 'x' }])],
+    ['for no claims', () => JSON.stringify([{ ...detail(), claims: [] }])],
+    ['for claims without a path', () => JSON.stringify([{ ...detail(), claims: [{ mandatory: true }] }])],
+    ['for claims by an empty path', () => JSON.stringify([{ ...detail(), claims: [{ path: [] }] }])],
   ])('that are %s are refused', async (_, details) => {
     await expectRefusal(await pushed(details()), { status: 400, error: 'invalid_authorization_details' })
   })
+
+  it.each([{ claims: [{ path: ['credentialSubject', 'degrees', null] }] }, { claims: { given_name: {} } }])(
+    'that say which claims the wallet wants are taken, also as drafts up to 14 have them: %j',
+    async (more) => expect((await pushed(JSON.stringify([{ ...detail(), ...more }]))).status).toBe(201),
+  )
 
   it('that are right are taken, also fifty times the same', async () => {
     expect((await pushed(JSON.stringify(Array.from({ length: 50 }, detail)))).status).toBe(201)

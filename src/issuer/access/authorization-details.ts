@@ -4,6 +4,7 @@
  * Response; RFC 9396.
  */
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
+import { isClaimPath } from '../../protocol/claim-path.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
 import type { AuthorizationDetail } from '../../protocol/oid4vci.ts'
 
@@ -14,8 +15,9 @@ const MAX_DETAILS = 50
 
 /**
  * Returns the ids of the credential configurations that a token request asks for, each once. Refuses with
- * `invalid_authorization_details` an object of another `type`, an object that names none of `configurationIds`, and an
- * object whose `locations` has none of `identifiers`, the credential issuer identifiers.
+ * `invalid_authorization_details` an object of another `type`, an object that names none of `configurationIds`, an
+ * object whose `locations` has none of `identifiers`, the credential issuer identifiers, and an object with malformed
+ * `claims`.
  */
 export function readAuthorizationDetails(
   text: string,
@@ -65,7 +67,20 @@ function configurationOf(detail: Json, identifiers: readonly string[]): string {
       Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
     if (!namesThisIssuer) refuseDetails('its locations must contain the credential issuer identifier')
   }
+  const claims = own(detail, 'claims')
+  if (claims !== undefined && !isClaimsMember(claims))
+    refuseDetails('its claims must be an array of objects with a path')
   return ownString(detail, 'credential_configuration_id') ?? refuseDetails('its credential_configuration_id is missing')
+}
+
+/** Tests whether `claims` has the form of OpenID4VCI 1.0, or the object of drafts up to 14. Its content is ignored. */
+function isClaimsMember(claims: Json): boolean {
+  if (!Array.isArray(claims)) return isObject(claims)
+  return claims.length > 0 && claims.every((each) => isPathOfClaim(isObject(each) ? own(each, 'path') : undefined))
+}
+
+function isPathOfClaim(path: Json | undefined): boolean {
+  return isClaimPath(path) && path.length > 0
 }
 
 function refuseDetails(reason: string): never {
