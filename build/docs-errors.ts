@@ -132,7 +132,9 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   gone: { means: 'The offer or the request was used, has expired, or is void. Start a new session' },
   request_too_large: { means: 'The body is larger than this endpoint takes' },
-  unsupported_media_type: { means: 'The body has to be JSON, with `Content-Type: application/json`' },
+  unsupported_media_type: {
+    means: 'The body has to be JSON, with `Content-Type: application/json` and without `Content-Encoding`',
+  },
   too_many_requests: { means: 'This address asked too often (`rateLimits`). Wait for the seconds of `Retry-After`' },
   server_error: {
     means:

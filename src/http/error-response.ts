@@ -44,6 +44,8 @@ function acceptedTypes({ routeOptions }: FastifyRequest): string {
 export function sendError(error: ProtocolError, request: FastifyRequest, reply: FastifyReply): void {
   const challenge = error.challenge ?? challengeFor(error.code, request)
   if (challenge !== undefined) reply.header('www-authenticate', challenge)
+  // RFC 9110 section 12.5.3: tells the sender of an encoded body that no encoding is accepted.
+  if (request.headers['content-encoding'] !== undefined) reply.header('accept-encoding', 'identity')
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
   const status = error.challenge === undefined ? HTTP_STATUS[error.code] : 401
   if (isForPerson(request)) {

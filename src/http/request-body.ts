@@ -1,11 +1,13 @@
 /**
- * Strict body parsers: UTF-8, percent-encoding and JSON are decoded without loss or refused with status 400. RFC 8259
- * section 8.1; RFC 6749 appendix B for forms. They are content type parsers of Fastify.
+ * Strict body parsers: UTF-8, percent-encoding and JSON are decoded without loss or refused with status 400, and
+ * compressed bodies are refused. RFC 8259 section 8.1; RFC 6749 appendix B for forms. They are content type parsers of
+ * Fastify.
  */
 import type { FastifyRequest } from 'fastify'
 import { type Json, parseJson } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
+import { ProtocolError } from '../protocol/error.ts'
 
 type ParserCallback = (error: Error | null, body?: unknown) => void
 type BodyParser = (request: FastifyRequest, body: Buffer, callback: ParserCallback) => void
@@ -42,7 +44,11 @@ export const parseFormBody = createBodyParser((bytes) => {
 export const parseTextBody = createBodyParser(utf8Text)
 
 function createBodyParser(decode: (bytes: Uint8Array) => unknown): BodyParser {
-  return (_request, bytes, callback) => {
+  return (request, bytes, callback) => {
+    if (isEncoded(request)) {
+      callback(encodedBodyError(request))
+      return
+    }
     let body: unknown
     try {
       body = decode(bytes)
@@ -52,6 +58,17 @@ function createBodyParser(decode: (bytes: Uint8Array) => unknown): BodyParser {
     }
     callback(null, body)
   }
+}
+
+/** Tests whether the sender has compressed the body, or encoded it otherwise. RFC 9110 section 8.4. */
+function isEncoded({ headers }: FastifyRequest): boolean {
+  const encodings = headers['content-encoding']?.split(',') ?? []
+  return encodings.some((encoding) => !/^\s*(identity)?\s*$/i.test(encoding))
+}
+
+function encodedBodyError({ routeOptions }: FastifyRequest): ProtocolError {
+  const description = 'the body is encoded; send it as it is, without Content-Encoding'
+  return new ProtocolError(routeOptions.config.malformed ?? 'unsupported_media_type', description)
 }
 
 function decodePercent(text: string): string {

@@ -28,6 +28,25 @@ it.each(bodyEndpoints)('$service $path takes no other media type', async (endpoi
   }
 })
 
+it.each(bodyEndpoints)('$service $path takes no compressed body, and says so', async (endpoint) => {
+  const { body: type = '', method, malformed } = endpoint
+  for (const encoding of ['gzip', 'br', 'identity, gzip', 'x']) {
+    const headers = { ...authorization, 'content-type': type, 'content-encoding': encoding }
+    const answer = await send(endpoint, method, headers, type === 'application/json' ? '{}' : 'a=b')
+    if (malformed === undefined) expectError(answer, 415, 'unsupported_media_type')
+    else expectError(answer, 400, malformed)
+    expect(answer.headers['accept-encoding']).toBe('identity')
+    expect(answer.json<{ error_description: string }>().error_description).toMatch(/Content-Encoding/)
+  }
+  const plain = await send(
+    endpoint,
+    method,
+    { ...authorization, 'content-type': type, 'content-encoding': 'Identity' },
+    '{',
+  )
+  expect(plain.body).not.toContain('Content-Encoding')
+})
+
 it.each(bodyEndpoints)('$service $path takes no more than a megabyte', async (endpoint) => {
   const { body = '', method } = endpoint
   const large = body === 'application/json' ? `{"a":"${'a'.repeat(2 ** 20)}"}` : `a=${'a'.repeat(2 ** 20)}`
