@@ -1,10 +1,10 @@
 /**
  * `Idempotency-Key`: a repeated request, whose response was lost, gets the first response again. The store has a digest
- * of the key, and a MAC of the body with the key.
+ * of the key, and a MAC of the body with the key. The order of the body's members does not matter.
  */
 import { createHmac } from 'node:crypto'
 import { digestOf } from '../codec/digest.ts'
-import type { JsonObject } from '../codec/json.ts'
+import { isObject, type JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Attempt } from '../store/retry.ts'
 import type { Change, Store, UpdateEffects } from '../store/store.ts'
@@ -61,9 +61,16 @@ export async function answerIdempotently<Answer extends JsonObject>(
   if (key === undefined) return retryOnConflict(() => handle(() => []))
   if (!KEY.test(key)) refuse('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters')
   const id = digestOf(JSON.stringify([route, apiKey, key]))
-  const bodyMac = createHmac('sha256', key).update(JSON.stringify(body)).digest('base64url')
+  const bodyMac = createHmac('sha256', key).update(orderedText(body)).digest('base64url')
   // After a conflict with a request with the same key, the next attempt finds the stored answer.
   return retryOnConflict(() => findOrMakeAnswer(store, { id, bodyMac, now }, handle))
+}
+
+/** Returns the JSON text with the members of all objects in one order. */
+function orderedText(body: unknown): string {
+  return JSON.stringify(body, (_, value: unknown) => {
+    return isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+  })
 }
 
 async function findOrMakeAnswer<Answer extends JsonObject>(

@@ -66,6 +66,22 @@ describe.each([
     expect(await sessions()).toBe(before + 1)
   })
 
+  it('is the same with its members in another order, also inside', async () => {
+    const turned = (value: unknown): unknown => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([name, member]) => [name, turned(member)]),
+      )
+    }
+    const posted = { ...body, expires_in: 600 }
+    const first = await start('key-order', posted)
+    expect(first.status).toBe(200)
+    expect(JSON.stringify(turned(posted))).not.toBe(JSON.stringify(posted))
+    expect(await start('key-order', turned(posted) as object)).toEqual(first)
+  })
+
   it('with another body is a conflict, and starts nothing', async () => {
     await start('key-5')
     const before = await sessions()
