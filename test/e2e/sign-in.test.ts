@@ -47,6 +47,22 @@ describe('signing in for a wallet', () => {
     return { response, text: await response.text() }
   }
 
+  it('tells a person who comes to a page that is over what to do', async () => {
+    const see = async (path: string): Promise<string> => {
+      const response = await all.services.fetch(`${ISSUER_URL}${path}`, { headers: { accept: 'text/html' } })
+      return response.text()
+    }
+    for (const [path, why] of [
+      ['/auth/authorize?request_uri=x', '<p>client_id is missing.</p>'],
+      ['/auth/sign-in/answer?state=x', '<p>state: nobody began to sign in with it; begin anew.</p>'],
+      ['/auth/sign-in?interaction=nope', '<p>There is no such interaction.</p>'],
+    ] as const) {
+      const text = await see(path)
+      expect(text).toContain(why)
+      expect(text).toContain('Go back to your wallet and begin anew there.')
+    }
+  })
+
   it('makes a credential of the claims, and of what is the same for all', async () => {
     const at = await comeToPage(all.services)
     const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))
