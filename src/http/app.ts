@@ -26,7 +26,7 @@ import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
 import { addCommonHeaders, createServer } from './server.ts'
 import { limitUnreadResponses } from './unread-responses.ts'
-import { answerUnrouted, CORS_HEADERS, collectRoutes, type Routes } from './unrouted.ts'
+import { answerUnrouted, CORS_HEADERS, collectRoutes, isUnrouted, type Routes } from './unrouted.ts'
 
 export interface AppOptions {
   readonly title: string
@@ -157,7 +157,7 @@ function addHooks(
     request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
     refuseUnclearHeaders(request)
     // Unknown paths are answered in this hook, since a not-found handler would run after the body is parsed.
-    if (request.is404) {
+    if (isUnrouted(routes, request)) {
       answerUnrouted(routes, authenticate, request, reply)
       return
     }

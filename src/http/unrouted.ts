@@ -46,6 +46,14 @@ export function collectRoutes(app: App): Routes {
 }
 
 /**
+ * Tests whether the request has no route of its own. The path of a POST, such as `/credential-configuration/create`, is
+ * no id of a GET beside it.
+ */
+export function isUnrouted(routes: Routes, { is404, method, url }: FastifyRequest): boolean {
+  return is404 || routes.get(pathOf(url))?.methods.has(method) === false
+}
+
+/**
  * Answers a request without a route: with 401 on administrative paths without an API key, then 204 for a preflight, 405
  * with `Allow`, or 404.
  */
@@ -56,7 +64,8 @@ export function answerUnrouted(
   reply: FastifyReply,
 ): void {
   const path = pathOf(request.url)
-  const matchingRoutes = [...routes.values()].filter(({ pattern }) => pattern.test(path))
+  const ownRoute = routes.get(path)
+  const matchingRoutes = ownRoute ? [ownRoute] : [...routes.values()].filter(({ pattern }) => pattern.test(path))
   const admin = matchingRoutes.some((route) => route.admin)
   const allowsAnyOrigin = matchingRoutes.every((route) => route.allowsAnyOrigin)
   if (admin) authenticate(request, reply)

@@ -85,6 +85,21 @@ describe.each(applicationEndpoints)('$service $method $path', (endpoint) => {
   })
 })
 
+it.each([
+  ['issuer', '/credential-configuration/create', 'POST'],
+  ['issuer', '/credential-configuration/create?format=dc%2Bsd-jwt', 'POST'],
+  ['verifier', '/verification-query/create', 'POST'],
+] as const)(
+  'answers GET of the %s at %s with 405, and not as a GET of the id "create"',
+  async (service, path, allowed) => {
+    const endpoint = { service, path } as (typeof endpoints)[number]
+    const answer = await send(endpoint, 'GET', authorization)
+    expectError(answer, 405, 'method_not_allowed')
+    expect(answer.headers.allow).toBe(`${allowed}, OPTIONS`)
+    expectError(await send(endpoint, 'GET', {}), 401, 'unauthorized')
+  },
+)
+
 it('writes no key, code or stack into an error', () => {
   expectNoSecretLogged()
 })
