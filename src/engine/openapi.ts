@@ -85,7 +85,7 @@ const statusProperties = {
   state: { type: 'string', enum: CONTRACT_STATES },
   why: { ...text, description: 'Why its component cannot be run' },
   component: { type: ['string', 'null'], description: 'SHA-256 of the bytes' },
-  hooks: { type: 'array', items: text },
+  hooks: { type: 'array', items: text, description: `${MAX_HOOKS} at most, by name: those of timers come last` },
   state_change: { type: 'string', enum: ['done', 'pending', 'dead'] },
   state_change_problem: {
     type: 'object',
@@ -113,7 +113,7 @@ const engineSchema = {
     endorsement: { type: 'object', description: 'The signature of the identity of the engine over that key' },
     contracts: {
       ...listOf(statusProperties, STATUS_MEMBERS),
-      description: `Those of a page, by their addresses: ${MAX_HOOKS} hooks of each at most, and ${MAX_REASON_CHARACTERS} characters of \`why\``,
+      description: `Those of a page, by their addresses, with ${MAX_REASON_CHARACTERS} characters of \`why\` at most`,
     },
     next: { ...text, description: 'The address to give as `after` for the following page; absent when there is none' },
   },

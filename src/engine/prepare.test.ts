@@ -78,3 +78,22 @@ it('serves a contract on while no worker is free to list its engines, and asks a
   await engine.rounds()
   expect(await statusOf(engine)).toMatchObject({ state: 'not-this-engine' })
 })
+
+it('writes some of the hooks of a component to the log and to its details, however many there are', async () => {
+  const engine = closedAfterwards(
+    await startEngine({ settings: { integrations: { authentication: { key: 'console' } } } }),
+  )
+  const hooks = Array.from({ length: 4000 }, (_, at) => `off_chain_thread_${at.toString(16).padStart(4, '0')}`)
+  const { sha256, bytes } = engine.runtime.add('many timers', {})
+  engine.files.set(sha256, bytes)
+  engine.runtime.describe = () => Promise.resolve({ kind: 'javascript', hooks })
+  engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+  await engine.rounds()
+  const lines = engine.logLines.filter((line) => line.includes('"component_ready"'))
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { hooks: hooks.slice(0, 20), hookCount: 4000 },
+  ])
+  const headers = { authorization: 'Bearer key' }
+  const details = await engine.engine.app.inject({ url: `/engine/contracts/${CONTRACT}`, headers })
+  expect(details.json()).toMatchObject({ state: 'served', hooks: hooks.slice(0, 20) })
+})

@@ -12,7 +12,7 @@ import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
 import { callBackOffMs, retryTimeOf } from './retry.ts'
-import { MAX_HOOKS } from './status.ts'
+import { firstHooks } from './status.ts'
 
 /**
  * Tests whether the component of a contract has to be prepared now: it is not ready, or it has to list the engines
@@ -40,7 +40,7 @@ export async function prepareComponent(context: EngineContext, entry: ContractEn
       if (!isCurrent()) return
       entry.state = state
       context.log.info(
-        { event: 'component_ready', contract: entry.address, hooks: state.hooks.slice(0, MAX_HOOKS) },
+        { event: 'component_ready', contract: entry.address, hooks: firstHooks(state), hookCount: state.hooks.length },
         'the component can be called',
       )
     }

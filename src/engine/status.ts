@@ -11,7 +11,7 @@ import { makeProblem, ProblemError } from './problem.ts'
  * and earlier clients read only 65,536 bytes of it; other contracts must not push the document over that size.
  */
 const PAGE_BYTES = 49_152
-/** The most hooks of a contract in a page or in the log, by name: those of timers come last. */
+/** The most hooks of a component that are shown, by name: those of timers come last. */
 export const MAX_HOOKS = 20
 /** The most characters of a reason in a page; a reason may quote the URL of a component. */
 export const MAX_REASON_CHARACTERS = 500
@@ -61,9 +61,13 @@ function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Ad
 
 type PublicStatus = ReturnType<typeof describeContract>
 
-function shorten({ why, hooks, ...status }: PublicStatus): PublicStatus {
-  const shortWhy = why === undefined ? {} : { why: shortenReason(why) }
-  return { ...status, hooks: hooks.slice(0, MAX_HOOKS), ...shortWhy }
+function shorten(status: PublicStatus): PublicStatus {
+  return status.why === undefined ? status : { ...status, why: shortenReason(status.why) }
+}
+
+/** Returns the hooks of a component that are shown. */
+export function firstHooks({ hooks }: { readonly hooks: readonly string[] }): readonly string[] {
+  return hooks.slice(0, MAX_HOOKS)
 }
 
 /** Truncates a long reason, without splitting a character. */
@@ -84,7 +88,7 @@ export function describeContract(chain: Pick<Chain, 'addresses'>, entry: Contrac
     address: formatAddress(chain, contract.address),
     state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
-    hooks: state.kind === 'ready' ? state.hooks : [],
+    hooks: state.kind === 'ready' ? firstHooks(state) : [],
     ...(state.kind === 'failed' ? { why: state.why } : {}),
     state_change: hook.dead ? 'dead' : hook.pending || hook.running ? 'pending' : 'done',
     ...(hook.problem === undefined ? {} : { state_change_problem: hookProblem(hook) }),
