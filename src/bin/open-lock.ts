@@ -41,9 +41,14 @@ export async function runInStartTurn<T>(databaseFile: string, work: () => Promis
 /** Takes a shared lock, which allows the turn of another process and no exclusive lock. */
 async function markOpen(file: string): Promise<() => void> {
   const mark = new (await loadDriver())(file)
-  // A transaction that has read keeps its lock.
-  mark.exec('begin')
-  mark.prepare('select count(*) from sqlite_master').get()
+  try {
+    // A transaction that has read keeps its lock.
+    mark.exec('begin')
+    mark.prepare('select count(*) from sqlite_master').get()
+  } catch (error) {
+    mark.close()
+    throw error
+  }
   return () => {
     mark.exec('rollback')
     mark.close()
