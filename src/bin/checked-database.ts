@@ -8,6 +8,7 @@ import type { GenerationCollections } from '../store/generation.ts'
 import { isUnreachable } from '../store/postgres-connections.ts'
 import { refuseMissingRights } from '../store/postgres-schema.ts'
 import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
+import { hasResultCode } from '../store/sqlite-error.ts'
 import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
 import type { Migration, Store } from '../store/store.ts'
 import { findBuiltDirectory } from '../toolchain/places.ts'
@@ -25,8 +26,6 @@ const CHECK_MS = 5000
 const CLOSING_MS = 500
 /** The error codes of a disk that cannot be written now, and of a file that another process has locked. */
 const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
-/** The SQLite result codes for the same: SQLITE_BUSY, SQLITE_IOERR and SQLITE_FULL. */
-const TEMPORARY_ERRORS = [5, 10, 13]
 
 /**
  * Opens a database like `openDatabase`. Throws a message for the operator also if the file is damaged, or if
@@ -86,8 +85,8 @@ export function openingMistakeOf(database: DatabaseConfig, error: unknown): Open
 
 /** Tests whether the reason is a lock, or a disk that is full, fails or is mounted read-only. */
 function isTemporaryProblem(error: unknown, file: string): boolean {
-  const { code, errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
-  if (TEMPORARY_CODES.includes(code ?? '') || TEMPORARY_ERRORS.includes(errcode & 0xff)) return true
+  const { code = '' } = error as { readonly code?: string }
+  if (TEMPORARY_CODES.includes(code) || hasResultCode(error, 'busy', 'ioError', 'full')) return true
   try {
     accessSync(dirname(file), constants.W_OK)
     return false

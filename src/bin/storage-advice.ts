@@ -1,10 +1,11 @@
 /** Advice for operators about a disk that is full, fails or is mounted read-only. */
+import { hasResultCode, type ResultName } from '../store/sqlite-error.ts'
 
 const FULL = 'make room on the disk'
 const READ_ONLY = 'let this user write the file and its directory'
 const FAILING = 'see whether the disk is full or fails'
 
-/** The advice by the code of an error of a file, and by the result code of SQLite. */
+/** The advice by the code of an error of a file. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: FULL,
   EDQUOT: FULL,
@@ -12,10 +13,14 @@ const ADVICE: Readonly<Record<string, string>> = {
   EACCES: READ_ONLY,
   EIO: FAILING,
   ENAMETOOLONG: 'choose a shorter path',
-  8: READ_ONLY,
-  10: FAILING,
-  13: FULL,
 }
+
+/** The advice by the result code of SQLite. */
+const SQLITE_ADVICE: readonly (readonly [ResultName, string])[] = [
+  ['readOnly', READ_ONLY],
+  ['ioError', FAILING],
+  ['full', FULL],
+]
 
 /** Returns the message of an error, and what to do where its reason is the disk. */
 export function describeStorageError(error: unknown): string {
@@ -26,6 +31,6 @@ export function describeStorageError(error: unknown): string {
 
 /** Returns what to do about an error whose reason is the disk; undefined for other errors. */
 export function findStorageAdvice(error: unknown): string | undefined {
-  const { code = '', errcode = 0 } = error as { readonly code?: string; readonly errcode?: number }
-  return ADVICE[code] ?? ADVICE[errcode & 0xff]
+  const { code = '' } = error as { readonly code?: string }
+  return ADVICE[code] ?? SQLITE_ADVICE.find(([name]) => hasResultCode(error, name))?.[1]
 }

@@ -7,6 +7,7 @@ import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Logger } from 'pino'
 import type { DatabasePath } from '../config/database.ts'
+import { hasResultCode } from '../store/sqlite-error.ts'
 import type { Store } from '../store/store.ts'
 import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
 import { findLogProblem, readLogState } from './database-log.ts'
@@ -17,10 +18,10 @@ const CHECK_EVERY_MS = 500
 const LEAST_FREE_BYTES = 1024 * 1024
 /** How long a service is not ready after a failed write. */
 const REMEMBERED_MS = 5000
-/** The SQLite result codes for a disk that is full or broken, or a read-only database. */
-const MEDIUM_ERRORS: readonly number[] = [13, 10, 8]
-/** The SQLite result codes for a damaged database, a file that is not a database, and a truncated file. */
-const DAMAGE_ERRORS: readonly number[] = [11, 26, 522]
+/** The errors of a disk that is full or broken, or of a read-only database. */
+const MEDIUM_ERRORS = ['full', 'ioError', 'readOnly'] as const
+/** The errors of a damaged database, a file that is not a database, and a truncated file. */
+const DAMAGE_ERRORS = ['corrupt', 'notADatabase', 'shortRead'] as const
 
 const FILE_REMOVED = 'the database file was taken away; put it back, or a backup of it, and start again'
 const FILE_REPLACED = 'another file was put in the place of the database, or into it; start again to use that'
@@ -94,8 +95,8 @@ function watchFile(path: DatabasePath, openedFile: OpenedFile, findDamage: FindD
     runGuarded: async (work) => {
       losses.refuseLost()
       const result = await work().catch((error: unknown) => {
-        if (hasResultCode(error, DAMAGE_ERRORS)) losses.noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
-        if (hasResultCode(error, MEDIUM_ERRORS)) refusal = { at: performance.now(), error }
+        if (hasResultCode(error, ...DAMAGE_ERRORS)) losses.noteLoss({ problem: FILE_DAMAGED, isDamaged: true })
+        if (hasResultCode(error, ...MEDIUM_ERRORS)) refusal = { at: performance.now(), error }
         throw error
       })
       // The file may have been lost during the write.
@@ -209,13 +210,4 @@ function refuseUnwritable(file: string, refusal: WriteRefusal | undefined): void
   }
   const { bavail, bsize } = statfsSync(dirname(file))
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error(`${file}: the disk is full`)
-}
-
-/**
- * Tests whether an error has one of the SQLite result `codes`. Extended codes have the primary one in their lowest
- * byte.
- */
-function hasResultCode(error: unknown, codes: readonly number[]): boolean {
-  const code = (error as { readonly errcode?: number }).errcode
-  return code !== undefined && (codes.includes(code) || codes.includes(code & 0xff))
 }

@@ -1,12 +1,10 @@
 /** Checks whether a database file of SQLite is damaged, before and while a service uses it. */
 import { loadDriver } from './sqlite.ts'
+import { hasResultCode } from './sqlite-error.ts'
 import { BUSY_TIMEOUT_MS } from './sqlite-transaction.ts'
 
 /** The largest file that is checked as a whole, which takes half a second, and longer on a slow disk. */
 const WHOLE_BYTES = 256 * 1024 * 1024
-
-/** The result codes SQLITE_CORRUPT and SQLITE_NOTADB. */
-const DAMAGE_CODES = [11, 26]
 
 export interface DamageReport {
   /** The fault that SQLite found; undefined when there is none. */
@@ -42,8 +40,7 @@ export async function findDamage(
     }
     return { unchecked: [] }
   } catch (error) {
-    const { errcode = 0, message } = error as Error & { readonly errcode?: number }
-    if (DAMAGE_CODES.includes(errcode & 0xff)) return { damage: message, unchecked: [] }
+    if (hasResultCode(error, 'corrupt', 'notADatabase')) return { damage: (error as Error).message, unchecked: [] }
     // Other errors are not damage. A running service repeats the check after them; at a start, opening reports them.
     if (options.readOnly === true) throw error
     return { unchecked: [] }

@@ -4,7 +4,8 @@
  */
 import type { ProcessLock } from './process-lock.ts'
 import { loadDriver } from './sqlite.ts'
-import { BUSY_TIMEOUT_MS, beginTransaction, isBusy } from './sqlite-transaction.ts'
+import { hasResultCode } from './sqlite-error.ts'
+import { BUSY_TIMEOUT_MS, beginTransaction } from './sqlite-transaction.ts'
 
 /** Takes the lock. Waits some seconds for another process that has it, and then returns undefined. */
 export async function lockSqlite(file: string): Promise<ProcessLock | undefined> {
@@ -34,7 +35,7 @@ export async function lockFile(
     beginTransaction(database, kind, patienceMs)
   } catch (error) {
     database.close()
-    if (isBusy(error)) return undefined
+    if (hasResultCode(error, 'busy')) return undefined
     throw error
   }
   return () => database.close()

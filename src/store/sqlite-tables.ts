@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { DatabaseGeneration } from './generation.ts'
 import { loadDriver, migrateSqlite } from './sqlite.ts'
+import { hasResultCode } from './sqlite-error.ts'
 import { BUSY_TIMEOUT_MS, rollBack } from './sqlite-transaction.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
@@ -17,9 +18,6 @@ import {
   type TableRow,
   type TableWriter,
 } from './tables.ts'
-
-/** The result code SQLITE_READONLY. */
-const READ_ONLY = 8
 
 /** Runs `work` on a snapshot of the tables, in one read transaction. A service may use the database meanwhile. */
 export async function withSqliteTables<T>(file: string, work: (reader: TableReader) => Promise<T>): Promise<T> {
@@ -45,7 +43,7 @@ async function openToRead(file: string): Promise<DatabaseSync> {
     return database
   } catch (error) {
     database.close()
-    if ((((error as { readonly errcode?: number }).errcode ?? 0) & 0xff) !== READ_ONLY) throw error
+    if (!hasResultCode(error, 'readOnly')) throw error
   }
   const writable = new Database(file)
   writable.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)

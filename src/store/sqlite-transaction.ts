@@ -4,6 +4,7 @@
  * a connection that writes without pause takes the lock before it.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { hasResultCode } from './sqlite-error.ts'
 
 /** The time to wait for a lock that another connection holds. */
 export const BUSY_TIMEOUT_MS = 5000
@@ -13,8 +14,6 @@ const RETRY_PAUSE_MS = 0.5
 const YIELD_MS = 1.5
 /** The time after a wait in which a connection assumes that others still write. */
 const REMEMBERED_MS = 1000
-/** The result code SQLITE_BUSY; extended codes have it in their lowest byte. */
-const BUSY = 5
 
 /** Returns the prepared statement of a text, which is prepared once. */
 export type Prepare = (sql: string) => StatementSync
@@ -113,14 +112,9 @@ function tryExecute(database: DatabaseSync, sql: string, isLast: boolean): boole
     database.exec(sql)
     return true
   } catch (error) {
-    if (isLast || !isBusy(error)) throw error
+    if (isLast || !hasResultCode(error, 'busy')) throw error
     return false
   }
-}
-
-/** Tests whether an error says that another connection has the lock. */
-export function isBusy(error: unknown): boolean {
-  return ((error as { readonly errcode?: number }).errcode ?? 0) % 256 === BUSY
 }
 
 const sleepCell = new Int32Array(new SharedArrayBuffer(4))

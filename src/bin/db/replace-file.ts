@@ -2,6 +2,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadDriver } from '../../store/sqlite.ts'
+import { hasResultCode } from '../../store/sqlite-error.ts'
 import { FILE_ENDS, fileProblem } from '../database-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { generationFile, readWitnesses, withClosingNoted, writeWitnesses } from '../generation-file.ts'
@@ -9,8 +10,6 @@ import { fetchTitle } from '../who-listens.ts'
 import { refuseUnreadableFile } from './subject.ts'
 
 const LOCK_TIMEOUT_MS = 500
-/** The SQLite result codes if another process has the database open or locked. */
-const IN_USE = [5, 6]
 
 export interface FileReplacement {
   readonly file: string
@@ -67,8 +66,7 @@ async function tryLock(file: string): Promise<'free' | 'in use' | 'unknown'> {
     database.exec('pragma journal_mode = delete')
     return 'free'
   } catch (error) {
-    const { errcode = 0 } = error as { readonly errcode?: number }
-    return IN_USE.includes(errcode & 0xff) ? 'in use' : 'unknown'
+    return hasResultCode(error, 'busy', 'locked') ? 'in use' : 'unknown'
   } finally {
     database.close()
   }

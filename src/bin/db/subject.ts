@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
+import { hasResultCode } from '../../store/sqlite-error.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
@@ -10,11 +11,6 @@ import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
 import { describeStorageError } from '../storage-advice.ts'
-
-/** The SQLite result code of a file that is not a database. */
-const NOT_A_DATABASE = 26
-
-type SqliteError = Error & { readonly errcode?: number }
 
 export interface Subject {
   readonly kind: ServiceKind
@@ -50,7 +46,7 @@ async function kindOf(value: unknown, path: string): Promise<KindName> {
 export async function withTables<T>(database: DatabaseConfig, work: (reader: TableReader) => Promise<T>): Promise<T> {
   const throwNamed = (error: unknown): never => {
     if (!isOfDriver(error)) throw error
-    const advice = (error as SqliteError).errcode === NOT_A_DATABASE ? '; name another file, or put back a backup' : ''
+    const advice = hasResultCode(error, 'notADatabase') ? '; name another file, or put back a backup' : ''
     throw new Error(`${describeDatabase(database)}: ${describeStorageError(error)}${advice}`, { cause: error })
   }
   if (database.kind === 'postgresql') {
