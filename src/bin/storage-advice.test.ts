@@ -16,3 +16,19 @@ it.each([
 ])('an error with %o says what to do about the disk', (members, text) => {
   expect(describeStorageError(failed(members))).toBe(text)
 })
+
+it.each([
+  ['no', { code: '28P01' }, 'no; see database.user and database.password'],
+  ['no', { code: '3D000' }, 'no; make the database, or correct its name in database.url'],
+  ['no', { code: '42501' }, "no; this user has not the rights of the service: make it the database's owner"],
+  ['no', { code: 'ECONNREFUSED' }, 'no; see whether the server runs, and the host and port in database.url'],
+  ['no', { code: 'EAI_AGAIN' }, 'no; see the host in database.url, and whether this machine can look its name up'],
+  [
+    'PostgreSQL: SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a non-empty string',
+    {},
+    expect.stringMatching(/; the server asks for a password: write it into database\.password$/),
+  ],
+  ['PostgreSQL: timeout expired', {}, expect.stringMatching(/; see whether the server runs/)],
+])('a PostgreSQL server that refuses by "%s" %o says what to do about it', (message, members, text) => {
+  expect(describeStorageError(Object.assign(new Error(message), members))).toEqual(text)
+})

@@ -1,11 +1,20 @@
-/** Advice for operators about a disk that is full, fails or is mounted read-only. */
+/**
+ * Advice for operators about a disk that is full, fails or is mounted read-only, and about a PostgreSQL server that is
+ * not reached or refuses the user.
+ */
 import { hasResultCode, type ResultName } from '../store/sqlite-error.ts'
 
 const FULL = 'make room on the disk'
 const READ_ONLY = 'let this user write the file and its directory'
 const FAILING = 'see whether the disk is full or fails'
 
-/** The advice by the code of an error of a file. */
+const LOGIN = 'see database.user and database.password'
+const SERVER = 'see whether the server runs, and the host and port in database.url'
+const NAME = 'see the host in database.url, and whether this machine can look its name up'
+/** The advice about a user without rights. */
+export const OWNER = "make it the database's owner"
+
+/** The advice by the code of an error of a file, and by the SQLSTATE of PostgreSQL. */
 const ADVICE: Readonly<Record<string, string>> = {
   ENOSPC: FULL,
   EDQUOT: FULL,
@@ -13,6 +22,16 @@ const ADVICE: Readonly<Record<string, string>> = {
   EACCES: READ_ONLY,
   EIO: FAILING,
   ENAMETOOLONG: 'choose a shorter path',
+  ECONNREFUSED: SERVER,
+  ETIMEDOUT: SERVER,
+  EHOSTUNREACH: SERVER,
+  ENETUNREACH: SERVER,
+  ENOTFOUND: NAME,
+  EAI_AGAIN: NAME,
+  '28000': LOGIN,
+  '28P01': LOGIN,
+  '3D000': 'make the database, or correct its name in database.url',
+  '42501': `this user has not the rights of the service: ${OWNER}`,
 }
 
 /** The advice by the result code of SQLite. */
@@ -22,15 +41,25 @@ const SQLITE_ADVICE: readonly (readonly [ResultName, string])[] = [
   ['full', FULL],
 ]
 
-/** Returns the message of an error, and what to do where its reason is the disk. */
+/** The advice by the message of an error of the PostgreSQL driver, which has no code. */
+const MESSAGE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [/^PostgreSQL: SASL: .*password must be/, 'the server asks for a password: write it into database.password'],
+  [/^PostgreSQL: (timeout expired$|Connection terminated)/, SERVER],
+]
+
+/** Returns the message of an error, and what to do where its reason is the disk or the server. */
 export function describeStorageError(error: unknown): string {
   const { message } = error as Error
   const advice = findStorageAdvice(error)
   return advice === undefined ? message : `${message}; ${advice}`
 }
 
-/** Returns what to do about an error whose reason is the disk; undefined for other errors. */
+/** Returns what to do about an error whose reason is the disk or the server; undefined for others. */
 export function findStorageAdvice(error: unknown): string | undefined {
-  const { code = '' } = error as { readonly code?: string }
-  return ADVICE[code] ?? SQLITE_ADVICE.find(([name]) => hasResultCode(error, name))?.[1]
+  const { code = '', message } = error as Error & { readonly code?: string }
+  return (
+    ADVICE[code] ??
+    SQLITE_ADVICE.find(([name]) => hasResultCode(error, name))?.[1] ??
+    MESSAGE_ADVICE.find(([pattern]) => pattern.test(message))?.[1]
+  )
 }

@@ -137,10 +137,26 @@ async function declareAgain(services: Services, id: string): Promise<number> {
 
 describe('a service that cannot use its database', () => {
   it.each([
-    ['with another password', { password: 'wrong-password' }, /password authentication failed/, 2],
-    ['with a database that does not exist', { url: 'missing' }, /database "missing" does not exist/, 2],
+    [
+      'with another password',
+      { password: 'wrong-password' },
+      /password authentication failed.*; see database\.user/,
+      2,
+    ],
+    [
+      'without a password',
+      { password: undefined },
+      /; the server asks for a password: write it into database\.password/,
+      2,
+    ],
+    ['with a database that does not exist', { url: 'missing' }, /database "missing" does not exist; make the/, 2],
     ['with TLS and a CA that is not known', { url: 'verify-full' }, /certificate/, 2],
-    ['with another port', { url: 'postgresql://127.0.0.1:1/issuer' }, /ECONNREFUSED/, 75],
+    [
+      'with another port',
+      { url: 'postgresql://127.0.0.1:1/issuer' },
+      /ECONNREFUSED.*; see whether the server runs/,
+      75,
+    ],
   ] as const)('%s does not start, and says why without the password', async (_, changes, reason, status) => {
     const { username: user, password } = new URL(serverUrl())
     const url = serverUrl().replace(/\/\/.*@/, '//')
@@ -196,7 +212,7 @@ describe('vouchsafe doctor', () => {
     const missing = await examined((url) => Object.assign(url, { pathname: '/missing' }))
     expect(missing).toMatch(/problem database: postgresql:\S+ cannot be used: PostgreSQL: database "missing" does not/)
     const wrong = await examined((url) => Object.assign(url, { password: 'wrong-password' }))
-    expect(wrong).toMatch(/problem database: .*password authentication failed/)
+    expect(wrong).toMatch(/problem database: .*password authentication failed.*; see database\.user/)
     expect(wrong).not.toContain('wrong-password')
     const many = await examined((url) => Object.assign(url, { search: 'currentSchema=missing' }), {
       maxConnections: 1000,

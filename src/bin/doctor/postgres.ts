@@ -10,6 +10,7 @@ import {
 } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { now } from '../effects.ts'
+import { describeStorageError, OWNER } from '../storage-advice.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 
@@ -29,7 +30,7 @@ export async function findPostgresFindings(config: Config, migrations: readonly 
       return [schemaFinding(name, config, state, migrations), ...findConnectionFindings(config, state), clock]
     })
   } catch (error) {
-    return [databaseFinding('problem', `${name} cannot be used: ${(error as Error).message}`)]
+    return [databaseFinding('problem', `${name} cannot be used: ${describeStorageError(error)}`)]
   }
 }
 
@@ -53,10 +54,7 @@ function schemaFinding(name: string, config: Config, state: PostgresState, migra
     return databaseFinding('problem', `${name} is the database of something else`)
   if (schema === undefined) return databaseFinding('problem', `${name} has no schema that this user may use`)
   if (state.schema !== undefined && !mayMakeTables) {
-    return databaseFinding(
-      'problem',
-      `${name}: this user may not make tables in schema ${schema}; make it the database's owner`,
-    )
+    return databaseFinding('problem', `${name}: this user may not make tables in schema ${schema}; ${OWNER}`)
   }
   return databaseFinding('note', `${name} is reached; its schema is brought up to date at the start`)
 }
