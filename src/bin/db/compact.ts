@@ -3,8 +3,7 @@ import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
 import { bytesText, type CommandResult } from '../command-result.ts'
-import { refuseWhileOpen } from './replace-file.ts'
-import { refuseDamagedFile, refuseMissingFile, type Subject, throwAt } from './subject.ts'
+import { refuseDamagedFile, refuseMissingFile, refuseWhileOpen, type Subject, throwAt } from './subject.ts'
 
 /** Compacts the database. Throws a message for the operator; the database is then unchanged. */
 export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {

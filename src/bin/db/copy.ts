@@ -16,8 +16,7 @@ import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
 import { isWalMissing, WAL_MISSING } from '../generation-file.ts'
 import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
-import { refuseWhileOpen } from './replace-file.ts'
-import { readSubject, throwAt, withTables } from './subject.ts'
+import { readSubject, refuseWhileOpen, throwAt, withTables } from './subject.ts'
 
 /** The interval of progress reports. */
 const REPORT_EVERY_MS = 2000

@@ -25,8 +25,16 @@ import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
 import { describeStorageError } from '../storage-advice.ts'
-import { refuseWhileOpen, replaceFile } from './replace-file.ts'
-import { countTables, findNewestTime, refuseMissingFile, type Subject, throwAt, withTables } from './subject.ts'
+import { replaceFile } from './replace-file.ts'
+import {
+  countTables,
+  findNewestTime,
+  refuseMissingFile,
+  refuseWhileOpen,
+  type Subject,
+  throwAt,
+  withTables,
+} from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The prefix of directories in which a backup is prepared for PostgreSQL. */

@@ -1,16 +1,20 @@
 /** The database of a command: that of a configured service. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { hasResultCode } from '../../store/sqlite-error.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem } from '../database-file.ts'
-import { withMissingWalKept } from '../generation-file.ts'
+import { withClosingNoted, withMissingWalKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
 import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
 import { describeStorageError } from '../storage-advice.ts'
+import { fetchTitle } from '../who-listens.ts'
+
+const LOCK_TIMEOUT_MS = 500
 
 export interface Subject {
   readonly kind: ServiceKind
@@ -114,5 +118,32 @@ export function refuseUnreadableFile(file: string): void {
     accessSync(file, constants.R_OK)
   } catch (error) {
     throw new Error(`${file}: this user may not read it; run the command as the user of the service`, { cause: error })
+  }
+}
+
+/**
+ * Throws if another process has the database open. If SQLite cannot open the file, a service that listens on the
+ * configured port is assumed to use it.
+ */
+export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
+  if (!existsSync(file)) return
+  refuseUnreadableFile(file)
+  const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLock(file)) : 'unknown'
+  const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
+  const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
+  if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
+}
+
+/** Tries to change the journal mode, which SQLite allows only if no other process has the database open. */
+async function tryLock(file: string): Promise<'free' | 'in use' | 'unknown'> {
+  const database = new (await loadDriver())(file)
+  try {
+    database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)
+    database.exec('pragma journal_mode = delete')
+    return 'free'
+  } catch (error) {
+    return hasResultCode(error, 'busy', 'locked') ? 'in use' : 'unknown'
+  } finally {
+    database.close()
   }
 }
