@@ -5,7 +5,7 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
-import type { ProcessLock } from './process-lock.ts'
+import type { ProcessLock } from './store.ts'
 
 /**
  * The first key of the advisory lock: an arbitrary number that no other program uses. The second key is a hash of the

@@ -2,10 +2,11 @@
  * The locks of a process on an SQLite database: a transaction on an empty file beside it. The operating system releases
  * the locks of SQLite when the process ends.
  */
-import type { ProcessLock } from './process-lock.ts'
+
 import { loadDriver } from './sqlite.ts'
 import { hasResultCode } from './sqlite-error.ts'
 import { BUSY_TIMEOUT_MS, beginTransaction } from './sqlite-transaction.ts'
+import type { ProcessLock } from './store.ts'
 
 /** Takes the lock. Waits some seconds for another process that has it, and then returns undefined. */
 export async function lockSqlite(file: string): Promise<ProcessLock | undefined> {

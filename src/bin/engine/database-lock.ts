@@ -4,8 +4,8 @@
  */
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
-import type { ProcessLock } from '../../store/process-lock.ts'
 import { lockSqlite } from '../../store/sqlite-lock.ts'
+import type { ProcessLock } from '../../store/store.ts'
 import { openingMistakeOf } from '../checked-database.ts'
 import { makeDirectory } from '../directory.ts'
 import type { OpeningMistake } from '../service/service-kind.ts'
