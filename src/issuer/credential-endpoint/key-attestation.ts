@@ -5,12 +5,12 @@
 import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
-import { attesterProblem } from '../../keys/attester.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { importPublicKey, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
+import { attesterProblem } from '../access/attester.ts'
 import type { JwtClock } from '../access/jwt-times.ts'
 import { type KeyProof, orInvalidProof, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
 
