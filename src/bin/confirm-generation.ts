@@ -28,13 +28,13 @@ export async function confirmDatabase(
 ): Promise<void> {
   const file = witnessFile(database)
   const restoredBecause = isRestored ? 'it was restored from a backup' : isWalMissing ? WAL_MISSING : undefined
-  const outside = { ...readOutside(database), restoredBecause }
+  const external = { ...readExternalState(database), restoredBecause }
   const next = toBase64url(random(16))
   // During the change, the generation file has the witnesses of both, since the process may end in between.
   if (file !== undefined)
-    writeWitnesses(file, [...(outside.witnesses ?? []), next], isWalMissing ? 'log-missing' : 'open')
+    writeWitnesses(file, [...(external.witnesses ?? []), next], isWalMissing ? 'log-missing' : 'open')
   const effects = { store, now, random, retryOnConflict }
-  const why = await confirmGeneration(effects, outside, file === undefined ? undefined : next)
+  const why = await confirmGeneration(effects, external, file === undefined ? undefined : next)
   if (file !== undefined) writeWitnesses(file, [next], 'open')
   if (why === undefined) return
   const line = { event: 'database_restored', why }
@@ -49,7 +49,7 @@ export async function refuseUnnoticedRestore(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
 ): Promise<void> {
-  const why = await findUnnoticedRestore(store, readOutside(database))
+  const why = await findUnnoticedRestore(store, readExternalState(database))
   if (why === undefined) return
   throw new Error(`no service has started on this database since it was put back (${why}); start the service first`)
 }
@@ -59,7 +59,7 @@ function witnessFile(database: DatabaseConfig): string | undefined {
 }
 
 /** Reads what the generation file and the setting say about the database. */
-export function readOutside(database: DatabaseConfig): ExternalState {
+export function readExternalState(database: DatabaseConfig): ExternalState {
   const file = witnessFile(database)
   return {
     number: database.generation ?? 0,

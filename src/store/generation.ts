@@ -95,10 +95,10 @@ export interface ExternalState {
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,
-  outside: ExternalState,
+  external: ExternalState,
   nextWitness?: string,
 ): Promise<string | undefined> {
-  const { number } = outside
+  const { number } = external
   return retryOnConflict<string | undefined>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.readOrigin()
@@ -106,14 +106,14 @@ export function confirmGeneration(
       throw new Error(`the database is of generation ${row.value.number}; set database.generation to that, or to more`)
     }
     const reason =
-      row === undefined ? outside.restoredBecause : findRestoreReason(store, row.value, { ...outside, origin })
+      row === undefined ? external.restoredBecause : findRestoreReason(store, row.value, { ...external, origin })
     const isSameGeneration = row !== undefined && reason === undefined
     const value = {
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
       number,
       origin,
       ...(nextWitness !== undefined && { witness: nextWitness }),
-      ...(outside.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
+      ...(external.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
     const conflict = await replaceGeneration(store, row, value)
     return conflict === undefined ? { committed: reason } : { conflict }
@@ -126,10 +126,10 @@ export function confirmGeneration(
  */
 export async function findUnnoticedRestore(
   store: GenerationEffects['store'],
-  outside: ExternalState,
+  external: ExternalState,
 ): Promise<string | undefined> {
   const generation = await readGeneration(store)
-  return generation && findRestoreReason(store, generation, { ...outside, origin: await store.readOrigin() })
+  return generation && findRestoreReason(store, generation, { ...external, origin: await store.readOrigin() })
 }
 
 /** The steps that a service runs once after it detected that the database is a copy. */
@@ -175,11 +175,11 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
 export function findRestoreReason(
   store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
   generation: DatabaseGeneration,
-  outside: ExternalState & { readonly origin: string },
+  external: ExternalState & { readonly origin: string },
 ): string | undefined {
-  const { number, witnesses, origin, restoredBecause } = outside
+  const { number, witnesses, origin, restoredBecause } = external
   if (restoredBecause !== undefined) return restoredBecause
-  if (generation.origin !== origin && !(outside.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
+  if (generation.origin !== origin && !(external.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
     return store.isLaterTimeline?.(generation.origin, origin) === true
       ? 'a standby of its server took over, or a point in time was recovered'
       : 'it is a copy of the database that it was'

@@ -11,7 +11,7 @@ import { isLaterTimeline, readOrigin } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
-import { readOutside } from '../confirm-generation.ts'
+import { readExternalState } from '../confirm-generation.ts'
 import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
 import { isWalMissing, WAL_MISSING } from '../generation-file.ts'
@@ -82,8 +82,8 @@ async function readDatabaseOption(
 async function refuseUnstarted(source: DatabaseConfig, { generation }: TableReader, isWalGone: boolean): Promise<void> {
   if (generation === undefined) return
   const origin = source.kind === 'postgresql' ? await withConnection(source, readOrigin) : generation.origin
-  const outside = { ...readOutside(source), origin, restoredBecause: isWalGone ? WAL_MISSING : undefined }
-  const why = findRestoreReason({ isLaterTimeline }, generation, outside)
+  const external = { ...readExternalState(source), origin, restoredBecause: isWalGone ? WAL_MISSING : undefined }
+  const why = findRestoreReason({ isLaterTimeline }, generation, external)
   if (why === undefined) return
   const place = describeDatabase(source)
   const putInPlace = source.kind === 'postgresql' ? '' : 'put it in place with vouchsafe db restore, '
