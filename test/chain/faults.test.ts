@@ -69,6 +69,23 @@ describe('a server of JSON-RPC', () => {
   })
 })
 
+it('a server of JSON-RPC that answers with a million members is refused before it is parsed', async () => {
+  const members = Array.from({ length: 1_000_000 }, (_, at) => `"${at}":0`).join()
+  const url = await server((_, response) => response.end(`{"jsonrpc":"2.0","id":1,"result":{${members}}}`))
+  const error: unknown = await over(url)('eth_getBlockByNumber', []).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(AnswerTooLargeError)
+  expect((error as Error).message).toBe('the answer has more than 200000 values')
+})
+
+it('a server of JSON-RPC may answer with fifteen thousand logs', async () => {
+  const topics = Array(3).fill(`0x${'bb'.repeat(32)}`) as string[]
+  const place = { blockNumber: '0x5', blockHash: NEWEST.hash, transactionHash: NEWEST.hash, transactionIndex: '0x1' }
+  const log = { address: `0x${'aa'.repeat(20)}`, topics, data: '0x', ...place, logIndex: '0x1', removed: false }
+  const result = Array(15_000).fill(log) as object[]
+  const url = await server((_, response) => response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result })))
+  expect(await over(url)('eth_getLogs', [])).toHaveLength(15_000)
+})
+
 function flood(response: Parameters<RequestListener>[1]): void {
   const more = (): void => {
     while (!response.destroyed && response.write('x'.repeat(65_536)));

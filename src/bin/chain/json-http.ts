@@ -3,9 +3,9 @@ import type { JsonHttp } from '../../chain/partisia/reader.ts'
 import { parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import type { Outbound } from '../../http/outbound.ts'
+import { hasTooManyValues, MAX_ANSWER_BYTES } from './answer-size.ts'
 
 const TIMEOUT_MS = 10_000
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 /** Creates a client for JSON. Plain http is only allowed for private hosts. */
 export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
@@ -19,6 +19,7 @@ export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
       maxBytes: MAX_ANSWER_BYTES,
       allowPrivateAddresses: true,
     })
-    return { status: answer.status, body: orUndefined(() => parseJson(answer.body)) }
+    const isReadable = !hasTooManyValues(answer.body)
+    return { status: answer.status, body: isReadable ? orUndefined(() => parseJson(answer.body)) : undefined }
   }
 }

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerTooLargeError, type JsonRpc, readResult, writeRpcRequest } from '../../chain/json-rpc.ts'
 import type { Json } from '../../codec/json.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../../http/outbound.ts'
+import { hasTooManyValues, MAX_ANSWER_BYTES, MAX_COMMAS } from './answer-size.ts'
 
 const TIMEOUT_MS = 10_000
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** The pauses before retries. All used methods may be repeated. */
 const PAUSES_MS = [100, 400]
 const BUSY = [429, 502, 503, 504]
@@ -59,6 +59,7 @@ function isTemporary(error: unknown): boolean {
 }
 
 function resultOf({ status, body }: HttpClientResponse, id: number): Json {
+  if (hasTooManyValues(body)) throw new AnswerTooLargeError(`the answer has more than ${MAX_COMMAS} values`)
   const result = readResult(body, id)
   if (result === undefined) throw new Error(`its node answers with status ${status} and no JSON-RPC`)
   return result
