@@ -16,6 +16,14 @@ function store(keys: readonly number[], length: number, limits: RuntimeLimits = 
   }
 }
 
+describe('what a worker holds for a call', () => {
+  it('is never so many objects that its heap has no room, however much memory the operator allows', () => {
+    const { reserveBytes } = collectEffects({ ...DEFAULT_LIMITS, memoryBytes: 4096 * MIB })
+    for (let count = 0; count < 200_000; count += 1) reserveBytes(0)
+    expect(() => reserveBytes(0)).toThrow('more than 200000 values')
+  })
+})
+
 describe('the values that a call stores', () => {
   it('are so few bytes together that the engine commits them in a moment', () => {
     expect(store([1, 2, 3, 4, 5, 6, 7, 8], MIB - 1)).toBe(undefined)

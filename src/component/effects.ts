@@ -6,7 +6,7 @@
 import type { Address } from '../offchain/address.ts'
 import type { SentEffects } from './messages.ts'
 import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
-import { trap, trapOverLimit } from './trap.ts'
+import { MAX_HELD_OBJECTS, trap, trapOverLimit } from './trap.ts'
 
 export interface CollectedEffects {
   /** Returns the value that this call has stored or loaded before; undefined when it has not touched the key. */
@@ -130,9 +130,11 @@ function createSenders(
 }
 
 function createByteBudget(most: number): (bytes: number) => void {
-  let heldBytes = 0
+  let [heldBytes, heldObjects] = [0, 0]
   return (bytes) => {
     heldBytes += bytes + OVERHEAD_BYTES
+    heldObjects += 1
+    if (heldObjects > MAX_HELD_OBJECTS) trap(`the call reads, stores and sends more than ${MAX_HELD_OBJECTS} values`)
     if (heldBytes > most) trapOverLimit('memoryBytes', most, 'what the call reads, stores and sends is too much')
   }
 }

@@ -10,7 +10,7 @@ import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'
 import { MAX_HEADER_CHARACTERS } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
-import { trap, trapOverLimit } from './trap.ts'
+import { MAX_HELD_OBJECTS, trap, trapOverLimit } from './trap.ts'
 
 /** A compiled module whose hooks can be called. */
 export interface LoadedModule {
@@ -109,6 +109,7 @@ function createResultList(maxBytes: number): Results {
   return {
     add: (bytes) => {
       heldBytes += bytes.length + RESULT_OVERHEAD_BYTES
+      if (results.size >= MAX_HELD_OBJECTS) trap(`more than ${MAX_HELD_OBJECTS} results are not taken`)
       if (heldBytes > maxBytes) trapOverLimit('memoryBytes', maxBytes, 'the results that are not taken are too much')
       last += 1
       results.set(last, bytes)

@@ -132,6 +132,30 @@ describe('a module that', () => {
     expect(next).toMatchObject({ kind: 'done', response: { status: 200 } })
   })
 
+  it.each([
+    ['takes none of its results', forEver(ask(0x51, 0)), '', /more than 200000 results are not taken/],
+    [
+      'fills its maps',
+      `(local $tree i32) (local.set $tree (call $new))
+      (loop $again
+        (i32.store (i32.const 0) (i32.add (i32.load (i32.const 0)) (i32.const 1)))
+        (call $insert (local.get $tree) (i32.const 0) (i32.const 4) (i32.const 0) (i32.const 4))
+        (br $again))
+      ${NOTHING}`,
+      `(import "pbc" "avl_new" (func $new (result i32)))
+      (import "pbc" "avl_insert" (func $insert (param i32 i32 i32 i32 i32)))`,
+      /more than 200000 values/,
+    ],
+  ])(
+    '%s ends as it should where its memory may be larger than that of a worker',
+    async (_name, body, before, expected) => {
+      const large = await pool({ memoryBytes: 4096 * 1024 * 1024 })
+      const outcome = await large.run(call(await module(body, { before }), { deadlineMs: 30_000 }), noHost)
+      expect(outcome).toMatchObject({ kind: 'trap', message: expect.stringMatching(expected) as string })
+      await large.close()
+    },
+  )
+
   it('writes a long log has it cut, and is answered all the same', async () => {
     const body = `(local $n i32) (loop $l (local.set $n (i32.add (local.get $n) (i32.const 1)))
       (drop (call $call (i32.const 0x82) (i32.const 100) (i32.const 5))) (br_if $l (i32.lt_u (local.get $n) (i32.const 9999)))) (i64.const 0)`
