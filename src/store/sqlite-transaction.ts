@@ -18,13 +18,6 @@ const REMEMBERED_MS = 1000
 /** Returns the prepared statement of a text, which is prepared once. */
 export type Prepare = (sql: string) => StatementSync
 
-/** Wraps a synchronous function in one that returns a promise, which rejects when `run` throws. */
-export function makeAsync<Args extends readonly unknown[], T>(
-  run: (...args: Args) => T,
-): (...args: Args) => Promise<T> {
-  return (...args) => new Promise((resolve) => resolve(run(...args)))
-}
-
 /** Runs `work` in a transaction that `begin` begins. Commits when `work` returns, and rolls back when it throws. */
 export function inTransaction<T>(database: DatabaseSync, begin: () => void, work: () => T): T {
   begin()

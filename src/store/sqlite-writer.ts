@@ -11,7 +11,6 @@ import {
   cacheStatements,
   createTransactionStart,
   inTransaction,
-  makeAsync,
   type Prepare,
 } from './sqlite-transaction.ts'
 import type { BoundStatement } from './statements.ts'
@@ -115,4 +114,11 @@ function createSecureDeleteSetting(database: DatabaseSync): (value: 'fast' | 'on
     if (value !== current) database.exec(`pragma secure_delete = ${value}`)
     current = value
   }
+}
+
+/** Wraps a synchronous function in one that returns a promise, which rejects when `run` throws. */
+export function makeAsync<Args extends readonly unknown[], T>(
+  run: (...args: Args) => T,
+): (...args: Args) => Promise<T> {
+  return (...args) => new Promise((resolve) => resolve(run(...args)))
 }

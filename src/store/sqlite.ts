@@ -10,10 +10,9 @@ import {
   cacheStatements,
   executeWhenFree,
   inTransaction,
-  makeAsync,
   type Prepare,
 } from './sqlite-transaction.ts'
-import { type Batch, createWriter, type SqliteWriter } from './sqlite-writer.ts'
+import { type Batch, createWriter, makeAsync, type SqliteWriter } from './sqlite-writer.ts'
 import { createdRow, missingSteps, newestStatement, parseColumn, statementOf } from './statements.ts'
 import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 

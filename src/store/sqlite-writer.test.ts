@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest'
-import { makeAsync } from './sqlite-transaction.ts'
+import { makeAsync } from './sqlite-writer.ts'
 
 it('the function runs at once with its arguments, and its result is that of the promise', async () => {
   const add = vi.fn((one: number, other: number) => one + other)
