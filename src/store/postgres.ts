@@ -3,7 +3,6 @@
  * raises an error, and the server rolls the batch back. Durable: the server answers a commit after the fsync, which it
  * shares between connections by itself.
  */
-import { groupRead } from './group-read.ts'
 import {
   type Connections,
   NOT_APPLIED,
@@ -113,6 +112,43 @@ async function readRows(run: StatementRunner, collection: string, ids: readonly 
   const text = `select id, value, version from ${collection} where ${condition}`
   const { rows } = await run({ text, values: ids.length === 1 ? ids : [ids] })
   return new Map(rows.map((row) => [row.id as string, row]))
+}
+
+/** Rows that are read together. */
+interface Group<Row> {
+  readonly ids: Set<string>
+  readonly rows: Promise<ReadonlyMap<string, Row>>
+}
+
+/**
+ * Makes a function that reads a row by its id. Groups at most `maxRows` reads of one turn of the event loop, so that
+ * many requests share one round trip. A row is read after it was requested, so it includes all earlier commits.
+ * `readAll` returns the rows that exist, by id. When it rejects, every read of the group rejects.
+ */
+function groupRead<Row>(
+  readAll: (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
+  maxRows: number,
+): (id: string) => Promise<Row | undefined> {
+  let openGroup: Group<Row> | undefined
+
+  const beginGroup = (): Group<Row> => {
+    const ids = new Set<string>()
+    const rows = new Promise<ReadonlyMap<string, Row>>((resolve, reject) => {
+      setImmediate(() => {
+        // A later request begins another group, so that it reads later commits.
+        if (openGroup?.ids === ids) openGroup = undefined
+        readAll([...ids]).then(resolve, reject)
+      })
+    })
+    return { ids, rows }
+  }
+
+  return async (id) => {
+    if (openGroup === undefined || openGroup.ids.size >= maxRows) openGroup = beginGroup()
+    const { ids, rows } = openGroup
+    ids.add(id)
+    return (await rows).get(id)
+  }
 }
 
 /** Returns the name of the prepared statement for a text, or nothing for a text without a name. */
