@@ -55,7 +55,7 @@ export function fileProblem(file: string): string | undefined {
 }
 
 /** Returns a problem if the path leads to something other than a file. */
-function findKindProblem(file: string): string | undefined {
+export function findKindProblem(file: string): string | undefined {
   const stat = existsSync(file) ? statSync(file, { throwIfNoEntry: false }) : undefined
   if (stat === undefined || stat.isFile()) return undefined
   return stat.isDirectory() ? 'it is a directory; name a file' : 'it is not a regular file; name a file'

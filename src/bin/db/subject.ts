@@ -1,12 +1,12 @@
 /** The database of a command: that of a configured service. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { hasResultCode } from '../../store/sqlite-error.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { readConfigFile, requireConfig } from '../config-file.ts'
-import { fileProblem } from '../database-file.ts'
+import { fileProblem, findKindProblem } from '../database-file.ts'
 import { withClosingNoted, withMissingWalKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
@@ -110,10 +110,11 @@ export async function refuseDamagedFile(file: string): Promise<void> {
   if (damage !== undefined) throw new Error(`${file}: the file is damaged (${damage}); put back a backup`)
 }
 
-/** Throws a message for the operator if the path is a directory, or the user may not read the file. */
-export function refuseUnreadableFile(file: string): void {
+/** Throws a message for the operator if the path leads to something other than a file, or the user may not read it. */
+function refuseUnreadableFile(file: string): void {
   if (!existsSync(file)) return
-  if (statSync(file).isDirectory()) throw new Error(`${file}: it is a directory; name a file`)
+  const kindProblem = findKindProblem(file)
+  if (kindProblem !== undefined) throw new Error(`${file}: ${kindProblem}`)
   try {
     accessSync(file, constants.R_OK)
   } catch (error) {
