@@ -8,9 +8,7 @@ import { profileProblem } from '../../issuer/haip.ts'
 import { refuseUnattestable } from '../../issuer/proof-types.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { loadDriver } from '../../store/sqlite.ts'
-import { isUsableFile } from '../database-file.ts'
-import { withClosingNoted } from '../generation-file.ts'
+import { readRowsOfFile } from './database.ts'
 import type { Finding } from './finding.ts'
 
 const SUBJECT = 'credential configurations'
@@ -73,23 +71,11 @@ function problemIn(check: () => unknown): string | undefined {
 
 async function readRows(database: DatabaseConfig) {
   const rows =
-    database.kind === 'sqlite'
-      ? await withClosingNoted(database.file, () => rowsOfFile(database.file))
-      : await rowsOfServer(database)
+    database.kind === 'sqlite' ? await readRowsOfFile(database.file, QUERY) : await readRowsOfServer(database)
   return rows.map(({ id, value }) => ({ id: String(id), stored: JSON.parse(String(value)) as StoredConfiguration }))
 }
 
-async function rowsOfFile(file: string) {
-  if (!isUsableFile(file)) return []
-  const database = new (await loadDriver())(file)
-  try {
-    return database.prepare(QUERY).all()
-  } finally {
-    database.close()
-  }
-}
-
-async function rowsOfServer(database: Extract<DatabaseConfig, { readonly kind: 'postgresql' }>) {
+async function readRowsOfServer(database: Extract<DatabaseConfig, { readonly kind: 'postgresql' }>) {
   const { withConnection } = await import('../../store/postgres-connections.ts')
   return withConnection(database, async (result) => (await result({ text: QUERY, values: [] })).rows)
 }

@@ -6,7 +6,7 @@ import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-log.ts'
 import { missingSteps } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
-import { fileProblem } from '../database-file.ts'
+import { fileProblem, isUsableFile } from '../database-file.ts'
 import { isWalMissing, WAL_MISSING, withClosingNoted } from '../generation-file.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { findExistingDirectory } from './machine.ts'
@@ -52,6 +52,19 @@ async function findSqliteFindings(file: string, migrations: readonly Migration[]
   } catch (error) {
     return [databaseFinding('problem', `${file} cannot be used: ${(error as Error).message}`)]
   }
+}
+
+/** Returns the rows of a query on an embedded database; none if there is none, or SQLite must not open its file. */
+export function readRowsOfFile(file: string, query: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return withClosingNoted(file, async () => {
+    if (!isUsableFile(file)) return []
+    const database = new (await loadDriver())(file)
+    try {
+      return database.prepare(query).all()
+    } finally {
+      database.close()
+    }
+  })
 }
 
 /** Checks that an existing database is writable, and its schema. */

@@ -5,9 +5,7 @@ import { ENCRYPTION_KEYS_SETTING, readEncryptionKeys } from '../../config/encryp
 import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
-import { loadDriver } from '../../store/sqlite.ts'
-import { isUsableFile } from '../database-file.ts'
-import { withClosingNoted } from '../generation-file.ts'
+import { readRowsOfFile } from './database.ts'
 import type { Finding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
@@ -34,7 +32,7 @@ export async function findEncryptionFindings(
   const keys = keysResult.keys.map(makeEncryptionKey)
   // For PostgreSQL, only a start checks the keys, since the doctor does not connect for this.
   const { kind } = database
-  const storedKeys = kind === 'sqlite' ? await withClosingNoted(database.file, () => readStoredKeys(database.file)) : []
+  const storedKeys = kind === 'sqlite' ? await readStoredKeys(database.file) : []
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: ENCRYPTION_KEYS_SETTING, outcome: 'problem', text: problem }]
@@ -49,17 +47,9 @@ export async function findEncryptionFindings(
 
 /** Returns the ids of the keys in the database; none if it does not exist or is of an earlier release. */
 async function readStoredKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
-  // SQLite applies any WAL beside the file when it opens the file, even that of another database.
-  if (!isUsableFile(file)) return []
   try {
-    const Database = await loadDriver()
-    const database = new Database(file)
-    try {
-      const rows = database.prepare('select id, value from encryption_key').all()
-      return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) as object }))
-    } finally {
-      database.close()
-    }
+    const rows = await readRowsOfFile(file, 'select id, value from encryption_key')
+    return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) as object }))
   } catch {
     // The database findings report this problem.
     return []
