@@ -3,6 +3,7 @@ import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection 
 import { SCHEMA_HASH } from './postgres-lock.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
+import { COLLECTION_COLUMNS } from './tables.ts'
 
 const OLDEST_VERSION = 13
 const READ_ONLY = 'the database can only be read; name the primary server'
@@ -137,12 +138,13 @@ export async function findSchemaProblem(run: StatementRunner, schema = 'public')
   return `this user may not use the schema; run: grant usage on schema ${String(row.schema)} to ${String(row.name)}`
 }
 
-/** The columns that every collection has. */
-const COLUMNS = "('id', 'value', 'version', 'due_at')"
+const COLUMN_LIST = COLLECTION_COLUMNS.map((name) => `'${name}'`).join(', ')
 /** Selects the tables of a service in the current schema, which may have tables of extensions too. */
 const OWN_TABLES = `select c.oid as id, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where n.nspname = current_schema() and c.relkind in ('r', 'p') and (c.relname = 'migration' or 4 = (
-    select count(*) from pg_attribute a where a.attrelid = c.oid and a.attname in ${COLUMNS} and not a.attisdropped))`
+  where n.nspname = current_schema() and c.relkind in ('r', 'p') and (c.relname = 'migration' or (
+    select count(*) from pg_attribute a
+    where a.attrelid = c.oid and a.attname in (${COLUMN_LIST}) and not a.attisdropped
+  ) = ${COLLECTION_COLUMNS.length})`
 
 /** Returns a sentence for the operator when the user lacks rights that a service needs; undefined otherwise. */
 export async function findMissingRights(

@@ -75,12 +75,15 @@ export const ROWS_AT_ONCE = 100
 export const COPY_TABLE = 'create table unfinished_copy (source text not null, collection text, last_id text)'
 /** The tables that are not collections. */
 const NO_COLLECTIONS: readonly string[] = ['migration', 'unfinished_copy']
-const COLUMNS = ['id', 'value', 'version', 'due_at']
+/** The columns that every collection has. */
+export const COLLECTION_COLUMNS = ['id', 'value', 'version', 'due_at']
 
 /** Returns the tables that are collections. `tables` has the names of the columns by the name of the table. */
 export function collectionsAmong(tables: ReadonlyMap<string, readonly string[]>): readonly Table[] {
   return [...tables]
-    .filter(([name, columns]) => !NO_COLLECTIONS.includes(name) && COLUMNS.every((each) => columns.includes(each)))
+    .filter(
+      ([name, columns]) => !NO_COLLECTIONS.includes(name) && COLLECTION_COLUMNS.every((each) => columns.includes(each)),
+    )
     .map(([name, columns]) => ({ name, hasCreationTime: columns.includes('created_at') }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
