@@ -38,6 +38,7 @@ import { findOtherServiceMistake } from './which-service.ts'
 
 /** The time limit for other work when the service stops. The next start continues it. */
 const STOP_WAIT_MS = 6000
+const GIVEN_UP = 'a worker ended again and again, and the service ends; the last lines of the worker say why'
 
 /** A server that does not listen yet, with its tasks running, and the function that closes it. */
 export interface Service<Config> extends ListeningService, Pick<BuiltService<Config>, 'facts' | 'metrics'> {
@@ -240,8 +241,6 @@ async function runPrimary(
   })
   return []
 }
-
-const GIVEN_UP = 'a worker ended again and again, and the service ends; the last lines of the worker say why'
 
 /** Listens. Returns why this fails; undefined if it succeeds. */
 async function listen(
