@@ -4,7 +4,7 @@
  */
 import { randomFillSync } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { CommonConfig } from '../config/common.ts'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
@@ -31,6 +31,15 @@ export const files: Files = {
   read: (path) => readFileSync(path, 'utf8'),
   list: (directory) => readdirSync(directory).sort(),
   resolveLink: (path) => (isLink(path) ? realPathOf(path) : path),
+}
+
+/** Returns the files with paths relative to `directory`. */
+export function filesIn(directory: string): Files {
+  return {
+    read: (path) => files.read(resolve(directory, path)),
+    list: (path) => files.list(resolve(directory, path)),
+    resolveLink: (path) => files.resolveLink(resolve(directory, path)),
+  }
 }
 
 function isLink(path: string): boolean {

@@ -1,10 +1,10 @@
 /** Opens the database of an engine of the demo, for what only its operator can do. */
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { EngineStore } from '../../engine/collections.ts'
 import { readEngineConfig } from '../../engine/config.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { readConfigFile } from '../config-file.ts'
-import { files, now } from '../effects.ts'
+import { filesIn, now } from '../effects.ts'
 import { openStore } from '../engine/store.ts'
 
 /**
@@ -12,13 +12,8 @@ import { openStore } from '../engine/store.ts'
  * for the operator if the database cannot be opened.
  */
 export async function withEngineStore(directory: string, work: (store: EngineStore) => Promise<void>): Promise<void> {
-  const inDirectory = {
-    ...files,
-    read: (path: string) => files.read(resolve(directory, path)),
-    resolveLink: (path: string) => files.resolveLink(resolve(directory, path)),
-  }
   const file = readConfigFile(join(directory, CONFIG_FILE), 'engine')
-  const result = 'mistakes' in file ? file : readEngineConfig(file.value, inDirectory, now())
+  const result = 'mistakes' in file ? file : readEngineConfig(file.value, filesIn(directory), now())
   if ('mistakes' in result) throw new Error(result.mistakes.join('\n'))
   const { config } = result
   if (config.database.kind !== 'sqlite') throw new Error('the database of this engine is not embedded')

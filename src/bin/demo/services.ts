@@ -1,11 +1,10 @@
 /** The services of the demo in this process: creates their files like `vouchsafe init`, and starts their servers. */
 import { copyFileSync, existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
-import type { Files } from '../../config/files.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { readConfigFile } from '../config-file.ts'
-import { files, now, openDatabase } from '../effects.ts'
+import { filesIn, now, openDatabase } from '../effects.ts'
 import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
 import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
@@ -112,17 +111,16 @@ function readConfig(
   const { readConfig } = credentialServices[name]
   const path = join(directory, CONFIG_FILE)
   const file = readConfigFile(path)
-  const directoryFiles: Files = {
-    read: (relative) => files.read(resolve(directory, relative)),
-    list: (relative) => files.list(resolve(directory, relative)),
-    resolveLink: (relative) => files.resolveLink(resolve(directory, relative)),
-  }
   // A short ttl, so that a revocation is visible at once.
   const listSettings = name === 'issuer' ? { statusList: { ttlSeconds: LIST_SECONDS } } : {}
   const result =
     'mistakes' in file
       ? file
-      : readConfig({ ...listSettings, ...(file.value as object), ...settings, port, baseUrl }, directoryFiles, now())
+      : readConfig(
+          { ...listSettings, ...(file.value as object), ...settings, port, baseUrl },
+          filesIn(directory),
+          now(),
+        )
   if ('mistakes' in result)
     throw new Error(`${path} cannot be used:\n${result.mistakes.map((each) => `  - ${each}`).join('\n')}`)
   return result.config
