@@ -80,10 +80,9 @@ describe('a backup', () => {
 
   it('whose name leaves no room for the files beside it says so each time, and leaves nothing', async () => {
     const name = 'b'.repeat(240)
-    for (const _ of ['first', 'second'])
-      expect(await refusal('backup', name)).toMatch(
-        /^b+\.partial: a file beside it cannot be removed: ENAMETOOLONG.*; choose a shorter path\n$/,
-      )
+    const first = await refusal('backup', name)
+    expect(first).toMatch(/^b+\.partial: a file beside it cannot be removed: ENAMETOOLONG.*; choose a shorter path\n$/)
+    expect(await refusal('backup', name)).toBe(first)
     expect(readdirSync(cwd).filter((each) => each.startsWith('bb'))).toEqual([])
   })
 
