@@ -57,6 +57,20 @@ describe('turns', () => {
     expect(turns.findNext([hook('c')], [asleep('a'), { ...hook('b'), computes: false }])).toBe(0)
   })
 
+  it('of hooks and timers leave a worker to those of contracts that are not slow', () => {
+    const turns = createScheduler(2, at(0))
+    for (const owner of ['a', 'b']) turns.noteTime(owner, 30_000)
+    const looping = [{ ...hook('a'), computes: true }]
+    expect(turns.findNext([hook('b')], looping)).toBe(-1)
+    expect(turns.findNext([hook('b'), hook('c')], looping)).toBe(1)
+    expect(turns.findNext([request('b')], looping)).toBe(0)
+    expect(turns.findNext([hook('b')], [{ ...hook('c'), computes: true }])).toBe(0)
+    expect(turns.findNext([hook('b')], [{ ...hook('a'), computes: false }])).toBe(0)
+    const single = createScheduler(1, at(0))
+    single.noteTime('a', 30_000)
+    expect(single.findNext([hook('a')], [])).toBe(0)
+  })
+
   it('go to a contract that was slow after those that hold as many workers, and before those that hold more', () => {
     const turns = createScheduler(4, at(0))
     turns.noteTime('slow', 1000)

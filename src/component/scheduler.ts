@@ -10,7 +10,8 @@ export interface WorkerScheduler {
    * - The owner that holds the fewest workers is next; of two that hold as many, one that is not slow.
    * - An owner computes on at most `workers` at once; a slow owner on one less, but on one at least.
    * - An owner gets no further worker when it holds as many, also by waiting for answers, as are left for all others.
-   * - Background calls compute on at most `workers`, so that requests have the spare workers.
+   * - Background calls compute on at most `workers`, so that requests have the spare workers; those of slow owners on
+   *   one less, but on one at least, so that hooks and timers of other owners do not wait for them.
    */
   readonly findNext: (waiting: readonly OwnedItem[], heldWorkers: Iterable<HeldWorker>) => number
   /** Records for how many milliseconds a call of `owner` computed; called at its end. */
@@ -57,14 +58,16 @@ export function createScheduler(workers: number, now: () => number): WorkerSched
       const time = now()
       const isSlow = (owner: string): boolean => (slowUntil.get(owner) ?? 0) > time
       const freeWorkers = mostWorkers(workers) - held.length
-      const inBackground = held.filter(({ isBackground, computes }) => isBackground && computes).length
-      const isBackgroundFull = inBackground >= workers
+      const inBackground = held.filter(({ isBackground, computes }) => isBackground && computes)
+      const slowInBackground = inBackground.filter(({ owner }) => isSlow(owner)).length
+      const isBackgroundFull = (owner: string): boolean =>
+        inBackground.length >= workers || (isSlow(owner) && slowInBackground >= Math.max(1, workers - 1))
       const hasEnough = (owner: string, { all, computing }: Count): boolean =>
         computing >= workers || all >= freeWorkers || (computing > 0 && computing >= workers - 1 && isSlow(owner))
       let best = -1
       let least = Number.POSITIVE_INFINITY
       for (const [index, { owner, isBackground }] of waiting.entries()) {
-        if (isBackground && isBackgroundFull) continue
+        if (isBackground && isBackgroundFull(owner)) continue
         const count = counts.get(owner) ?? NONE
         const rank = count.all + (isSlow(owner) ? 0.5 : 0)
         if (rank >= least || hasEnough(owner, count)) continue
