@@ -17,6 +17,17 @@ describe('a packed status list', () => {
     expect(Buffer.compare(await unpack(gzipSync(bytes), 'gzip'), bytes)).toBe(0)
   })
 
+  it.each([
+    ['a byte', Buffer.from('x')],
+    ['a zero', Buffer.alloc(1)],
+    ['many bytes', Buffer.alloc(100_000, 1)],
+    ['another list', deflateSync(Buffer.alloc(16))],
+  ])('is refused with %s after its end', async (_, rest) => {
+    const [zlib, gzip] = [deflateSync, gzipSync].map((pack) => Buffer.concat([pack(randomBytes(1000)), rest]))
+    await expect(unpack(zlib as Buffer, 'zlib')).rejects.toThrow('its list is not packed by zlib')
+    await expect(unpack(gzip as Buffer, 'gzip')).rejects.toThrow('its list is not packed by gzip')
+  })
+
   it('is refused above one MiB', async () => {
     const bytes = Buffer.alloc(MIB + 1)
     const sentence = 'its list is larger than 1048576 bytes when it is unpacked'

@@ -29,15 +29,29 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024
 /** The maximum size after decompression: four million entries of two bits. Decompressing 4 MiB takes up to 70 ms. */
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
-/** Decompresses a list. Throws a MalformedError if it is not compressed that way or is too large. */
+interface Unpacked {
+  readonly buffer: Uint8Array
+  /** `bytesWritten` is the number of bytes of the compressed data, without those that follow its end. */
+  readonly engine: { readonly bytesWritten: number }
+}
+
+/**
+ * Decompresses a list. Throws a MalformedError if it is not compressed that way, if other bytes follow, or if it is too
+ * large.
+ */
 export async function unpack(packedList: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
   const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
+  let unpacked: Unpacked
   try {
-    return await unpacking(packedList, { maxOutputLength: MAX_UNPACKED_BYTES })
+    // The types of Node.js do not have the result of `info`.
+    unpacked = (await unpacking(packedList, { maxOutputLength: MAX_UNPACKED_BYTES, info: true })) as unknown as Unpacked
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return malformed(`its list is larger than ${MAX_UNPACKED_BYTES} bytes when it is unpacked`)
     }
     return malformed(`its list is not packed by ${by}`, error)
   }
+  if (unpacked.engine.bytesWritten !== packedList.length)
+    return malformed(`its list is not packed by ${by} alone: other bytes follow`)
+  return unpacked.buffer
 }
