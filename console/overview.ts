@@ -71,14 +71,15 @@ function placeService(main: HTMLElement, name: ServiceName, url: string): Placed
   const place = placePart(main, name, name === 'issuer' ? 'Issuer' : 'Verifier', 'Asking the service …')
   const readPart = async (): Promise<OverviewPart> => {
     // A service that is down is told at once, before requests to it are tried again.
-    if (!(await isReady(name))) place.firstElementChild?.replaceWith(drawReadiness(false, url))
+    const ready = await isReady(name)
+    if (!ready) place.firstElementChild?.replaceWith(drawReadiness(false, url))
     try {
       const overview = await clientOf(name).getOverview()
       const drawn = [drawReadiness(overview.ready, url), ...drawOverview(name, overview)]
       return { drawn, concerns: findConcerns(name, overview) }
     } catch (error) {
       const { message } = error as Error
-      const drawn = [drawReadiness(false, url), element('p', { class: 'problem', role: 'alert' }, message)]
+      const drawn = [drawReadiness(ready, url), element('p', { class: 'problem', role: 'alert' }, message)]
       return { drawn, concerns: [{ look: 'bad', text: `The ${name} gives no overview: ${message}` }] }
     }
   }

@@ -7,7 +7,7 @@ import { now, outbound, random } from '../effects.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleFile } from './answer.ts'
-import type { ConsoleEngine, ConsoleServices } from './endpoints.ts'
+import { type ConsoleEngine, type ConsoleServices, KEY_VARIABLES } from './endpoints.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
 
@@ -99,7 +99,7 @@ function readService(
   apiKey: string | undefined,
 ): ConsoleServices {
   if (url === undefined) return {}
-  const variable = `VOUCHSAFE_${name.toUpperCase()}_API_KEY`
+  const variable = KEY_VARIABLES[name]
   const base = baseUrlOf(name, url)
   if (!apiKey) throw new Error(`${variable} is not set; it is a key of integrations.authentication of the ${name}`)
   return { [name]: { url: base, apiKey } }

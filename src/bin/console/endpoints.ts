@@ -23,9 +23,18 @@ export interface ConsoleServices {
 /** A request to forward to a service. */
 export interface ForwardedRequest {
   readonly service: ConsoleEngine
+  /** The environment variable that the API key of the service came from. */
+  readonly keyVariable: string
   readonly method: string
   readonly target: string
 }
+
+/** The environment variables of the API keys. */
+export const KEY_VARIABLES = {
+  issuer: 'VOUCHSAFE_ISSUER_API_KEY',
+  verifier: 'VOUCHSAFE_VERIFIER_API_KEY',
+  engine: 'VOUCHSAFE_ENGINE_API_KEYS',
+} as const
 
 const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegExp[]>> = {
   issuer: [
@@ -62,5 +71,7 @@ export function findEndpoint(services: ConsoleServices, method: string, url: str
   const name = prefix === 'issuer' || prefix === 'verifier' ? prefix : 'engine'
   const service = name === 'engine' ? services.engines?.[Number(at)] : services[name]
   const isForwarded = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
-  return service !== undefined && isForwarded ? { service, method, target } : undefined
+  return service !== undefined && isForwarded
+    ? { service, keyVariable: KEY_VARIABLES[name], method, target }
+    : undefined
 }

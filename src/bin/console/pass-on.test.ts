@@ -47,6 +47,25 @@ async function signedIn(issuerPort: number, fetchFrom: typeof fetch = fetch) {
 const CHUNK = new Uint8Array(64 * 1024)
 const CHUNKS = 500
 
+it('says what to do when the service refuses its key', async () => {
+  const service = await listening(
+    createServer((_, response) => response.writeHead(401).end('{"error":"unauthorized"}')),
+  )
+  const { ask } = await signedIn(service)
+  const response = await ask('/operations/overview')
+  let text = ''
+  for await (const chunk of response) text += String(chunk)
+  expect([response.statusCode, JSON.parse(text)]).toEqual([
+    401,
+    {
+      error: 'unauthorized',
+      error_description: expect.stringMatching(
+        /refuses the API key of this console; start the console again .*VOUCHSAFE_ISSUER_API_KEY$/,
+      ) as string,
+    },
+  ])
+})
+
 it('keeps no more of an answer than one step while the browser does not read', async () => {
   let sent = 0
   let unsent = 0

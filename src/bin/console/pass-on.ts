@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { jsonAnswer, sendAnswer } from './answer.ts'
 import type { ForwardedRequest } from './endpoints.ts'
 
 const MAX_BODY_BYTES = 1024 * 1024
@@ -10,7 +11,7 @@ const SERVICE_MS = 30_000
 /** Forwards a request. Rejects if the service cannot be reached, or its response is incomplete. */
 export async function passOn(
   fetchFrom: typeof globalThis.fetch,
-  { service, method, target }: ForwardedRequest,
+  { service, keyVariable, method, target }: ForwardedRequest,
   body: Buffer<ArrayBuffer>,
   response: ServerResponse,
 ): Promise<void> {
@@ -29,6 +30,14 @@ export async function passOn(
     redirect: 'error',
     signal: isStream ? clientAbort.signal : AbortSignal.any([clientAbort.signal, AbortSignal.timeout(SERVICE_MS)]),
   })
+  if (answer.status === 401) {
+    await answer.body?.cancel()
+    sendAnswer(
+      response,
+      jsonAnswer({ error: 'unauthorized', error_description: refusedKeyText(service.url, keyVariable) }, 401),
+    )
+    return
+  }
   for (const name of ['content-type', 'x-request-id', 'retry-after']) {
     const value = answer.headers.get(name)
     if (value !== null) response.setHeader(name, value)
@@ -41,6 +50,11 @@ export async function passOn(
   // Sends the headers now, long before the first event of a stream.
   response.flushHeaders()
   await pipeline(Readable.fromWeb(answer.body), response)
+}
+
+/** Says that a service refuses the key of the console, and what the person who started the console does. */
+function refusedKeyText(url: string, keyVariable: string): string {
+  return `${url} refuses the API key of this console; start the console again with a key of its integrations.authentication in ${keyVariable}`
 }
 
 /** Returns the body; undefined if it is too large. */
