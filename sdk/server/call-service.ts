@@ -75,7 +75,12 @@ export function createCallService(options: ServiceOptions): CallService {
   }
 }
 
+/** Returns where requests go, and with what. Throws a TypeError without `url` or `apiKey`, as of an unset variable. */
 export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
+  for (const [name, value] of Object.entries({ url, apiKey }) as [string, unknown][]) {
+    if (typeof value === 'string' && value !== '') continue
+    throw new TypeError(`${name} is ${value === '' ? 'empty' : typeof value}; is its environment variable set?`)
+  }
   return { base: url.replace(/\/+$/, ''), send, authorization: `Bearer ${apiKey}` }
 }
 

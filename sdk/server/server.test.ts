@@ -490,3 +490,10 @@ describe('a callback', () => {
     return statuses
   }
 })
+
+it.each([
+  [{ url: undefined, apiKey: 'k' }, 'url is undefined; is its environment variable set?'],
+  [{ url: 'http://localhost:8079', apiKey: '' }, 'apiKey is empty; is its environment variable set?'],
+])('a client of %j says which option is not there', (options, message) => {
+  expect(() => createIssuerClient(options as { url: string; apiKey: string })).toThrow(message)
+})
