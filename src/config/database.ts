@@ -14,7 +14,7 @@ export const Database = Type.Object(
     url: Type.Optional(
       Type.String({
         description:
-          'sqlite:path or postgresql://host:port/name, with or without jdbc: before it; data/issuer.db or data/verifier.db when database is absent',
+          'sqlite:path or postgresql://host:port/name, with or without jdbc: before it; data/issuer.db, data/verifier.db or data/engine.db when database is absent',
       }),
     ),
     user: Type.Optional(Type.String({ description: 'For PostgreSQL, unless url has it' })),

@@ -34,7 +34,7 @@ export const VerifierSettings = Type.Object(
     issuerTrustAnchors: Type.Optional(
       Type.String({
         description:
-          'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. When absent, any certificate will do',
+          'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. When absent, anybody can issue what the verifier accepts',
       }),
     ),
     presentationBytes: Type.Optional(

@@ -192,8 +192,8 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
   return `Next:
 
   1. Trust an issuer: the service does not start while the directory is empty.
-     Without the setting issuerTrustAnchors it starts and trusts nobody, so that a
-     verification shows only that a credential is well-formed:
+     Without the setting issuerTrustAnchors it starts, and anybody can issue what it
+     accepts: a verification shows only that a credential is well-formed:
 
        cd ${shellWord(directory)}
        cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/
