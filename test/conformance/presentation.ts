@@ -468,7 +468,7 @@ export const everywhere: Section = {
       id: 'general-7',
       asks: 'Text in every script comes back as it was',
       source: 'RFC 8259 section 8',
-      tests: [[at.admin, 'names and values in every script, and broken surrogates']],
+      tests: [[at.admin, 'names and values in every script']],
     },
     {
       id: 'general-8',
