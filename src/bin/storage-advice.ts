@@ -54,6 +54,14 @@ export function describeStorageError(error: unknown): string {
   return advice === undefined ? message : `${message}; ${advice}`
 }
 
+/** Throws, for the operator, that a file or a directory cannot be made, and what to do. */
+export function throwUnmade(path: string, error: unknown): never {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) throw error
+  const advice = findStorageAdvice(error) ?? 'name another place'
+  throw new Error(`${path}: it cannot be made (${code}); ${advice}`, { cause: error })
+}
+
 /** Returns what to do about an error whose reason is the disk or the server; undefined for others. */
 export function findStorageAdvice(error: unknown): string | undefined {
   const { code = '', message } = error as Error & { readonly code?: string }

@@ -43,6 +43,19 @@ describe('vouchsafe init', () => {
     expect(prose.filter((line) => line.length > 80)).toEqual([])
   })
 
+  it('says where it cannot write, and what to do', async () => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'file'), '')
+    for (const [service, dir] of [
+      ['issuer', '/proc/x'],
+      ['verifier', join(cwd, 'file', 'below')],
+      ['engine', join(cwd, 'file', 'below')],
+    ] as const) {
+      const { status, stderr } = await vouchsafe(['init', service, '--dir', dir], { cwd })
+      expect([status, stderr]).toEqual([2, expect.stringMatching(/: it cannot be made \(\w+\); name another place\n$/)])
+    }
+  })
+
   it('writes an issuer by HAIP with a CA and a provider of wallets for tests, in lines that fit a terminal', async () => {
     const cwd = temporaryDirectory()
     const { status, stdout } = await vouchsafe(['init', 'issuer', '--profile', 'haip'], { cwd })

@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
 import { readSubcommand, UsageError } from '../command-line.ts'
+import { throwUnmade } from '../storage-advice.ts'
 
 /** Runs `vouchsafe component` with the words after it. */
 export async function runComponent(args: string[]): Promise<void> {
@@ -26,7 +27,7 @@ async function buildComponent(
   const runtime = await startRuntime(1, DEFAULT_LIMITS)
   const { kind, hooks } = await runtime.describe(component).finally(() => runtime.close())
   const outputFile = out ?? (kind === 'wasm' ? file : file.replace(/(\.[cm]?[jt]s)?$/, '.component.js'))
-  if (outputFile !== file) writeFileSync(outputFile, component.bytes)
+  if (outputFile !== file) writeComponent(outputFile, component.bytes)
   const { sha256, bytes } = component
   const lines = [
     `${outputFile}  (${bytes.length} bytes, ${kind === 'wasm' ? 'WebAssembly' : 'JavaScript'})`,
@@ -35,6 +36,14 @@ async function buildComponent(
   ]
   const facts = { file: outputFile, bytes: bytes.length, kind, sha256, hooks }
   process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${lines.join('\n')}\n`)
+}
+
+function writeComponent(file: string, bytes: Uint8Array): void {
+  try {
+    writeFileSync(file, bytes)
+  } catch (error) {
+    throwUnmade(file, error)
+  }
 }
 
 /** Runs the tests, and exits with their status. */

@@ -9,6 +9,7 @@ import { CONFIG_FILE } from '../command-table/command.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, random } from '../effects.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
+import { throwUnmade } from '../storage-advice.ts'
 import { CA_FILE, haipSettings, makeTestProvider } from './haip.ts'
 import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
@@ -74,7 +75,11 @@ async function certify(
 
 /** Returns the files that exist already. */
 export function existingFiles(directory: string, { files }: Pick<NewFiles, 'files'>): readonly string[] {
-  return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
+  try {
+    return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
+  } catch (error) {
+    return throwUnmade(directory, error)
+  }
 }
 
 /** Returns the result as JSON, without the API key. */
@@ -88,10 +93,14 @@ export function writtenJson(
 
 /** Writes the files into `directory`, which is created if it does not exist. Throws if a file exists. */
 export function writeFiles(directory: string, { files, directories }: Pick<NewFiles, 'files' | 'directories'>): void {
-  for (const path of directories) makeDirectory(join(directory, path))
-  for (const { path, text, mode } of files) {
-    makeDirectory(dirname(join(directory, path)))
-    writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
+  try {
+    for (const path of directories) makeDirectory(join(directory, path))
+    for (const { path, text, mode } of files) {
+      makeDirectory(dirname(join(directory, path)))
+      writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
+    }
+  } catch (error) {
+    throwUnmade(directory, error)
   }
 }
 
