@@ -29,7 +29,7 @@ export const MAX_LIST_BYTES = 2 * 1024 * 1024
 /** The maximum size after decompression: four million entries of two bits. Decompressing 4 MiB takes up to 70 ms. */
 const MAX_UNPACKED_BYTES = 1024 * 1024
 
-interface Unpacked {
+interface Decompression {
   readonly buffer: Uint8Array
   /** `bytesWritten` is the number of bytes of the compressed data, without those that follow its end. */
   readonly engine: { readonly bytesWritten: number }
@@ -41,17 +41,20 @@ interface Unpacked {
  */
 export async function unpack(packedList: Uint8Array, by: 'zlib' | 'gzip'): Promise<Uint8Array> {
   const unpacking = by === 'zlib' ? promisify(inflate) : promisify(gunzip)
-  let unpacked: Unpacked
+  let decompression: Decompression
   try {
     // The types of Node.js do not have the result of `info`.
-    unpacked = (await unpacking(packedList, { maxOutputLength: MAX_UNPACKED_BYTES, info: true })) as unknown as Unpacked
+    decompression = (await unpacking(packedList, {
+      maxOutputLength: MAX_UNPACKED_BYTES,
+      info: true,
+    })) as unknown as Decompression
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       return malformed(`its list is larger than ${MAX_UNPACKED_BYTES} bytes when it is unpacked`)
     }
     return malformed(`its list is not packed by ${by}`, error)
   }
-  if (unpacked.engine.bytesWritten !== packedList.length)
+  if (decompression.engine.bytesWritten !== packedList.length)
     return malformed(`its list is not packed by ${by} alone: other bytes follow`)
-  return unpacked.buffer
+  return decompression.buffer
 }
