@@ -175,11 +175,15 @@ function problemOf(method: string, { statusCode, headers, body }: Answer): strin
 
 /**
  * The writes of refusals: a presentation that was read and found wanting ends its session, a wrong transaction code
- * counts, and a code or a secret that somebody else has ends what it is for. All others write nothing.
+ * counts, so does an answer of the provider or the verifier, and a code or a secret that somebody else has ends what it
+ * is for. All others write nothing.
  */
 const WRITTEN = [
   '"the presentation was not accepted"',
   '"tx_code: this is not the transaction code"',
+  'the answer of the sign-in provider does not hold',
+  'the sign-in provider signed nobody in',
+  'no presentation came with this address',
   'this is another browser',
   'what it gave is good no more',
 ]

@@ -69,7 +69,8 @@ describe('callbacks to a receiver that checks signatures', () => {
     })
     expect(() => verified(posted, randomBytes(32).toString('base64'))).toThrow(WebhookVerificationError)
     expect(() => verified({ ...posted, body: posted.body.replace('SUCCEEDED', 'EXPIRED') })).toThrow()
-    expect(services.logLines.join('')).not.toMatch(new RegExp(`its-key|${secret.slice(0, 10)}|${ready.sessionId}`))
+    const log = services.logLines.join('')
+    expect(['its-key', secret.slice(0, 10), ready.sessionId].filter((text) => log.includes(text))).toEqual([])
   })
 
   it('tell of a verification what its status says, and keep none of it', async () => {
