@@ -13,7 +13,7 @@ import { accessibilityFaults, describeInBrowser, readCode } from './browser.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const PAGE = readFileSync(join(ROOT, 'docs/element.md'), 'utf8')
-const VCT = 'https://university.example/student-card'
+const VCT = 'urn:example.edu:student-card'
 
 /** The snippets of the page, in its order. */
 const [SERVER = '', HTML = '', SCRIPT = '', START = '', WALLET = '', STYLE = ''] = [
