@@ -1,8 +1,5 @@
-/** Checks the header fields that a request has once. */
+/** Checks the header fields that a request has once: Node takes the first of several, and a proxy perhaps another. */
 import type { IncomingMessage } from 'node:http'
-
-/** The fields of which Node takes the first, and a proxy perhaps another. */
-const SINGLE_FIELDS = ['Host', 'Authorization'] as const
 
 /**
  * Returns what is wrong with the headers of a request: a field that comes several times, which a proxy and this service
@@ -12,15 +9,19 @@ export function findHeaderProblem({
   rawHeaders,
   httpVersion,
 }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): string | undefined {
-  for (const field of SINGLE_FIELDS) {
-    if (countField(rawHeaders, field) > 1) return `the request has several ${field} headers; send one`
-  }
-  const isWithoutHost = httpVersion === '1.1' && countField(rawHeaders, 'Host') === 0
-  return isWithoutHost ? 'the request has no Host header; send one' : undefined
+  const hosts = countField(rawHeaders, 'host')
+  if (hosts > 1) return describeRepetition('Host')
+  if (countField(rawHeaders, 'authorization') > 1) return describeRepetition('Authorization')
+  return hosts === 0 && httpVersion === '1.1' ? 'the request has no Host header; send one' : undefined
 }
 
+function describeRepetition(field: string): string {
+  return `the request has several ${field} headers; send one`
+}
+
+/** Counts the fields of a name, which is in lower case. */
 function countField(rawHeaders: readonly string[], field: string): number {
   const isField = (text: string, index: number): boolean =>
-    index % 2 === 0 && text.length === field.length && text.toLowerCase() === field.toLowerCase()
+    index % 2 === 0 && text.length === field.length && text.toLowerCase() === field
   return rawHeaders.filter(isField).length
 }
