@@ -4,8 +4,8 @@
  */
 import { isObject, ownString } from '../../src/codec/json.ts'
 import { malformed } from '../../src/codec/malformed.ts'
-import { type Algorithm, algorithms } from '../../src/keys/algorithm.ts'
 import { type PublicJwk, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
+import { type Algorithm, algorithms } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import type { HolderKeys, WalletStore } from '../../src/wallet/context.ts'
 

@@ -2,10 +2,9 @@
 import { setImmediate as immediately } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { backOffMs, drawFraction } from './back-off.ts'
-import { cacheById, cacheDerived, cacheValue, createBytesCache, createPromiseCache } from './cache.ts'
+import { cacheById, cacheDerived, cacheValue, createBytesCache, createLru, createPromiseCache } from './cache.ts'
 import { cacheRemote, type RemoteValue } from './cache-remote.ts'
 import { limitConcurrency, serialQueue } from './concurrency.ts'
-import { createLru } from './lru.ts'
 import { singleFlight, singleFlightByKey } from './single-flight.ts'
 
 /** Makes work that counts its runs; a run ends when it is settled. */

@@ -1,7 +1,7 @@
 /** Reads the settings of a service from its configuration file and the environment. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { refuseInexact } from '../codec/exact-json.ts'
+import { refuseInexact } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { hasSettings, readEnvironment, type SettingsShape } from '../config/environment.ts'

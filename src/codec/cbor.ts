@@ -3,7 +3,7 @@
  * indefinite lengths. Maps become a `Map`, and tags are kept. RFC 8949; cborg is the tokenizer.
  */
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
-import { MAX_NESTING } from './exact-json.ts'
+import { MAX_NESTING } from './json.ts'
 import { malformed, within } from './malformed.ts'
 import { utf8Text } from './utf8.ts'
 

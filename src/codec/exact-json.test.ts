@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
 import { TIMES } from '../../test/support/seeds.ts'
-import { refuseInexact } from './exact-json.ts'
-import { parseJson } from './json.ts'
+import { parseJson, refuseInexact } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 /** Reads a decimal number independently: mantissa and exponent of ten, by integers alone. */

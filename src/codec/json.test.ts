@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_NESTING } from './exact-json.ts'
-import { isObject, type JsonObject, own, ownString, parseJson, parseJsonObject } from './json.ts'
+import { isObject, type JsonObject, MAX_NESTING, own, ownString, parseJson, parseJsonObject } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)

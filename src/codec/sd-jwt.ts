@@ -4,8 +4,7 @@
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from './digest.ts'
-import { MAX_NESTING } from './exact-json.ts'
-import { isObject, type Json, type JsonObject, parseJson } from './json.ts'
+import { isObject, type Json, type JsonObject, MAX_NESTING, parseJson } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 

@@ -3,7 +3,7 @@
  * cached.
  */
 
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import { singleFlightByKey } from '../async/single-flight.ts'
 import { checkFunctions } from './function-check.ts'
 import type { Program } from './messages.ts'

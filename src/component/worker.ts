@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'

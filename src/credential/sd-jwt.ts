@@ -15,9 +15,8 @@ import {
   revealClaims,
   type SdJwt,
 } from '../codec/sd-jwt.ts'
-import { joseAlgorithms } from '../keys/algorithm.ts'
 import { importPublicKey } from '../keys/jwk.ts'
-import { isJwsSignedBy } from '../keys/signature.ts'
+import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'

@@ -2,7 +2,7 @@
  * Keeps the latest calls of each contract in memory, for the operator: the request, the outcome, and the lines that the
  * component logged.
  */
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 

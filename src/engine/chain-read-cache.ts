@@ -2,7 +2,7 @@
  * A cache of the answers of contracts at a block. Such an answer never changes, and several calls read the same one.
  */
 
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import type { Chain } from '../chain/chain.ts'
 
 const MAX_ANSWERS = 1000

@@ -4,7 +4,7 @@
  * cannot be read does not make the look fail: it is read again later, and is served as it was last read until then.
  */
 import type { Logger } from 'pino'
-import { createLru, type Lru } from '../async/lru.ts'
+import { createLru, type Lru } from '../async/cache.ts'
 import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 import { createCallQueue } from './call-queue.ts'

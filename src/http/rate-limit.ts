@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import { refuse } from '../protocol/error.ts'
 
 /** The setting `rateLimits`; an absent member means no limit. */

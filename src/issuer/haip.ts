@@ -5,9 +5,9 @@
 import * as Type from 'typebox'
 import { parseUrl } from '../codec/url.ts'
 import { haipFormats } from '../credential/formats.ts'
-import { algorithmOf, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
+import { algorithmOf, algorithms, joseAlgorithms } from '../keys/signature.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { isLoopback } from '../protocol/private-host.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
-import { joseAlgorithms } from '../keys/algorithm.ts'
+import { joseAlgorithms } from '../keys/signature.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerConfig } from './config.ts'

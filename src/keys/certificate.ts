@@ -3,7 +3,7 @@
  * why; keys and signatures are verified by `node:crypto`. RFC 5280 section 4. `trust-anchors.ts` finds paths.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
-import { createLru } from '../async/lru.ts'
+import { createLru } from '../async/cache.ts'
 import { fromBase64 } from '../codec/base64url.ts'
 import {
   contextTag,

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type Algorithm, algorithms } from './algorithm.ts'
 import { didOf, didUrlOf, readDid, toDidJwk, toDidKey } from './did.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
+import { type Algorithm, algorithms } from './signature.ts'
 
 // RFC 7517 appendix A.1, the EC key.
 const key: PublicJwk = {

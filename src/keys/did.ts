@@ -4,8 +4,8 @@ import { base58 } from '@scure/base'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { algorithms } from './algorithm.ts'
 import { type PublicJwk, readPublicJwk, readSigningJwk } from './jwk.ts'
+import { algorithms } from './signature.ts'
 
 /** The maximum length of a did:key, since decoding base58 takes quadratic time. */
 const MAX_DID_KEY = 512

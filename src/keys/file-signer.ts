@@ -4,11 +4,10 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
-import { algorithmOf } from './algorithm.ts'
 import { type Certificate, sentCertificates } from './certificate.ts'
 import { publicJwkOf, thumbprint } from './jwk.ts'
 import { secretFrom } from './secrets.ts'
-import { signBytes } from './signature.ts'
+import { algorithmOf, signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
 /** Parses a private key in PEM. Throws a MalformedError if there is none, or its algorithm is not supported. */

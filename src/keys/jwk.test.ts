@@ -4,8 +4,8 @@ import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from './jwk.ts'
+import { type Algorithm, algorithmOf, algorithms } from './signature.ts'
 
 /** Points of order 1, 2, 4 and 8 on Curve25519 in its Edwards form: `y` as it is written, and above the prime. */
 const SMALL_ORDER = [

@@ -6,7 +6,7 @@ import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { algorithmOf, algorithms } from './algorithm.ts'
+import { algorithmOf, algorithms } from './signature.ts'
 
 /** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk

@@ -6,9 +6,8 @@ import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
-import { algorithmOf, algorithms } from './algorithm.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
-import { hasModulusLength, isJwsSignedBy } from './signature.ts'
+import { algorithmOf, algorithms, hasModulusLength, isJwsSignedBy } from './signature.ts'
 
 export interface PublishedKey {
   readonly kid: string | undefined

@@ -20,9 +20,9 @@ import {
   writeSequence,
   writeTime,
 } from '../codec/der.ts'
-import { type Algorithm, algorithmOf, algorithms } from './algorithm.ts'
 import { EXTENSION, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
 import { writeName } from './certificate-name.ts'
+import { type Algorithm, algorithmOf, algorithms } from './signature.ts'
 
 export interface SubjectAltNames {
   readonly dnsNames?: readonly string[]

@@ -6,7 +6,7 @@ import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto'
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { type AlgorithmDetails, algorithms } from './algorithm.ts'
+import { type AlgorithmDetails, algorithms } from './signature.ts'
 
 /** A private key as it is stored. */
 export type PrivateJwk<Crv = 'P-256'> = {

@@ -4,10 +4,17 @@ import fc from 'fast-check'
 import { CompactSign, compactVerify, generateKeyPair as generateJoseKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readJws, writeJws } from '../codec/jws.ts'
-import { type Algorithm, type AlgorithmDetails, algorithmOf, algorithms, joseAlgorithms } from './algorithm.ts'
 import { createSigner } from './file-signer.ts'
 import { importPublicKey } from './jwk.ts'
-import { isJwsSignedBy, verifySignature } from './signature.ts'
+import {
+  type Algorithm,
+  type AlgorithmDetails,
+  algorithmOf,
+  algorithms,
+  isJwsSignedBy,
+  joseAlgorithms,
+  verifySignature,
+} from './signature.ts'
 
 const pairOn = (namedCurve: string) => promisify(generateKeyPair)('ec', { namedCurve })
 /** The order of P-256. */

@@ -1,6 +1,7 @@
 /** The interface of signers. It signs bytes, so that keys in files, HSMs or clouds work for both JWS and COSE. */
-import type { Algorithm } from './algorithm.ts'
+
 import type { PublicJwk } from './jwk.ts'
+import type { Algorithm } from './signature.ts'
 
 export interface Signer {
   readonly alg: Algorithm

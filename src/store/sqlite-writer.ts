@@ -1,11 +1,11 @@
 /**
  * The writer of an SQLite database: writes batches of statements, many with one fsync, and deletes rows that are due.
- * The writer takes SQL statements in place of changes, so that it can run in a thread of its own.
+ * The writer takes SQL statements in place of changes, so that it can run in a thread of its own. It counts the
+ * write-ahead logs (WAL), so that a log of another state of the file is detected, and checkpoints a log that has grown.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { setImmediate } from 'node:timers/promises'
-import { applyBatches, type BatchResult } from './sqlite-batches.ts'
-import { checkpointAndClose, createLogKeeper, type LogKeeper } from './sqlite-log.ts'
+import { type ErrorProperties, readErrorProperties } from '../thread/error-properties.ts'
 import {
   BUSY_TIMEOUT_MS,
   cacheStatements,
@@ -121,4 +121,147 @@ export function makeAsync<Args extends readonly unknown[], T>(
   run: (...args: Args) => T,
 ): (...args: Args) => Promise<T> {
   return (...args) => new Promise((resolve) => resolve(run(...args)))
+}
+
+/** The error that rolls a transaction back because one batch applied only in part. */
+class PartialBatchError extends Error {}
+
+/**
+ * The result of a batch: the index of the first statement that did not apply (undefined when all did), or the error of
+ * a statement.
+ */
+export type BatchResult = { readonly conflict: number | undefined } | { readonly error: ErrorProperties }
+
+/**
+ * Applies the batches in one transaction, each completely or not at all. Batches that apply in part are rare, so the
+ * first transaction sets no savepoints. When a batch applies in part, that transaction is rolled back, and a second one
+ * sets a savepoint for each batch.
+ */
+export function applyBatches(
+  prepare: Prepare,
+  batches: readonly (readonly BoundStatement[])[],
+  transact: (applyAll: () => readonly BatchResult[]) => readonly BatchResult[],
+): readonly BatchResult[] {
+  try {
+    return transact(() => batches.map((batch) => applyWhole(prepare, batch)))
+  } catch (error) {
+    if (!(error instanceof PartialBatchError)) throw error
+    return transact(() => batches.map((batch) => applyWithSavepoint(prepare, batch)))
+  }
+}
+
+/**
+ * Applies a batch without a savepoint. Throws a PartialBatchError when a statement fails, or does not apply after
+ * others of the batch did.
+ */
+function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
+  for (const [index, statement] of batch.entries()) {
+    if (applyBatch(prepare, statement)) continue
+    if (index > 0) throw new PartialBatchError()
+    return { conflict: index }
+  }
+  return { conflict: undefined }
+}
+
+/** Applies a statement. Throws a PartialBatchError when the statement fails. */
+function applyBatch(prepare: Prepare, statement: BoundStatement): boolean {
+  try {
+    return applyStatement(prepare, statement)
+  } catch (cause) {
+    throw new PartialBatchError('a change cannot be applied', { cause })
+  }
+}
+
+/** Applies a batch after a savepoint, and rolls back to the savepoint when a statement fails or does not apply. */
+function applyWithSavepoint(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
+  prepare('savepoint batch').run()
+  try {
+    const conflict = batch.findIndex((statement) => !applyStatement(prepare, statement))
+    if (conflict === -1) return { conflict: undefined }
+    prepare('rollback to batch').run()
+    return { conflict }
+  } catch (error) {
+    // When SQLite has ended the transaction by itself, as on a full disk, this throws, and the whole transaction fails.
+    prepare('rollback to batch').run()
+    return { error: readErrorProperties(error) }
+  } finally {
+    prepare('release batch').run()
+  }
+}
+
+/** Tests whether a statement applied to its row. */
+function applyStatement(prepare: Prepare, [sql, ...values]: BoundStatement): boolean {
+  return prepare(sql).run(...values).changes === 1
+}
+
+/**
+ * The number of changes after which the log is checkpointed: some thousand pages, as in SQLite's automatic checkpoints.
+ */
+const CHANGES_IN_LOG = 400
+/** The count of logs starts again at this number: `user_version` is a signed integer of 32 bits. */
+const MAX_LOGS = 2 ** 31
+
+/** The functions that a writer calls around each transaction to count and checkpoint the write-ahead log. */
+export interface LogKeeper {
+  /** Increments the count of logs within the current transaction, if that may be the first transaction of a log. */
+  countLog(): void
+  /** Notes that the transaction that called `countLog` was committed. */
+  markCounted(): void
+  /** Adds to the number of changes in the log, and checkpoints the log when there are many. */
+  addChanges(changes: number): void
+  /**
+   * Notes that the next transaction may be the first of a new log, because the file may have all changes of this log.
+   * If the log continues nevertheless, because another connection reads it, it is counted twice, which is harmless.
+   */
+  expectNewLog(): void
+}
+
+/**
+ * Moves the log, which has old copies of rows, into the file, and closes the database. The log stays while another
+ * connection reads it, and when the disk is full or read-only; it is as durable as the file.
+ */
+export function checkpointAndClose(database: DatabaseSync): void {
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // SQLite moves the log with a later checkpoint.
+  }
+  database.close()
+}
+
+/**
+ * Makes the keeper of a database's log. It stores the count of logs in `user_version`, in the first transaction of each
+ * log, so that a log of another state of the file is detected before it is read (`bin/database-file.ts`). SQLite begins
+ * a new log only after the whole log is in the file, and only this keeper and `tidy` of the writer checkpoint.
+ */
+export function createLogKeeper(database: DatabaseSync): LogKeeper {
+  let isFirst = true
+  let changesInLog = 0
+  const expectNewLog = (): void => {
+    isFirst = true
+    changesInLog = 0
+  }
+  return {
+    countLog: () => {
+      if (!isFirst) return
+      const logs = Number(database.prepare('pragma user_version').get()?.user_version)
+      database.exec(`pragma user_version = ${(logs + 1) % MAX_LOGS}`)
+    },
+    markCounted: () => {
+      isFirst = false
+    },
+    addChanges: (changes) => {
+      changesInLog += changes
+      if (changesInLog < CHANGES_IN_LOG) return
+      changesInLog = 0
+      try {
+        const checkpoint = database.prepare('pragma wal_checkpoint(passive)').get()
+        if (checkpoint?.busy === 0 && checkpoint.log === checkpoint.checkpointed) expectNewLog()
+      } catch {
+        // The checkpoint fails when the file cannot grow, for example. The changes stay in the log, which is as
+        // durable.
+      }
+    },
+    expectNewLog,
+  }
 }

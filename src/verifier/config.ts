@@ -12,7 +12,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
-import { algorithmOf } from '../keys/algorithm.ts'
+import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-anchors.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'

@@ -1,7 +1,6 @@
 /** Assembles the verification service from its configuration and its effects. */
 import { hash } from 'node:crypto'
-import { cacheById, cacheDerived } from '../async/cache.ts'
-import { createLru } from '../async/lru.ts'
+import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'

@@ -1,7 +1,7 @@
 /** The access of the wallet to everything outside, which the caller provides. */
 import type { JsonObject } from '../codec/json.ts'
-import type { Algorithm } from '../keys/algorithm.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
+import type { Algorithm } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 
 /** The tolerated clock difference to issuers and verifiers. */

@@ -2,9 +2,9 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import { within } from '../codec/malformed.ts'
-import { type Algorithm, algorithms } from '../keys/algorithm.ts'
 import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import { importPrivateKey, makeEcPrivateJwk } from '../keys/private-jwk.ts'
+import { type Algorithm, algorithms } from '../keys/signature.ts'
 import type { HolderKeys } from './context.ts'
 
 /** The PKCS #8 prefix of the 32 bytes of an Ed25519 key. RFC 8410 section 7. */

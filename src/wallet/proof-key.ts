@@ -1,8 +1,8 @@
 /** Selects the kind of key for a credential. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
 import { isObject, type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
-import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/algorithm.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
+import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/signature.ts'
 import { refuseWith } from './error.ts'
 
 /** The kind of key to make, and the form of its proof. */

@@ -6,11 +6,11 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { makeSelfSignedCertificate } from '../../src/keys/make-certificate.ts'
+import type { Algorithm } from '../../src/keys/signature.ts'
 import {
   type AttestationChanges,
   type Attester,

@@ -6,8 +6,8 @@ import { createHmac, generateKeyPair, sign as signWith } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
-import { type Algorithm, algorithms, joseAlgorithms } from '../../src/keys/algorithm.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
+import { type Algorithm, algorithms, joseAlgorithms } from '../../src/keys/signature.ts'
 import {
   dump,
   expectHarmless,

@@ -9,7 +9,6 @@ import { digestOf } from '../../src/codec/digest.ts'
 import { type Json, type JsonObject, parseJson } from '../../src/codec/json.ts'
 import { type Jws, readJws, writeJws } from '../../src/codec/jws.ts'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
-import type { Algorithm } from '../../src/keys/algorithm.ts'
 import { EXTENSION, type KeyUsage } from '../../src/keys/certificate-extensions.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
@@ -23,6 +22,7 @@ import {
   subjectAltName,
   toPem,
 } from '../../src/keys/make-certificate.ts'
+import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Profile, shownPlaces, usualProfile } from './profiles.ts'
 import { ISSUER_URL, makeKey, type ServiceOptions, type Services, startServices } from './services.ts'

@@ -1,7 +1,7 @@
 /**
  * A cache of the logs of a local chain's blocks. Logs that are not in memory are computed again by running their block.
  */
-import { createLru } from '../../async/lru.ts'
+import { createLru } from '../../async/cache.ts'
 import type { Log } from './execute.ts'
 
 /** A block, with the number of logs that its transaction emitted. */

@@ -2,7 +2,7 @@
  * Loads status lists from other servers, and caches each for its ttl. Concurrent requests for a list share one
  * response. Token Status List, Status List Caching; Bitstring Status List 1.0, ttl.
  */
-import { createLru } from '../../async/lru.ts'
+import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import { firstEnd } from '../../credential/evidence-readers.ts'

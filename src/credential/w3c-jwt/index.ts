@@ -2,7 +2,7 @@
  * The format `jwt_vc_json`: W3C Verifiable Credentials (VCDM 1.1) as JWTs, presented in a VP-JWT, without selective
  * disclosure. OpenID4VCI 1.0 and OpenID4VP 1.0, VC Signed as a JWT, Not Using JSON-LD.
  */
-import { joseAlgorithms } from '../../keys/algorithm.ts'
+import { joseAlgorithms } from '../../keys/signature.ts'
 import type { CredentialFormat } from '../format.ts'
 import { w3cFormat } from '../w3c/format.ts'
 import type { W3cMembers } from '../w3c/schema.ts'

@@ -2,8 +2,8 @@
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
+import { matchesTypeValues, typeValuesOf } from './members.ts'
 import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from './schema.ts'
-import { matchesTypeValues, typeValuesOf } from './types.ts'
 
 export const w3cFormat = {
   typeMember: 'credential_definition',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../../test/support/processor-time.ts'
 import type { JsonObject } from '../../codec/json.ts'
-import { matchesTypeValues, typeValuesOf } from './types.ts'
+import { matchesTypeValues, typeValuesOf } from './members.ts'
 
 const V1 = 'https://www.w3.org/2018/credentials/v1'
 const V2 = 'https://www.w3.org/ns/credentials/v2'

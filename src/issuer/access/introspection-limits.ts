@@ -3,7 +3,7 @@
  * requests is limited, also for each network. Some requests are reserved for tokens that were active at their last
  * introspection.
  */
-import { createLru } from '../../async/lru.ts'
+import { createLru } from '../../async/cache.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'

@@ -16,12 +16,7 @@ import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import {
-  allocateStatusEntries,
-  makeEntryChanges,
-  requireValidStatus,
-  statusOfEntry,
-} from '../status-list/issued-entries.ts'
+import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
 
 /** The result of a credential request: a credential of the configuration for each key. */
 export interface CredentialGrant {

@@ -9,10 +9,10 @@ import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../..
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { algorithms } from '../../keys/algorithm.ts'
+import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
-import { PURPOSES, type StatusPurpose } from './issued-entries.ts'
+import { PURPOSES, type StatusPurpose } from './entries.ts'
 
 /** The kind of document: a status list token in JOSE or COSE, or a W3C credential for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose

@@ -8,7 +8,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { changeStatus } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
-import { PURPOSES } from './issued-entries.ts'
+import { PURPOSES } from './entries.ts'
 import * as schemas from './schemas.ts'
 import { createPublishedListReader, type ServedList } from './served.ts'
 

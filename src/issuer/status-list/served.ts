@@ -9,7 +9,7 @@ import type { IssuerContext } from '../context.ts'
 import type { StoredStatusList } from '../status-rows.ts'
 import { readBits } from './chunks.ts'
 import { compressDocument, type ListKind, makeListDocument } from './documents.ts'
-import { listUri, purposeUri } from './issued-entries.ts'
+import { listUri, purposeUri } from './entries.ts'
 
 const LIFETIME_MS = 24 * 3_600_000
 /** How long a document is served: half of its validity, so that each client can use it for the other half. */

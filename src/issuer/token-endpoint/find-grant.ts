@@ -10,7 +10,7 @@ import { type Authorization, endTokens, grantedIdsOf } from '../authorization.ts
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
-import { requireValidStatus } from '../status-list/issued-entries.ts'
+import { requireValidStatus } from '../status-list/entries.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant } from './grant.ts'
 import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'

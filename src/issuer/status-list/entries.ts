@@ -1,18 +1,21 @@
 /**
- * Allocates status list entries. Each process leases a range of numbers with one conditional update, takes numbers from
- * it in memory, and maps each to an index by the permutation of the list. docs/decisions/0007-status-lists.md.
+ * Status list entries: allocates them, and stores those of a session in the batch that issues its credentials. Each
+ * process leases a range of numbers with one conditional update, takes numbers from it in memory, and maps each to an
+ * index by the permutation of the list. docs/decisions/0007-status-lists.md.
  */
 import { hash } from 'node:crypto'
 import { singleFlight } from '../../async/single-flight.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import type { Configuration, StatusListEntry } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Signer } from '../../keys/signer.ts'
+import { refuse } from '../../protocol/error.ts'
 import { type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
 import type { Attempt } from '../../store/retry.ts'
-import { partOf, type Row } from '../../store/store.ts'
+import { type Change, partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
-import type { AllocateEntries } from '../context.ts'
-import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
+import type { AllocateEntries, IssuerContext } from '../context.ts'
+import { type CredentialStatus, STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
 
 /** The number of entries in a lease. A crash loses at most this many. */
 const LEASE_SIZE = 64
@@ -176,4 +179,83 @@ export function permute(counter: number, size: number, key: Uint8Array): number 
     low ^= roundOf(round + 1, high) & masks[1]
   }
   return (high << lowBits) | low
+}
+
+/** The purposes of W3C status list credentials. Bitstring Status List, BitstringStatusListEntry. */
+export const PURPOSES = ['revocation', 'suspension'] as const
+export type StatusPurpose = (typeof PURPOSES)[number]
+
+/** Allocates `count` entries; none for a configuration with `revocable: false`. */
+export async function allocateStatusEntries(
+  { allocateEntries }: IssuerContext,
+  { isRevocable }: Configuration,
+  count: number,
+): Promise<readonly StatusEntry[]> {
+  return isRevocable ? allocateEntries(count) : []
+}
+
+/** Makes the status member of a credential with this entry; empty without an entry. */
+export function statusOfEntry(
+  { config }: IssuerContext,
+  { hasBitstringStatus }: Configuration,
+  entry: StatusEntry | undefined,
+): { readonly status?: StatusListEntry } {
+  if (entry === undefined) return {}
+  const uri = listUri(config.baseUrl, entry.listId)
+  const bitstrings = PURPOSES.map((purpose) => ({ purpose, uri: purposeUri(config.baseUrl, entry.listId, purpose) }))
+  return {
+    status: { index: entry.index, uri, ...(hasBitstringStatus && { bitstrings }) },
+  }
+}
+
+export interface IssuedEntries {
+  readonly configurationId: string
+  readonly entries: readonly StatusEntry[]
+  /** Whether the session has not issued credentials before. */
+  readonly isFirst: boolean
+}
+
+/**
+ * Makes the change that stores the entries, for the batch that issues the credentials. Refuses with
+ * `credential_request_denied` if the credentials of the session were revoked or suspended, since a new valid credential
+ * would undo that.
+ */
+export async function makeEntryChanges(
+  { store }: IssuerContext,
+  sessionId: string,
+  { configurationId, entries, isFirst }: IssuedEntries,
+): Promise<readonly Change<IssuerCollections>[]> {
+  const row = isFirst ? undefined : await requireValidStatus(store, sessionId, 'credential_request_denied')
+  if (entries.length === 0) return []
+  const newEntries = entries.map((entry) => ({ configurationId, ...entry }))
+  if (row === undefined) {
+    const value: CredentialStatus = { state: 'VALID', entries: newEntries }
+    return [{ insert: 'credential_status', id: sessionId, value }]
+  }
+  const value = { ...row.value, entries: [...row.value.entries, ...newEntries] }
+  return [{ update: 'credential_status', id: sessionId, version: row.version, value }]
+}
+
+/**
+ * Returns the status of the session's credentials, if they have one. Refuses with the error of the endpoint if they
+ * were revoked or suspended.
+ */
+export async function requireValidStatus(
+  store: IssuerStore,
+  sessionId: string,
+  error: 'credential_request_denied' | 'invalid_grant',
+): Promise<Row<CredentialStatus> | undefined> {
+  const row = await store.get('credential_status', sessionId)
+  if (row === undefined || row.value.state === 'VALID') return row
+  return refuse(error, `the credentials of this session have been ${row.value.state.toLowerCase()}`)
+}
+
+/** Returns the URL of a list as a status list token. */
+export function listUri(baseUrl: string, listId: string): string {
+  return `${baseUrl}/status-list/${listId}`
+}
+
+/** Returns the URL of a list as a W3C status list credential for `purpose`. */
+export function purposeUri(baseUrl: string, listId: string, purpose: StatusPurpose): string {
+  return `${listUri(baseUrl, listId)}/${purpose}`
 }
