@@ -204,7 +204,9 @@ function readExpiry(payload: JsonObject, now: Date): Date | undefined {
     refuseRequestObject('it is from the future; check the clock of this machine')
   }
   if (expiresAt !== undefined && expiresAt.getTime() <= now.getTime() - CLOCK_SKEW_SECONDS * 1000) {
-    refuseRequestObject(`it expired on ${expiresAt.toISOString()}; ask the verifier for a new one`)
+    refuseRequestObject(
+      `it expired on ${expiresAt.toISOString()}; ask the verifier for a new one, or check the clock of this machine`,
+    )
   }
   return expiresAt
 }

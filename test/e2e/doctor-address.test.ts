@@ -24,6 +24,12 @@ function serverThatAnswers(status: number, body: object): Server {
   return createServer((_, response) => response.writeHead(status).end(JSON.stringify(body)))
 }
 
+/** Makes a server that answers as an issuer behind a proxy which does not pass `/.well-known/` on. */
+function issuerWithoutMetadata(): Server {
+  const body = JSON.stringify({ info: { title: 'Vouchsafe issuance service' } })
+  return createServer(({ url }, response) => response.writeHead(url?.startsWith('/.well-known/') ? 404 : 200).end(body))
+}
+
 describe('vouchsafe doctor finds', () => {
   itFinds([
     [
@@ -65,6 +71,14 @@ describe('vouchsafe doctor finds', () => {
       'baseUrl',
       'warning',
       /answers 502: a proxy is there, and reaches no service/,
+    ],
+    [
+      'a proxy that keeps the metadata of the issuer from wallets',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithoutMetadata())}` }),
+      'baseUrl',
+      'problem',
+      /openid-credential-issuer answers 404: wallets read the metadata of the issuer there/,
     ],
     [
       'a port that another program has',

@@ -1,5 +1,7 @@
 /** Checks whether a service can listen at its address, and be reached at its `baseUrl`. */
 import { findAddressMistakes } from '../../config/address.ts'
+import { issuerTitle } from '../../issuer/config.ts'
+import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
 import { chooseDefaultHost, findLanAddress, findListenProblem } from '../network.ts'
@@ -64,13 +66,25 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
       return [{ subject: 'baseUrl', outcome: 'warning', text }]
     }
     const actualTitle = (await fetchTitle(baseUrl)) ?? title
-    const text = `${baseUrl} is answered by a ${actualTitle}, and not by a ${title}`
-    return actualTitle === title
-      ? [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...clock]
-      : [{ subject: 'baseUrl', outcome: 'problem', text }]
+    if (actualTitle !== title) {
+      const text = `${baseUrl} is answered by a ${actualTitle}, and not by a ${title}`
+      return [{ subject: 'baseUrl', outcome: 'problem', text }]
+    }
+    const metadata = title === issuerTitle ? await findMetadataFindings(baseUrl) : []
+    return [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...metadata, ...clock]
   } catch (error) {
     return [{ subject: 'baseUrl', ...describeUnreached(new URL(baseUrl).hostname, url, error) }]
   }
+}
+
+/** Returns a problem if the issuer's metadata cannot be read where wallets read it. */
+async function findMetadataFindings(baseUrl: string): Promise<Finding[]> {
+  const [path] = makeDocumentPaths('openid-credential-issuer')
+  const url = `${baseUrl}${path}`
+  const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
+  if (ok) return []
+  const text = `${url} answers ${status}: wallets read the metadata of the issuer there; have the proxy pass /.well-known/ on to the service`
+  return [{ subject: 'baseUrl', outcome: 'problem', text }]
 }
 
 function describeUnreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {

@@ -82,7 +82,10 @@ function timeProblem(
   const findInstant = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
     instants.find(({ at }) => at === undefined || is(at.getTime()))
   const early = findInstant([...issuedAt, ...notBefore], (at) => at > now.getTime() + skew)
-  if (early !== undefined) return early.at ? `it is from the future (${early.member})` : `${early.member} is not a time`
+  if (early !== undefined)
+    return early.at
+      ? `it is from the future (${early.member}); compare the clocks of both machines`
+      : `${early.member} is not a time`
   const late = findInstant(notAfter, (at) => at + skew <= now.getTime())
   if (late === undefined) return undefined
   return late.at ? `it expired on ${late.at.toISOString()}` : `${late.member} is not a time`

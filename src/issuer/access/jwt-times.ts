@@ -43,8 +43,10 @@ function timeProblem(
 ): string | undefined {
   if (typeof time !== 'number') return `${name} must be a number of seconds since 1970`
   const seconds = now.getTime() / 1000
-  if (name === 'exp') return seconds < time + clockSkewSeconds ? undefined : 'it has expired (exp); get a new one'
-  if (name === 'iat' && time < seconds - maxAgeSeconds) return 'it is too old; make a new one'
+  if (name === 'exp')
+    return seconds < time + clockSkewSeconds ? undefined : 'it has expired (exp); get a new one, or check the clocks'
+  if (name === 'iat' && time < seconds - maxAgeSeconds)
+    return 'it is too old; make a new one, or check the clock that made it'
   if (time <= seconds + clockSkewSeconds) return undefined
   return name === 'iat'
     ? 'it is from the future; check the clock that made it'
