@@ -4,7 +4,7 @@ import { digestOf } from '../codec/digest.ts'
 import { writeJws } from '../codec/jws.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
-import type { ExchangeRequest } from './exchange.ts'
+import { DPOP_NONCE_ERROR, type ExchangeRequest } from './exchange.ts'
 
 /** The DPoP key of one authorization. */
 export interface DpopKey extends HolderKey {
@@ -39,19 +39,16 @@ export async function sendWithProof<T>(
 ): Promise<T> {
   const { origin } = new URL(target.url)
   const previousNonce = key.nonces.get(origin)
-  const challenges: string[] = []
   const onHeaders = (headers: Headers): void => {
     const nonce = headers.get('dpop-nonce')
     if (nonce !== null) key.nonces.set(origin, nonce)
-    challenges.push(headers.get('www-authenticate') ?? '')
   }
   const sendOnce = async (): Promise<T> => send({ headers: { dpop: await makeProof(wallet, key, target) }, onHeaders })
   try {
     return await sendOnce()
   } catch (error) {
-    if (!(error instanceof WalletError) || key.nonces.get(origin) === previousNonce) throw error
-    const wantsNonce = challenges.some((challenge) => /\berror="use_dpop_nonce"/.test(challenge))
-    if (!wantsNonce && error.server?.error !== 'use_dpop_nonce') throw error
+    const wantsNonce = error instanceof WalletError && error.server?.error === DPOP_NONCE_ERROR
+    if (!wantsNonce || key.nonces.get(origin) === previousNonce) throw error
     return sendOnce()
   }
 }

@@ -23,7 +23,12 @@ export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
 const LIMITS = { seconds: 10, bytes: 1024 * 1024 }
 const MAX_SERVER_TEXT = 500
 const GONE = 410
+/** The error of a server that wants its nonce in the DPoP proof. RFC 9449 section 8. */
+export const DPOP_NONCE_ERROR = 'use_dpop_nonce'
 const JSON_TYPE = 'application/json'
+/** The explanation of {@link DPOP_NONCE_ERROR} for people. */
+const DPOP_NONCE_MEANS =
+  'The server wants a nonce of its own in the proof (DPoP), and gave one with this refusal; the wallet sends the request again with it.'
 
 /**
  * Sends a request and returns the response body. Refuses with `unreachable`, with `invalid_response`, or with `refused`
@@ -38,11 +43,13 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
   const { response, text } = await runWithTimeout(seconds, timeoutError, (signal) =>
     fetchAnswer(wallet, request, signal),
   )
-  const { what, means, spec, url, sent } = request
+  const { what, spec, url, sent } = request
+  const serverError = response.ok ? undefined : readServerError(response.headers, text)
+  const means = serverError?.error === DPOP_NONCE_ERROR ? DPOP_NONCE_MEANS : request.means
   const requestLine = { method: methodOf(request), url, ...(sent === undefined ? {} : { sent }) }
   wallet.onStep?.({ what, means, spec, request: requestLine, status: response.status })
   request.onHeaders?.(response.headers)
-  if (!response.ok) refuseByAnswer(request, response.status, text)
+  if (!response.ok) refuseByAnswer(request, response.status, serverError)
   const expectedType = request.type ?? JSON_TYPE
   if (expectedType === 'any') return text
   const type = response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? 'nothing'
@@ -125,8 +132,7 @@ function refuseUnreachable(url: string, error: unknown): never {
 }
 
 /** Throws the server's refusal as a {@link WalletError}. */
-function refuseByAnswer(request: ExchangeRequest, status: number, text: string): never {
-  const server = serverErrorOf(text)
+function refuseByAnswer(request: ExchangeRequest, status: number, server: ServerError | undefined): never {
   const reason = server?.error_description ?? server?.error ?? 'it does not say why'
   const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
   // A used or expired code is a common refusal, and the person can get a new one.
@@ -135,7 +141,14 @@ function refuseByAnswer(request: ExchangeRequest, status: number, text: string):
   throw new WalletError('refused', message, server ? { server } : {})
 }
 
-function serverErrorOf(text: string): ServerError | undefined {
+/** Returns the error of a refusal. A resource server asks for its nonce in a challenge. RFC 9449 sections 8 and 9. */
+function readServerError(headers: Headers, text: string): ServerError | undefined {
+  const bodyError = readBodyError(text)
+  const challenge = headers.get('www-authenticate') ?? ''
+  return /\berror="use_dpop_nonce"/.test(challenge) ? { ...bodyError, error: DPOP_NONCE_ERROR } : bodyError
+}
+
+function readBodyError(text: string): ServerError | undefined {
   let body: unknown
   try {
     body = parseJson(text)
