@@ -1,17 +1,10 @@
 /** A credential as wallets draw it. */
-import type { Display, OfferedConfiguration } from './clients.ts'
+import type { Display } from './clients.ts'
 import { element } from './dom.ts'
 
 const COLOR = /^#[\da-f]{3,8}$/i
 /** A picture that the page may load. */
 const PICTURE = /^(https:|data:image\/)/
-
-export function configurationName(
-  id: string,
-  { credential_metadata: metadata, vct, doctype }: OfferedConfiguration,
-): string {
-  return metadata?.display?.[0]?.name ?? vct ?? doctype ?? id
-}
 
 /** Draws the card of a configuration from its first display. */
 export function drawCard(name: string, display: Display = {}): HTMLElement {

@@ -1,9 +1,10 @@
 /** A form for a new credential configuration: fields for the look of the card, all of it as JSON, and the card. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
-import { configurationName, drawCard } from './card.ts'
+import { drawCard } from './card.ts'
 import { type Display, issuerClient, type OfferedConfiguration } from './clients.ts'
 import { element, field } from './dom.ts'
 import { createJsonEditor } from './json-editor.ts'
+import { configurationName } from './labels.ts'
 
 type Configuration = IssuerSchemas['CredentialConfiguration']
 

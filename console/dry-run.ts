@@ -1,8 +1,8 @@
 /** The dry run of a query: which credentials would answer, and why the others would not, before anybody is asked. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
-import { configurationName } from './card.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element } from './dom.ts'
+import { configurationName } from './labels.ts'
 import { exampleOf } from './query.ts'
 
 type SimulationResult = VerifierSchemas['SimulationResult']

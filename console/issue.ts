@@ -1,11 +1,12 @@
 /** Issues a credential: choose or make a configuration, fill in the claims, and follow the session. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
-import { configurationName, drawCard } from './card.ts'
+import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
 import { element, introduction, showProblem } from './dom.ts'
+import { configurationName, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { watchSession } from './session.ts'
 
@@ -25,8 +26,9 @@ export const showIssue: ShowPage = async (main, { services, signal }) => {
 /** Shows the configurations of the issuer, and a form for a new one. */
 async function chooseConfiguration(place: HTMLElement, signal: AbortSignal): Promise<void> {
   const configurations = await readConfigurations()
+  const names = new Map(nameConfigurations(configurations))
   const cards = [...configurations].map(([id, configuration]) => {
-    const name = configurationName(id, configuration)
+    const name = names.get(id) ?? id
     const card = drawCard(name, configuration.credential_metadata?.display?.[0])
     return element(
       'button',

@@ -1,4 +1,4 @@
-/** The names of claims as wallets show them, from the display of a configuration. */
+/** The names of configurations and claims as wallets show them, from the display of a configuration. */
 import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
 
 /** Returns the label in the language of the browser, or the first one, or the claim's own name. */
@@ -22,4 +22,21 @@ export function labelsOfType(
 function typesOf({ vct, doctype, credential_definition: definition }: OfferedConfiguration): readonly string[] {
   const types = definition?.type.filter((type) => type !== 'VerifiableCredential') ?? []
   return [vct, doctype, ...types].filter((type) => type !== undefined)
+}
+
+/** Returns the name of a configuration as wallets show it; without one its type, or its id. */
+export function configurationName(
+  id: string,
+  { credential_metadata: metadata, vct, doctype }: OfferedConfiguration,
+): string {
+  return metadata?.display?.[0]?.name ?? vct ?? doctype ?? id
+}
+
+/** Returns the names of configurations by id. Where several have one name, each name is followed by its id. */
+export function nameConfigurations(
+  configurations: ReadonlyMap<string, OfferedConfiguration>,
+): readonly (readonly [id: string, name: string])[] {
+  const names = [...configurations].map(([id, each]) => [id, configurationName(id, each)] as const)
+  const isShared = (name: string): boolean => names.filter(([, other]) => other === name).length > 1
+  return names.map(([id, name]) => [id, isShared(name) ? `${name} · ${id.slice(0, 10)}…` : name])
 }

@@ -1,7 +1,7 @@
 /** Queries of ticked claims, and credentials to try them with, both made from configurations. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
-import { configurationName } from './card.ts'
 import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
+import { configurationName } from './labels.ts'
 
 type Query = VerifierSchemas['DcqlQuery']
 type CredentialQuery = VerifierSchemas['CredentialQuery']

@@ -1,8 +1,8 @@
 /** The sessions of both services: found by an id, or page by page through a filter. */
 import type { ShowPage } from './app.ts'
-import { configurationName } from './card.ts'
 import { issuerClient, readConfigurations, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
+import { nameConfigurations } from './labels.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawState, makeQueryLink, makeSessionLink, readNames } from './session.ts'
 
@@ -73,7 +73,7 @@ function listSessions({ name, status, subject }: Filter): AsyncGenerator<ListedS
 /** Reads what sessions can be about: the issuer's configurations, and of the verifier's queries that of the filter. */
 async function readSubjects({ name, subject }: Filter): Promise<readonly Choice[]> {
   if (name === 'verifier') return subject === undefined ? [] : [[subject, subject]]
-  return [...(await readConfigurations())].map(([id, each]) => [id, configurationName(id, each)])
+  return nameConfigurations(await readConfigurations())
 }
 
 function hashOf(...parts: readonly string[]): string {

@@ -1,12 +1,11 @@
 /** Asks a wallet for claims: by ticks or a written query, with a dry run of it, and follows the session. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
-import { configurationName } from './card.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { element, field, introduction } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
-import { labelOfClaim } from './labels.ts'
+import { labelOfClaim, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
 import { watchSession } from './session.ts'
@@ -124,12 +123,13 @@ function drawTicks(
     }))
     write(askedConfigurations.filter(({ paths }) => paths.length > 0))
   }
-  const drawn = groups.map(({ id, configuration, ticks }) => {
+  const names = new Map(nameConfigurations(configurations))
+  const drawn = groups.map(({ id, ticks }) => {
     const labels = ticks.map(({ path, label, input }) => {
       input.addEventListener('change', rewrite)
       return element('label', { class: 'tick', title: path.join('.') }, input, ` ${label}`)
     })
-    return element('fieldset', {}, element('legend', {}, configurationName(id, configuration)), ...labels)
+    return element('fieldset', {}, element('legend', {}, names.get(id) ?? id), ...labels)
   })
   return element('div', { class: 'asked' }, ...drawn)
 }
