@@ -1,10 +1,12 @@
 /**
- * The base of all servers: timeouts, request ids, connections, common headers, and the response to invalid HTTP. Each
+ * The base of all servers: timeouts, request ids, connections, common headers, the header fields that a request must
+ * have once (Node takes the first of several, and a proxy perhaps another), and the response to invalid HTTP. Each
  * service adds its routes and errors.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import Fastify, { type ConnectionError, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
+import Fastify from 'fastify'
 import { toBase64url } from '../codec/base64url.ts'
 import type { App } from './app-type.ts'
 import { watchConnections } from './connections.ts'
@@ -120,4 +122,29 @@ function answerUnreadableBytes(
   const head = `HTTP/1.1 ${status} ${title}\r\n${lines.join('')}\r\n`
   if (socket.writable) socket.write(Buffer.concat([Buffer.from(head), bytes]))
   socket.destroySoon()
+}
+
+/**
+ * Returns what is wrong with the headers of a request: a field that comes several times, which a proxy and this service
+ * may interpret differently, or no `Host` in HTTP/1.1. RFC 9110 section 5.3; RFC 9112 section 3.2 requires a 400.
+ */
+export function findHeaderProblem({
+  rawHeaders,
+  httpVersion,
+}: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): string | undefined {
+  const hosts = countField(rawHeaders, 'host')
+  if (hosts > 1) return describeRepetition('Host')
+  if (countField(rawHeaders, 'authorization') > 1) return describeRepetition('Authorization')
+  return hosts === 0 && httpVersion === '1.1' ? 'the request has no Host header; send one' : undefined
+}
+
+function describeRepetition(field: string): string {
+  return `the request has several ${field} headers; send one`
+}
+
+/** Counts the fields of a name, which is in lower case. */
+function countField(rawHeaders: readonly string[], field: string): number {
+  const isField = (text: string, index: number): boolean =>
+    index % 2 === 0 && text.length === field.length && text.toLowerCase() === field
+  return rawHeaders.filter(isField).length
 }

@@ -9,9 +9,14 @@ import { firstEnd } from '../../credential/evidence-readers.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import { readBitstringCredential } from './bitstring.ts'
-import type { StatusReference } from './reference.ts'
-import { type FetchedStatusList, MAX_LIST_BYTES } from './status-list.ts'
-import { readStatusListCwt, readStatusListJwt, TOKEN_TYPES } from './token.ts'
+import {
+  type FetchedStatusList,
+  MAX_LIST_BYTES,
+  readStatusListCwt,
+  readStatusListJwt,
+  type StatusReference,
+  TOKEN_TYPES,
+} from './status-list.ts'
 
 interface FetchedAnswer {
   readonly list: FetchedStatusList

@@ -1,10 +1,13 @@
 /**
- * Decides on the status of a credential by its status lists, which the issuer of the credential or a provider under the
- * same trust anchor must have signed. Token Status List, Status Types, Validation Rules and Extended Key Usage
- * Extension; Bitstring Status List 1.0.
+ * Reads the references of a credential to status lists, and decides on its status by the lists, which the issuer of the
+ * credential or a provider under the same trust anchor must have signed. Token Status List, Referenced Token, Status
+ * Types, Validation Rules and Extended Key Usage Extension; Bitstring Status List 1.0.
  */
-import { orProblem, type Problem, within } from '../../codec/malformed.ts'
+
+import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
+import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
+import { parseUrl } from '../../codec/url.ts'
 import type { Evidence, Instant } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -15,8 +18,7 @@ import { anchorAsSigner, findTrustPath, type TrustPath } from '../../keys/trust-
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import type { StatusPolicy } from './lists.ts'
-import { readStatusReferences, type StatusEvidence, type StatusReference } from './reference.ts'
-import type { FetchedStatusList } from './status-list.ts'
+import type { FetchedStatusList, StatusReference } from './status-list.ts'
 
 /**
  * The names of the defined status values; all others are application-specific. Token Status List, Status Types Values.
@@ -200,4 +202,76 @@ function isProvider(
 ): boolean {
   if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in issuerPath)) return false
   return path.at(-1)?.fingerprint === issuerPath.path.at(-1)?.fingerprint
+}
+
+/** The parts of a credential or a wallet attestation that its status check needs. */
+export type StatusEvidence = Pick<Evidence, 'formats' | 'issuer' | 'status' | 'credentialStatus'>
+
+interface StatusReferences {
+  readonly references: readonly StatusReference[]
+  /** Descriptions of the entries that are ignored. */
+  readonly ignored: readonly string[]
+}
+
+/** A parsed entry of `credentialStatus`: a reference to a list, or why the entry is ignored. */
+type BitstringEntry = { readonly reference: StatusReference } | { readonly ignored: string }
+
+/** The maximum number of status entries of a credential, since each may cost a request. */
+const MAX_ENTRIES = 8
+
+/**
+ * Returns the references of a credential to status lists. Throws a MalformedError if a status is present and cannot be
+ * parsed.
+ */
+export function readStatusReferences({
+  status,
+  credentialStatus = [],
+}: Pick<StatusEvidence, 'status' | 'credentialStatus'>): StatusReferences {
+  if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
+  const entries = credentialStatus.map((entry, at) =>
+    within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
+  )
+  return {
+    references: [
+      ...(status === undefined ? [] : [readTokenReference(status)]),
+      ...entries.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
+    ],
+    ignored: [
+      ...Object.keys(status ?? {}).flatMap((name) => (name === 'status_list' ? [] : ['another member of status'])),
+      ...entries.flatMap((entry) => ('ignored' in entry ? [entry.ignored] : [])),
+    ],
+  }
+}
+
+function readTokenReference(status: JsonObject): StatusReference {
+  const list = own(status, 'status_list')
+  if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
+  const index = own(list, 'idx')
+  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is not an index')
+  return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
+}
+
+function readBitstringEntry(entry: JsonObject): BitstringEntry {
+  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
+  const purpose = ownString(entry, 'statusPurpose')
+  if (purpose === undefined) return malformed('it has no statusPurpose')
+  // Entries with other purposes do not affect validity.
+  if (purpose !== 'revocation' && purpose !== 'suspension')
+    return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
+  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
+  if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
+  if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
+    return malformed('statusListIndex is not an index, as a text')
+  }
+  const uri = readUri(own(entry, 'statusListCredential'), 'statusListCredential')
+  return { reference: { kind: 'bitstring', uri, index: Number(index), purpose } }
+}
+
+function isIndex(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function readUri(value: Json | undefined, name: string): string {
+  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is not a URL`)
+  return value
 }

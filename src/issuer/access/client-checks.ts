@@ -14,8 +14,8 @@ import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specificat
 import { attesterProblem } from './attester.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
 import { jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
-import { PROOF_TIMES } from './proof-of-possession.ts'
 import type { ReusableNonces } from './reusable-nonce.ts'
+import { PROOF_TIMES } from './single-use.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
 

@@ -11,8 +11,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { jwtTimeProblem } from './jwt-times.ts'
-import { PROOF_TIMES } from './proof-of-possession.ts'
-import { type SingleUse, singleUseOf } from './single-use.ts'
+import { PROOF_TIMES, type SingleUse, singleUseOf } from './single-use.ts'
 
 /** The parts of a request that a DPoP proof covers. */
 export interface DpopRequest {

@@ -1,13 +1,12 @@
 /**
- * Single use of a nonce, a proof or a transaction id. Each use inserts or deletes a row in the batch of its request,
- * and a second use of the same row conflicts.
+ * Single use of a nonce, a proof or a transaction id, and what proofs of possession have in common. Each use inserts or
+ * deletes a row in the batch of its request, and a second use of the same row conflicts.
  */
 import { digestOf } from '../../codec/digest.ts'
-import { own } from '../../codec/json.ts'
+import { type JsonObject, own } from '../../codec/json.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
-import { MAX_PROOF_AGE_SECONDS } from './jwt-times.ts'
-import type { UsableProof } from './proof-of-possession.ts'
+import { MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
 
 /** A change that can be committed once, and the refusal of a request that commits it again. */
 export interface SingleUse {
@@ -44,4 +43,18 @@ export async function commitWithSingleUses(
 /** Refuses a nonce or a proof that was used before. The commit checks this too; this earlier check saves work. */
 export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SingleUse): Promise<void> {
   if (await store.get('spent_nonce', change.id)) refuseReuse()
+}
+
+/** How the times of a proof are checked: it lasts some minutes from its `iat`, or less by its `exp`. */
+export const PROOF_TIMES: TimeRule = { requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
+
+/** A proof whose `iat` has been checked. */
+export interface UsableProof {
+  /** The kind of the proof. The ids of other single-use values do not begin with this word. */
+  readonly kind: 'dpop' | 'attestation'
+  /** The JWK thumbprint of the proof's key. */
+  readonly thumbprint: string
+  /** The `jti` of the proof. */
+  readonly id: string
+  readonly payload: JsonObject
 }

@@ -13,8 +13,7 @@ import { type CodeFlowRequest, endOfRequest, type StoredAuthorizationRequest } f
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
-import type { Grant, GrantDecision, SessionForToken } from './grant.ts'
-import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'
+import { type Grant, type GrantDecision, refuseOtherClient, refuseOtherKey, type SessionForToken } from './grant.ts'
 import { makeFirstRefreshToken } from './refresh-token.ts'
 
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }

@@ -12,8 +12,7 @@ import type { TokenRequest } from '../schemas.ts'
 import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
 import { requireValidStatus } from '../status-list/entries.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
-import type { Grant } from './grant.ts'
-import { refuseOtherClient, refuseOtherKey } from './grant-binding.ts'
+import { type Grant, refuseOtherClient, refuseOtherKey } from './grant.ts'
 import {
   makeFirstRefreshToken,
   makeNextRefreshToken,

@@ -1,6 +1,9 @@
-/** The grant of a token request: its session, and the decision whether it gets a token. */
+/** The grant of a token request: its session, the client and key that it is bound to, and the decision on a token. */
+
+import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { AuthenticatedClient } from '../access/client-attestation.ts'
+import { refuseProof } from '../access/dpop.ts'
 import type { AuthorizedClient } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
@@ -46,4 +49,24 @@ export interface Grant {
    * Decides on the session, and again after the session has changed. Throws a refusal that does not change the session.
    */
   readonly decide: (call: SessionForToken) => GrantDecision | Promise<GrantDecision>
+}
+
+type BoundGrant = 'code' | 'refresh token'
+
+/** Refuses a request of another client than the one that the grant was given to. RFC 6749 sections 4.1.3 and 6. */
+export function refuseOtherClient(grant: BoundGrant, boundId: string, clientId: string | undefined): void {
+  if (!clientId) refuse('invalid_request', 'client_id is missing; send that of the authorization request')
+  if (clientId !== boundId) {
+    refuse(
+      'invalid_grant',
+      `client_id: the ${grant} was given to another client; send the client_id that it was given to`,
+    )
+  }
+}
+
+/** Refuses a DPoP proof whose key is not the one that the grant is bound to. RFC 9449 sections 5 and 10. */
+export function refuseOtherKey(grant: BoundGrant, boundKey: string | undefined, proofKey: string | undefined): void {
+  if (boundKey === undefined || boundKey === proofKey) return
+  if (proofKey === undefined) refuseProof(`it is missing; the ${grant} is bound to a key`)
+  refuse('invalid_grant', `the ${grant} is bound to another key; sign the DPoP proof with the key of the first one`)
 }
