@@ -1,8 +1,7 @@
 /** The context of the issuance service: its configuration, effects, keys, and the functions that the routes share. */
 import type { CachedValue } from '../async/cache.ts'
 import type { Configuration } from '../credential/format.ts'
-import type { DecryptionKey } from '../keys/decryption-key.ts'
-import type { KeyRing } from '../keys/key-ring.ts'
+import type { DecryptionKey, KeyRing } from '../keys/key-ring.ts'
 import type { OpenidProvider } from '../openid-connect/provider.ts'
 import type { AccessContext } from './access/context.ts'
 import type { ProgressRecorder } from './progress-recorder.ts'

@@ -1,9 +1,9 @@
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { deriveDecryptionKey } from './decryption-key.ts'
 import { deriveSecret, readPrivateKey } from './file-signer.ts'
 import { decryptJwe, encryptJwe } from './jwe.ts'
+import { deriveDecryptionKey } from './key-ring.ts'
 
 const generate = promisify(generateKeyPair)
 const decryptionKeyOf = (key: KeyObject) => deriveDecryptionKey((purpose) => deriveSecret(key, purpose))

@@ -1,13 +1,17 @@
-/** The keys of a service by purpose: signers, and secrets for MACs and encryption. */
+/**
+ * The keys of a service by purpose: signers, secrets for MACs and encryption, and the key with which wallets encrypt
+ * credential requests (OpenID4VCI 1.0, Encrypted Credential Requests and Responses). Each status list keeps the signer
+ * with which it was created, as long as that is configured, since verifiers may know only the certificate of that key.
+ */
 import type { KeyObject } from 'node:crypto'
 import type { InSpan } from '../async/in-span.ts'
 import type { Certificate } from './certificate.ts'
-import { type DecryptionKey, deriveDecryptionKey } from './decryption-key.ts'
 import { createSigner, deriveSecret } from './file-signer.ts'
+import { type PublicJwk, thumbprint } from './jwk.ts'
 import type { Pkcs11Key, Pkcs11Tokens } from './pkcs11/signer.ts'
+import { importPrivateKey, makePrivateJwk, publicPartOf } from './private-jwk.ts'
 import { type SecretSource, type Secrets, SIGNING_KEY, secretFrom } from './secrets.ts'
 import type { Signer } from './signer.ts'
-import { createStatusListSigners, type StatusListSigners } from './status-list-signers.ts'
 
 /** The maximum number of keys for one purpose: the current one and earlier ones. */
 export const MAX_KEYS = 11
@@ -132,4 +136,59 @@ function listDerivations({ signing, secrets }: ServiceKeys): readonly [Derive, .
 
 function refuseSecrets(): never {
   throw new TypeError('secrets cannot be derived from a key in a token; they need a file')
+}
+
+export interface DecryptionKey {
+  readonly privateKey: KeyObject
+  /** The public key for the metadata. */
+  readonly jwk: PublicJwk
+  /** The JWK thumbprint. RFC 7638. */
+  readonly kid: string
+}
+
+/**
+ * Derives the key from secrets, so that all processes have the same key, also after a restart. `secret` returns the
+ * secret for a purpose; it is called again with another purpose if the secret is not a valid private key.
+ */
+export function deriveDecryptionKey(secret: (purpose: string) => KeyObject): DecryptionKey {
+  let tries = 0
+  const privateJwk = makePrivateJwk(() => {
+    tries += 1
+    return secret(`credential request encryption ${tries}`).export()
+  })
+  const jwk = publicPartOf(privateJwk)
+  return { privateKey: importPrivateKey(privateJwk), jwk, kid: thumbprint(jwk) }
+}
+
+/** A signer, and the expiry of its certificate; undefined for a key without certificate. */
+export interface CertifiedSigner {
+  readonly signer: Signer
+  readonly notAfter: Date | undefined
+}
+
+export interface StatusListSigners {
+  /** The signer of new lists. */
+  readonly current: Signer
+  /** The signer of lists of earlier releases, which have no `kid`. */
+  readonly oldest: Signer
+  /**
+   * Returns the signer of the list with the key `kid`; the current signer if that key is not configured any more or its
+   * certificate has expired.
+   */
+  readonly findSigner: (kid: string | undefined, now: Date) => CertifiedSigner
+}
+
+/** Creates the signers of status lists from all configured keys, the current one first and the oldest last. */
+export function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
+  const [current, oldest] = [signers[0], signers.at(-1)]
+  if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')
+  return {
+    current: current.signer,
+    oldest: oldest.signer,
+    findSigner: (kid = oldest.signer.kid, now) => {
+      const own = signers.find(({ signer }) => signer.kid === kid)
+      const isExpired = own?.notAfter !== undefined && own.notAfter < now
+      return own === undefined || isExpired ? current : own
+    },
+  }
 }

@@ -1,8 +1,8 @@
 /** Serves status lists from a cache of signed documents. An unchanged list costs one database read. */
 import { hash } from 'node:crypto'
 import { cacheValue, createBytesCache } from '../../async/cache.ts'
+import type { CertifiedSigner } from '../../keys/key-ring.ts'
 import type { Signer } from '../../keys/signer.ts'
-import type { CertifiedSigner } from '../../keys/status-list-signers.ts'
 import { refuse } from '../../protocol/error.ts'
 import { readGeneration } from '../../store/generation.ts'
 import type { IssuerContext } from '../context.ts'
