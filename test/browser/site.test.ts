@@ -63,6 +63,19 @@ describeInBrowser('the site of the documents', (openWindow) => {
     expect(requests.filter((each) => !each.startsWith(url) && !each.startsWith('data:'))).toEqual([])
   })
 
+  it.each([
+    ['transaction code', '/issuing.html#transaction-codes'],
+    ['revoke a credential', '/issuing.html#revoke-or-suspend-a-credential'],
+  ])('finds how to do something before reasons and history: %s', async (words, address) => {
+    const { page } = await openWindow()
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Search' }).first().click()
+    await page.getByRole('searchbox').fill(words)
+    await page.getByRole('option').first().waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`**${address}`)
+  })
+
   it('leads from a document to the code that it names', async () => {
     const { page } = await openWindow()
     await page.goto(`${url}/explanation/issuing-messages.html`)

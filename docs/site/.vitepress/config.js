@@ -29,6 +29,14 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
+        // What tells how to do something comes before reasons and history, and the very word before words like it.
+        miniSearch: {
+          searchOptions: {
+            fuzzy: (term) => (term.length > 5 ? 0.1 : false),
+            weights: { fuzzy: 0.1, prefix: 0.3 },
+            boostDocument: (id) => (/\/(decisions|divergences|project)\//.test(id) ? 0.4 : 1),
+          },
+        },
         // Pages of code would hide those that explain it.
         _render: (text, env, markdown) => {
           const html = markdown.render(text, env)
