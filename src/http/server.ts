@@ -124,6 +124,9 @@ function answerUnreadableBytes(
   socket.destroySoon()
 }
 
+/** The fields that a request may have once, beside `Host`. */
+const OTHER_SINGLE_FIELDS = ['Authorization', 'Content-Type']
+
 /**
  * Returns what is wrong with the headers of a request: a field that comes several times, which a proxy and this service
  * may interpret differently, or no `Host` in HTTP/1.1. RFC 9110 section 5.3; RFC 9112 section 3.2 requires a 400.
@@ -132,19 +135,14 @@ export function findHeaderProblem({
   rawHeaders,
   httpVersion,
 }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): string | undefined {
-  const hosts = countField(rawHeaders, 'host')
-  if (hosts > 1) return describeRepetition('Host')
-  if (countField(rawHeaders, 'authorization') > 1) return describeRepetition('Authorization')
+  const hosts = countField(rawHeaders, 'Host')
+  const repeatedField = hosts > 1 ? 'Host' : OTHER_SINGLE_FIELDS.find((field) => countField(rawHeaders, field) > 1)
+  if (repeatedField !== undefined) return `the request has several ${repeatedField} headers; send one`
   return hosts === 0 && httpVersion === '1.1' ? 'the request has no Host header; send one' : undefined
 }
 
-function describeRepetition(field: string): string {
-  return `the request has several ${field} headers; send one`
-}
-
-/** Counts the fields of a name, which is in lower case. */
 function countField(rawHeaders: readonly string[], field: string): number {
   const isField = (text: string, index: number): boolean =>
-    index % 2 === 0 && text.length === field.length && text.toLowerCase() === field
+    index % 2 === 0 && text.length === field.length && text.toLowerCase() === field.toLowerCase()
   return rawHeaders.filter(isField).length
 }
