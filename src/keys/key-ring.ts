@@ -166,7 +166,7 @@ export interface CertifiedSigner {
   readonly notAfter: Date | undefined
 }
 
-export interface StatusListSigners {
+interface StatusListSigners {
   /** The signer of new lists. */
   readonly current: Signer
   /** The signer of lists of earlier releases, which have no `kid`. */
@@ -179,7 +179,7 @@ export interface StatusListSigners {
 }
 
 /** Creates the signers of status lists from all configured keys, the current one first and the oldest last. */
-export function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
+function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
   const [current, oldest] = [signers[0], signers.at(-1)]
   if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')
   return {

@@ -130,14 +130,14 @@ class PartialBatchError extends Error {}
  * The result of a batch: the index of the first statement that did not apply (undefined when all did), or the error of
  * a statement.
  */
-export type BatchResult = { readonly conflict: number | undefined } | { readonly error: ErrorProperties }
+type BatchResult = { readonly conflict: number | undefined } | { readonly error: ErrorProperties }
 
 /**
  * Applies the batches in one transaction, each completely or not at all. Batches that apply in part are rare, so the
  * first transaction sets no savepoints. When a batch applies in part, that transaction is rolled back, and a second one
  * sets a savepoint for each batch.
  */
-export function applyBatches(
+function applyBatches(
   prepare: Prepare,
   batches: readonly (readonly BoundStatement[])[],
   transact: (applyAll: () => readonly BatchResult[]) => readonly BatchResult[],
@@ -202,7 +202,7 @@ const CHANGES_IN_LOG = 400
 const MAX_LOGS = 2 ** 31
 
 /** The functions that a writer calls around each transaction to count and checkpoint the write-ahead log. */
-export interface LogKeeper {
+interface LogKeeper {
   /** Increments the count of logs within the current transaction, if that may be the first transaction of a log. */
   countLog(): void
   /** Notes that the transaction that called `countLog` was committed. */
@@ -234,7 +234,7 @@ export function checkpointAndClose(database: DatabaseSync): void {
  * log, so that a log of another state of the file is detected before it is read (`bin/database-file.ts`). SQLite begins
  * a new log only after the whole log is in the file, and only this keeper and `tidy` of the writer checkpoint.
  */
-export function createLogKeeper(database: DatabaseSync): LogKeeper {
+function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true
   let changesInLog = 0
   const expectNewLog = (): void => {

@@ -183,7 +183,7 @@ interface QueuedItem<Item, Result> {
   readonly reject: (error: unknown) => void
 }
 
-export interface GroupCommit<Item, Result> {
+interface GroupCommit<Item, Result> {
   (item: Item): Promise<Result>
   /** Resolves when all items are written. */
   drain(): Promise<void>
@@ -196,7 +196,7 @@ export interface GroupCommit<Item, Result> {
  * transaction, and returns the results in the order of the items. When it rejects, nothing of the group was written,
  * and the promise of each item in the group rejects.
  */
-export function groupCommit<Item, Result>(
+function groupCommit<Item, Result>(
   writeAll: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): GroupCommit<Item, Result> {
   let queue: QueuedItem<Item, Result>[] = []
