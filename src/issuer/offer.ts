@@ -7,7 +7,13 @@ import { codeOfSession } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier } from './issuer-identifier.ts'
-import { hasGrant } from './session.ts'
+import { type EndedOffer, hasGrant, refuseUnlessUnused } from './session.ts'
+
+const ENDED_OFFER: EndedOffer = {
+  used: 'this credential offer has been used',
+  locked: 'this credential offer is void: too many wrong transaction codes',
+  expired: 'this credential offer has expired',
+}
 
 /** Tests whether each session has its own credential issuer identifier and metadata. */
 export function hasIdentifierPerSession({ config }: Pick<IssuerContext, 'config'>): boolean {
@@ -20,9 +26,8 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   if (session.grants?.length === 0)
     refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   // With an external authorization server, the first issued credential shows that the offer was used.
-  if (session.token !== undefined || session.issued.length > 0) refuse('gone', 'this credential offer has been used')
-  if (session.lockedAt !== undefined) refuse('gone', 'this credential offer is void: too many wrong transaction codes')
-  if (context.now().getTime() >= session.expiresAt) refuse('gone', 'this credential offer has expired')
+  if (session.issued.length > 0) refuse('gone', ENDED_OFFER.used)
+  refuseUnlessUnused(session, context.now(), 'gone', ENDED_OFFER)
   const code = codeOfSession(context, sessionId, session)
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })

@@ -116,8 +116,15 @@ const MAX_ISSUED = 1000
 
 /** The number of wrong transaction codes that locks the code. */
 const MAX_WRONG_TX_CODES = 5
-const TOO_MANY_WRONG_TX_CODES =
-  'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer'
+
+/** The description of a refusal, by how the offer has ended. */
+export type EndedOffer = Readonly<Record<'used' | 'locked' | 'expired', string>>
+
+const ENDED_OFFER: EndedOffer = {
+  used: 'the credential offer has been used; ask for a new one',
+  locked: 'the credential offer is void; ask for a new one',
+  expired: 'the credential offer has expired; ask for a new one',
+}
 
 /** Tests whether the offer of the session has the grant. */
 export function hasGrant(
@@ -141,29 +148,16 @@ export function endOfIssuance(session: IssuanceSession): number {
   return lockedAt ?? Math.min(end, expiredAt ?? end)
 }
 
-/**
- * Refuses with `invalid_grant` if the pre-authorized code was used, is locked or has expired. OpenID4VCI 1.0, Token
- * Endpoint.
- */
-export function refuseUnlessRedeemable(session: IssuanceSession, now: Date): asserts session is OfferedSession {
-  if (session.token !== undefined) refuse('invalid_grant', 'the pre-authorized code has been used')
-  if (session.lockedAt !== undefined) refuse('invalid_grant', TOO_MANY_WRONG_TX_CODES)
-  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
-    refuse('invalid_grant', 'the pre-authorized code has expired')
-  }
-}
-
 /** Refuses with `code` if the offer was used, is locked or has expired. */
 export function refuseUnlessUnused(
   session: IssuanceSession,
   now: Date,
   code: 'invalid_grant' | 'invalid_request' | 'gone',
+  endedOffer: EndedOffer = ENDED_OFFER,
 ): asserts session is OfferedSession {
-  if (session.token !== undefined) refuse(code, 'the credential offer has been used; ask for a new one')
-  if (session.lockedAt !== undefined) refuse(code, 'the credential offer is void; ask for a new one')
-  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
-    refuse(code, 'the credential offer has expired; ask for a new one')
-  }
+  if (session.token !== undefined) refuse(code, endedOffer.used)
+  if (session.lockedAt !== undefined) refuse(code, endedOffer.locked)
+  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) refuse(code, endedOffer.expired)
 }
 
 /**

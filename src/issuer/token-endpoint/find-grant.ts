@@ -9,7 +9,7 @@ import { findSessionOfAnyCode } from '../access/pre-authorized-code.ts'
 import { type Authorization, endTokens, grantedIdsOf } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
-import { hasGrant, recordWrongTxCode, refuseUnlessRedeemable } from '../session.ts'
+import { type EndedOffer, hasGrant, recordWrongTxCode, refuseUnlessUnused } from '../session.ts'
 import { requireValidStatus } from '../status-list/entries.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import { type Grant, refuseOtherClient, refuseOtherKey } from './grant.ts'
@@ -27,6 +27,11 @@ const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this
 
 const DECIDED_FOR_PERSON = 'the credential is for a person who was asked; ask for a new offer'
 const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential offer again'
+const ENDED_OFFER: EndedOffer = {
+  used: 'the pre-authorized code has been used',
+  locked: 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer',
+  expired: 'the pre-authorized code has expired',
+}
 
 /** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
 export async function findGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
@@ -50,7 +55,7 @@ async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
       // The dataset belongs to the person of an authorization request, and another person may hold the offer.
       if (session.deferral?.decided?.requestId !== undefined) refuse('invalid_grant', DECIDED_FOR_PERSON)
-      refuseUnlessRedeemable(session, now)
+      refuseUnlessUnused(session, now, 'invalid_grant', ENDED_OFFER)
       if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
         const updatedSession = recordWrongTxCode(session, now)
         return {
