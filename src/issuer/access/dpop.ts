@@ -31,6 +31,8 @@ export interface DpopProof {
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
 
 const MAX_LENGTH = 8192
+/** The errors of a token or a proof. */
+const CHALLENGED: readonly ErrorCode[] = ['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce']
 
 /**
  * Makes the hook that adds a nonce for the next proof to each response for a request with a DPoP proof. RFC 9449
@@ -89,35 +91,32 @@ export function verifyDpopProof(
 }
 
 /**
- * Returns the result of `run`. Adds the `WWW-Authenticate` challenge for DPoP to a refusal of a proof. RFC 9449 section
- * 7.1.
+ * Returns the result of `run`. If `isDpop`, adds the `WWW-Authenticate` challenge for DPoP to a refusal of a token or a
+ * proof. RFC 9449 section 7.1.
  */
-export function runWithChallenge<T>(config: AlgorithmSettings, run: () => T): T {
+export async function withDpopChallenge<T>(
+  config: AlgorithmSettings,
+  isDpop: boolean,
+  run: () => Promise<T>,
+): Promise<T> {
   try {
-    return run()
+    return await run()
   } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error
-    const { code, message, cause } = error
-    return refuse(code, message, { cause, challenge: challengeOf(config, code) })
+    if (!isDpop || !(error instanceof ProtocolError) || !CHALLENGED.includes(error.code)) throw error
+    return refuseWithChallenge(config, error)
   }
 }
 
-/**
- * Refuses with `invalid_token` and the challenge for DPoP a valid token that was not sent in the way its binding
- * requires.
- */
-export function refuseBoundToken(config: AlgorithmSettings, description: string, cause?: unknown): never {
-  return refuse('invalid_token', description, { cause, challenge: challengeOf(config, 'invalid_token') })
+/** Refuses with the challenge for DPoP a request that was sent without DPoP and needs it. */
+export function refuseWithoutDpop(config: AlgorithmSettings, message: string): never {
+  return refuseWithChallenge(config, { code: 'invalid_token', message })
 }
 
-/** Rethrows `error`. Adds the challenge for DPoP to a refusal with `invalid_token`. RFC 9449 section 7.1. */
-export function rethrowWithChallenge(config: AlgorithmSettings, error: unknown): never {
-  if (!(error instanceof ProtocolError) || error.code !== 'invalid_token') throw error
-  return refuseBoundToken(config, error.message, error.cause)
-}
-
-function challengeOf({ tokenAlgorithms }: AlgorithmSettings, code: ErrorCode): string {
-  return `DPoP error="${code}", algs="${tokenAlgorithms.join(' ')}"`
+function refuseWithChallenge(
+  { tokenAlgorithms }: AlgorithmSettings,
+  { code, message, cause }: Pick<ProtocolError, 'code' | 'message' | 'cause'>,
+): never {
+  return refuse(code, message, { cause, challenge: `DPoP error="${code}", algs="${tokenAlgorithms.join(' ')}"` })
 }
 
 function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {

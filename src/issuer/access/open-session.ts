@@ -9,12 +9,13 @@ import { readJws } from '../../codec/jws.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
+import type { Attempt } from '../../store/retry.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import { type DpopRequest, refuseBoundToken, rethrowWithChallenge, runWithChallenge, verifyDpopProof } from './dpop.ts'
+import { type DpopRequest, refuseWithoutDpop, verifyDpopProof, withDpopChallenge } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
 import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './single-use.ts'
 
@@ -32,6 +33,8 @@ export interface AuthorizedRequest extends DpopRequest {
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
   /** The single use of the request's DPoP proof; empty for a Bearer token. Every request that succeeds commits it. */
   readonly singleUses: readonly SingleUse[]
+  /** Whether the token was sent with the scheme DPoP. */
+  readonly isDpop: boolean
 }
 
 /** The new value of a session, and the changes to commit with it. */
@@ -46,32 +49,25 @@ export interface SessionChange {
  * findSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function findSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
+  const { config, externalAuthorizationServer } = context
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
-    const { config } = context
-    if (config.dpopRequired)
-      refuseBoundToken(config, 'send the access token as Authorization: DPoP <token>, with a proof')
-    return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
+    return config.dpopRequired
+      ? refuseWithoutDpop(config, 'send the access token as Authorization: DPoP <token>, with a proof')
+      : refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
-  const sessionPromise =
-    context.externalAuthorizationServer === undefined
+  return withDpopChallenge(config, isDpop, async () => {
+    const { jkt, ...session } = await (externalAuthorizationServer === undefined
       ? findSessionOfOwnToken(context, token)
-      : findSessionOfExternalToken(context, context.externalAuthorizationServer, {
+      : findSessionOfExternalToken(context, externalAuthorizationServer, {
           token,
           network: networkOf(request.address),
-        })
-  const { jkt, ...session } = await (isDpop
-    ? sessionPromise.catch((error: unknown) => rethrowWithChallenge(context.config, error))
-    : sessionPromise)
-  const singleUses = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
-  for (const singleUse of singleUses) await refuseIfUsed(context.store, singleUse)
-  const { refuseUnlessOpen } = session
-  return {
-    ...session,
-    singleUses,
-    refuseUnlessOpen: isDpop ? wrapWithChallenge(context, refuseUnlessOpen) : refuseUnlessOpen,
-  }
+        }))
+    const singleUses = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
+    for (const singleUse of singleUses) await refuseIfUsed(context.store, singleUse)
+    return { ...session, singleUses, isDpop }
+  })
 }
 
 /**
@@ -83,14 +79,14 @@ export async function findSessionOfToken(context: AccessContext, request: Author
  * match it, and with `refuseReuse` of a single use that was committed before.
  */
 export function changeSession(
-  context: Pick<AccessContext, 'store' | 'retryOnConflict'>,
+  context: Pick<AccessContext, 'store' | 'retryOnConflict' | 'config'>,
   openSession: OpenSession,
   change: (session: IssuanceSession) => SessionChange | undefined | Promise<SessionChange | undefined>,
   singleUses: readonly SingleUse[] = [],
 ): Promise<IssuanceSession> {
   const id = openSession.sessionId
   let row: Row<IssuanceSession> | undefined = openSession.row
-  return context.retryOnConflict<IssuanceSession>(async () => {
+  const attempt = async (): Promise<Attempt<IssuanceSession>> => {
     row ??= await context.store.get('issuance_session', id)
     if (row === undefined) return refuseUnknown()
     const { value: session, version } = row
@@ -106,7 +102,8 @@ export function changeSession(
     if (conflict === undefined) return { committed: sessionChange?.value ?? session }
     row = undefined
     return { conflict }
-  })
+  }
+  return withDpopChallenge(context.config, openSession.isDpop, () => context.retryOnConflict(attempt))
 }
 
 /**
@@ -135,20 +132,6 @@ async function findSessionOfOwnToken(context: AccessContext, text: string): Prom
   return { sessionId, row, jkt, authorizedIds, refuseUnlessOpen: requireOpenToken }
 }
 
-/** Wraps `refuseUnlessOpen` so that its refusals have the challenge for DPoP. */
-function wrapWithChallenge(
-  { config }: Pick<AccessContext, 'config'>,
-  refuseUnlessOpen: OpenSession['refuseUnlessOpen'],
-): OpenSession['refuseUnlessOpen'] {
-  return (session) => {
-    try {
-      refuseUnlessOpen(session)
-    } catch (error) {
-      rethrowWithChallenge(config, error)
-    }
-  }
-}
-
 function refuseUnknown(): never {
   return refuse('invalid_token', 'the access token is unknown or was replaced; request a new one')
 }
@@ -162,22 +145,21 @@ function verifyProof(
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
 ): readonly SingleUse[] {
+  const { config } = context
   if (token.jkt === undefined) {
-    if (context.config.dpopRequired)
-      refuseBoundToken(context.config, 'the access token is bound to no key; request one with a DPoP proof')
-    return token.isDpop
-      ? refuseBoundToken(context.config, 'the access token is bound to no key; send it as Bearer')
-      : []
+    if (config.dpopRequired)
+      refuseWithoutDpop(config, 'the access token is bound to no key; request one with a DPoP proof')
+    return token.isDpop ? refuse('invalid_token', 'the access token is bound to no key; send it as Bearer') : []
   }
-  if (!token.isDpop)
-    refuseBoundToken(context.config, 'the access token is bound to a key; send it as DPoP, with a proof')
-  const { jkt, singleUse } = runWithChallenge(context.config, () => verifyDpopProof(context, request, token.digest))
-  if (jkt !== token.jkt)
-    refuseBoundToken(
-      context.config,
+  if (!token.isDpop) refuseWithoutDpop(config, 'the access token is bound to a key; send it as DPoP, with a proof')
+  const { jkt, singleUse } = verifyDpopProof(context, request, token.digest)
+  if (jkt !== token.jkt) {
+    refuse(
+      'invalid_token',
       'the access token is bound to another key; sign the proof with the key of the token request',
     )
-  return [{ ...singleUse, refuseReuse: () => runWithChallenge(context.config, singleUse.refuseReuse) }]
+  }
+  return [singleUse]
 }
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */
