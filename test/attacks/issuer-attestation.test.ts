@@ -61,14 +61,14 @@ const at = (name: string, seconds: number) => (): AttestationChanges => ({
 
 /** The attacks that hold for either proof type, wanted or not. */
 const attacks: readonly Attack[] = [
-  { attack: 'no typ', module: VCI, change: header({ typ: undefined }), why: /typ of the key attestation/ },
+  { attack: 'no typ', module: VCI, change: header({ typ: undefined }), why: /the key attestation: typ/ },
   { attack: 'the typ of a key proof', module: VCI, change: header({ typ: 'openid4vci-proof+jwt' }), why: /typ/ },
   { attack: 'the typ of an old draft', module: VCI, change: header({ typ: 'keyattestation+jwt' }), why: /typ/ },
   {
     attack: 'alg none and no signature',
     module: SUITE,
     change: () => ({ header: { alg: 'none' }, sign: () => Promise.resolve(new Uint8Array()) }),
-    why: /alg of the key attestation/,
+    why: /the key attestation: alg/,
   },
   { attack: 'no alg', module: VCI, change: header({ alg: undefined }), why: /alg/ },
   { attack: 'the alg of another key', module: SUITE, change: header({ alg: 'ES384' }), why: /signature/ },

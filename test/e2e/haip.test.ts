@@ -177,7 +177,7 @@ describe('a wallet under HAIP', () => {
     await expectRefusal(refused, {
       status: 400,
       error: 'invalid_dpop_proof',
-      why: /alg must be one of ES256 EdDSA Ed25519/,
+      why: /alg must be one of ES256, EdDSA, Ed25519/,
     })
     const { now } = services.clock
     const other = { ...instance, key }

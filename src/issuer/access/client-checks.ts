@@ -5,17 +5,22 @@
 import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import type { Jws } from '../../codec/jws.ts'
+import { isObject, own, ownString } from '../../codec/json.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { CLIENT_ATTESTATION, TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import { attesterProblem } from './attester.ts'
 import type { ClientEvidence, ClientReading } from './client-headers.ts'
-import { jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
+import {
+  algorithmProblem,
+  jwtTimeProblem,
+  MAX_PROOF_AGE_SECONDS,
+  PROOF_TIMES,
+  type TimeRule,
+  typeProblem,
+} from './jwt-checks.ts'
 import type { ReusableNonces } from './reusable-nonce.ts'
-import { PROOF_TIMES } from './single-use.ts'
 
 export type { ClientEvidence } from './client-headers.ts'
 
@@ -62,21 +67,21 @@ const attestationChecks: readonly ClientCheck[] = [
     asks: `Is the type of the attestation ${ATTESTATION_TYPE}?`,
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }) => typeVerdict(attestation.header, ATTESTATION_TYPE),
+    run: ({ attestation }) => passUnless(typeProblem(attestation.header, ATTESTATION_TYPE)),
   },
   {
     id: 'attestation.algorithm',
     asks: 'Is the attestation signed by an algorithm that is taken here?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }, context) => algorithmVerdict(attestation.header, context),
+    run: ({ attestation }, { algorithms }) => passUnless(algorithmProblem(attestation.header, algorithms)),
   },
   {
     id: 'attestation.validity',
     asks: 'Is the attestation valid now?',
     spec: ATTESTATION,
     level: 'MUST',
-    run: ({ attestation }, context) => timesVerdict(attestation, ATTESTATION_TIMES, context),
+    run: ({ attestation }, context) => passUnless(jwtTimeProblem(attestation.payload, ATTESTATION_TIMES, context)),
   },
   {
     id: 'attestation.client',
@@ -94,7 +99,7 @@ const attestationChecks: readonly ClientCheck[] = [
     spec: `${HAIP}; RFC 5280 section 6`,
     level: 'MUST',
     needs: ['attestation.type', 'attestation.algorithm', 'attestation.validity'],
-    run: signerVerdict,
+    run: ({ readChain }, context) => passUnless(attesterProblem(readChain(), context.anchors, context)),
   },
   {
     id: 'attestation.signature',
@@ -126,14 +131,14 @@ const popChecks: readonly ClientCheck[] = [
     asks: `Is the type of the proof ${POP_TYPE}?`,
     spec: POP,
     level: 'MUST',
-    run: ({ pop }) => typeVerdict(pop.header, POP_TYPE),
+    run: ({ pop }) => passUnless(typeProblem(pop.header, POP_TYPE)),
   },
   {
     id: 'pop.algorithm',
     asks: 'Is the proof signed by an algorithm that is taken here?',
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, context) => algorithmVerdict(pop.header, context),
+    run: ({ pop }, { algorithms }) => passUnless(algorithmProblem(pop.header, algorithms)),
   },
   {
     id: 'pop.audience',
@@ -153,7 +158,7 @@ const popChecks: readonly ClientCheck[] = [
     asks: `Was the proof made within the last ${MAX_PROOF_AGE_SECONDS / 60} minutes?`,
     spec: POP,
     level: 'MUST',
-    run: ({ pop }, context) => timesVerdict(pop, PROOF_TIMES, context),
+    run: ({ pop }, context) => passUnless(jwtTimeProblem(pop.payload, PROOF_TIMES, context)),
   },
   {
     id: 'pop.id',
@@ -217,23 +222,7 @@ const statusCheck: ClientCheck = {
 
 export const clientChecks: readonly ClientCheck[] = [...attestationChecks, ...popChecks, statusCheck]
 
-function typeVerdict(header: JsonObject, type: string): Verdict {
-  return own(header, 'typ') === type ? pass() : fail(`typ must be ${type}`)
-}
-
-/** Checks `alg` of a header. Headers that contain or point to keys are ignored. */
-function algorithmVerdict(header: JsonObject, { algorithms }: ClientCheckContext): Verdict {
-  const isTaken = algorithms.includes(ownString(header, 'alg') ?? '')
-  return isTaken ? pass() : fail(`alg must be one of ${algorithms.join(', ')}`)
-}
-
-function timesVerdict({ payload }: Jws, rule: TimeRule, context: ClientCheckContext): Verdict {
-  const problem = jwtTimeProblem(payload, rule, context)
-  return problem === undefined ? pass() : fail(problem)
-}
-
-function signerVerdict({ readChain }: ClientEvidence, context: ClientCheckContext): Verdict {
-  const problem = attesterProblem(readChain(), context.anchors, context)
+function passUnless(problem: string | undefined): Verdict {
   return problem === undefined ? pass() : fail(problem)
 }
 

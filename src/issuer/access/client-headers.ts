@@ -6,6 +6,7 @@ import { malformed, orProblem, type Problem, within } from '../../codec/malforme
 import type { Certificate } from '../../keys/certificate.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { readX5c } from '../../keys/x5c.ts'
+import { headerValueProblem } from './jwt-checks.ts'
 
 /** The key of a wallet instance, from the attestation. */
 export interface InstanceKey {
@@ -28,9 +29,6 @@ export interface ClientEvidence {
 }
 
 export type ClientReading = { readonly evidence: ClientEvidence } | Problem
-
-/** The maximum length of each header. Node limits all headers of a request to 16 KiB together. */
-const MAX_LENGTH = 8192
 
 /** Parses both headers. Returns the problem if one of them is malformed. */
 export function readClientHeaders(headers: {
@@ -58,10 +56,8 @@ export function readClientHeaders(headers: {
 
 function readHeader(text: string | undefined): Jws {
   if (text === undefined) return malformed('it is missing')
-  // Node joins repeated headers with commas.
-  if (text.includes(',')) malformed('send exactly one')
-  if (text.length > MAX_LENGTH) malformed(`it is longer than ${MAX_LENGTH} characters`)
-  return readJws(text)
+  const problem = headerValueProblem(text)
+  return problem === undefined ? readJws(text) : malformed(problem)
 }
 
 function parseInstanceKey(payload: JsonObject): InstanceKey {

@@ -10,8 +10,8 @@ import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import { jwtTimeProblem } from './jwt-times.ts'
-import { PROOF_TIMES, type SingleUse, singleUseOf } from './single-use.ts'
+import { algorithmProblem, headerValueProblem, jwtTimeProblem, PROOF_TIMES, typeProblem } from './jwt-checks.ts'
+import { type SingleUse, singleUseOf } from './single-use.ts'
 
 /** The parts of a request that a DPoP proof covers. */
 export interface DpopRequest {
@@ -30,7 +30,6 @@ export interface DpopProof {
 
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
 
-const MAX_LENGTH = 8192
 /** The errors of a token or a proof. */
 const CHALLENGED: readonly ErrorCode[] = ['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce']
 
@@ -74,8 +73,7 @@ export function verifyDpopProof(
     refuseProof('htu must be the address that the request was sent to')
   }
   const { clockSkewSeconds } = context.config
-  const ageProblem = jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds })
-  if (ageProblem !== undefined) refuseProof(ageProblem)
+  refuseProblem(jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds }))
   if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
     refuseProof('ath must be the digest of the access token')
   }
@@ -121,14 +119,9 @@ function refuseWithChallenge(
 
 function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
   if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
-  // Node joins repeated headers with commas.
-  if (text.includes(',')) refuseProof('send exactly one')
-  if (text.length > MAX_LENGTH) refuseProof('it is too long')
+  refuseProblem(headerValueProblem(text))
   const jws = orRefuseProof(() => readJws(text))
-  if (own(jws.header, 'typ') !== 'dpop+jwt') refuseProof('typ must be dpop+jwt')
-  if (!tokenAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
-    refuseProof(`alg must be one of ${tokenAlgorithms.join(' ')}`)
-  }
+  refuseProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
   return jws
 }
 
@@ -143,6 +136,10 @@ function isSameAddress(htu: string | undefined, address: string): boolean {
 
 function orRefuseProof<T>(read: () => T): T {
   return orRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
+}
+
+function refuseProblem(problem: string | undefined): void {
+  if (problem !== undefined) refuseProof(problem)
 }
 
 /** Refuses with `invalid_dpop_proof`. */

@@ -13,7 +13,7 @@ import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode } from './derived-code.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
-import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
+import { jwtTimeProblem, type TimeRule } from './jwt-checks.ts'
 import { findSessionOfAnyCode } from './pre-authorized-code.ts'
 
 /** The session that a token gives access to, and the thumbprint of the token's DPoP key, if any. */

@@ -6,7 +6,7 @@ import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
-import { MAX_PROOF_AGE_SECONDS, type TimeRule } from './jwt-times.ts'
+import { MAX_PROOF_AGE_SECONDS } from './jwt-checks.ts'
 
 /** A change that can be committed once, and the refusal of a request that commits it again. */
 export interface SingleUse {
@@ -44,9 +44,6 @@ export async function commitWithSingleUses(
 export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SingleUse): Promise<void> {
   if (await store.get('spent_nonce', change.id)) refuseReuse()
 }
-
-/** How the times of a proof are checked: it lasts some minutes from its `iat`, or less by its `exp`. */
-export const PROOF_TIMES: TimeRule = { requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 
 /** A proof whose `iat` has been checked. */
 export interface UsableProof {

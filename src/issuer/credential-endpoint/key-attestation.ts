@@ -11,8 +11,8 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import { attesterProblem } from '../access/attester.ts'
-import type { JwtClock } from '../access/jwt-times.ts'
-import { type KeyProof, orInvalidProof, readProofJwt, refuseUnlessFresh } from './key-proof.ts'
+import { type JwtClock, jwtTimeProblem, PROOF_TIMES, type TimeRule } from '../access/jwt-checks.ts'
+import { type KeyProof, orInvalidProof, readProofJwt, refuseProblem } from './key-proof.ts'
 
 export interface KeyAttestationPolicy extends JwtClock {
   /**
@@ -40,6 +40,8 @@ export interface AttestedProof {
 }
 
 const KIND = 'key attestation'
+/** How the times of an attestation with `exp` are checked: it may have any age. */
+const LASTING: TimeRule = { requires: ['iat'] }
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
 
@@ -110,7 +112,7 @@ function verifyAttestationJwt(
   if (proofType === 'jwt' && own(payload, 'exp') === undefined) {
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
-  refuseUnlessFresh(payload, KIND, policy, true)
+  refuseProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
   const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')

@@ -11,7 +11,7 @@ import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk } from '..
 import { isJwsSignedBy, joseAlgorithms } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'
-import { type JwtClock, jwtTimeProblem, MAX_PROOF_AGE_SECONDS, type TimeRule } from '../access/jwt-times.ts'
+import { algorithmProblem, type JwtClock, jwtTimeProblem, PROOF_TIMES, typeProblem } from '../access/jwt-checks.ts'
 
 export type ProofKind = 'key proof' | 'key attestation'
 
@@ -19,31 +19,21 @@ const TYPES: Readonly<Record<ProofKind, string>> = {
   'key proof': 'openid4vci-proof+jwt',
   'key attestation': 'key-attestation+jwt',
 }
-const LASTING: TimeRule = { requires: ['iat'] }
-const FRESH: TimeRule = { ...LASTING, maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
 /** Headers that refer to keys or trust outside of the proof. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
 /** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
 export function readProofJwt(text: string, kind: ProofKind): Jws {
   const jws = orInvalidProof(kind, () => readJws(text))
-  if (own(jws.header, 'typ') !== TYPES[kind]) refuse('invalid_proof', `typ of the ${kind} must be ${TYPES[kind]}`)
-  if (!joseAlgorithms.includes(ownString(jws.header, 'alg') ?? '')) {
-    refuse('invalid_proof', `alg of the ${kind} must be one of ${joseAlgorithms.join(', ')}`)
-  }
+  refuseProblem(kind, typeProblem(jws.header, TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms))
   const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
   if (unsupportedHeader !== undefined)
     refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)
   return jws
 }
 
-/**
- * Refuses with `invalid_proof` a JWT that is too old, expired, not valid yet or from the future. With `isLasting`, a
- * JWT with `exp` may have any age.
- */
-export function refuseUnlessFresh(payload: JsonObject, kind: ProofKind, clock: JwtClock, isLasting = false): void {
-  const rule = isLasting && own(payload, 'exp') !== undefined ? LASTING : FRESH
-  const problem = jwtTimeProblem(payload, rule, clock)
+/** Refuses a JWT with `invalid_proof` if there is a problem. */
+export function refuseProblem(kind: ProofKind, problem: string | undefined): void {
   if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
 }
 
@@ -83,7 +73,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
-  refuseUnlessFresh(payload, 'key proof', policy)
+  refuseProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
   const headerKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
@@ -107,7 +97,7 @@ function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefin
   if (isAttestedKeyId && own(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
     return undefined
   }
-  if ([kid, jwk, x5c].filter((name) => name !== undefined).length !== 1) {
+  if ([kid, jwk, x5c].filter((value) => value !== undefined).length !== 1) {
     const names = 'kid (a did:jwk or did:key), jwk or x5c'
     return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { jwtTimeProblem, type TimeRule } from './jwt-times.ts'
+import { jwtTimeProblem, type TimeRule } from './jwt-checks.ts'
 
 const NOW = 1_700_000_000
 const clock = { now: new Date(NOW * 1000), clockSkewSeconds: 60 }

@@ -1,8 +1,12 @@
 /**
- * Checks the time claims (`exp`, `nbf`, `iat`) of JWTs from wallets, wallet providers and authorization servers. Each
- * claim that a JWT has is checked, whatever kind of JWT it is. RFC 7519 section 4.1.
+ * Checks JWTs from wallets, wallet providers and authorization servers: the value of an HTTP header, `typ` and `alg`,
+ * and the time claims (`exp`, `nbf`, `iat`). Each time claim that a JWT has is checked, whatever kind of JWT it is. RFC
+ * 7519 section 4.1.
  */
-import { type Json, type JsonObject, own } from '../../codec/json.ts'
+import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+
+/** The maximum length of an HTTP header with a JWT. Node limits all headers of a request to 16 KiB together. */
+const MAX_LENGTH = 8192
 
 /** The current time, and the allowed clock skew. */
 export interface JwtClock {
@@ -23,6 +27,27 @@ export interface TimeRule {
 
 /** The maximum age of a proof, in seconds since its `iat`. */
 export const MAX_PROOF_AGE_SECONDS = 300
+
+/** How the times of a proof are checked: it lasts some minutes from its `iat`, or less by its `exp`. */
+export const PROOF_TIMES: TimeRule = { requires: ['iat'], maxAgeSeconds: MAX_PROOF_AGE_SECONDS }
+
+/** Returns why the value of an HTTP header cannot be one JWT; undefined if it can. */
+export function headerValueProblem(value: string): string | undefined {
+  // Node joins repeated headers with commas.
+  if (value.includes(',')) return 'send exactly one'
+  return value.length > MAX_LENGTH ? `it is longer than ${MAX_LENGTH} characters` : undefined
+}
+
+/** Returns why the `typ` of a JWT's header is not `type`; undefined if it is. */
+export function typeProblem(header: JsonObject, type: string): string | undefined {
+  return own(header, 'typ') === type ? undefined : `typ must be ${type}`
+}
+
+/** Returns why the `alg` of a JWT's header is not accepted; undefined if it is. */
+export function algorithmProblem(header: JsonObject, algorithms: readonly string[]): string | undefined {
+  const isAccepted = algorithms.includes(ownString(header, 'alg') ?? '')
+  return isAccepted ? undefined : `alg must be one of ${algorithms.join(', ')}`
+}
 
 /** Returns why a JWT is not valid at the current time, and what to do about it; undefined if it is valid. */
 export function jwtTimeProblem(payload: JsonObject, rule: TimeRule, clock: JwtClock): string | undefined {
