@@ -116,7 +116,7 @@ const DRAFT_EDGE = [...DRAFT_MODULES, 'issuer/(token|credential)-endpoint/routes
 /** Files that may name drafts besides: schemas of routes, forms of the metadata, settings, and a hint for operators. */
 const DRAFT_NAMES = [
   'issuer/routes.ts',
-  'issuer/credential-endpoint/(schemas|key-proof).ts',
+  'issuer/credential-endpoint/(schemas|proofs).ts',
   'issuer/configuration-metadata(-text)?.ts',
   'issuer/(config|haip).ts',
 ]

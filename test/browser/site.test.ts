@@ -79,9 +79,9 @@ describeInBrowser('the site of the documents', (openWindow) => {
   it('leads from a document to the code that it names', async () => {
     const { page } = await openWindow()
     await page.goto(`${url}/explanation/issuing-messages.html`)
-    await page.getByRole('link', { name: 'key-proof.ts' }).click()
-    await page.getByRole('heading', { name: 'key-proof.ts' }).waitFor()
-    expect(await page.locator('main').innerText()).toContain('openid4vci-proof+jwt')
+    await page.getByRole('link', { name: 'proofs.ts' }).click()
+    await page.getByRole('heading', { name: 'proofs.ts' }).waitFor()
+    expect(await page.locator('main').innerText()).toContain('function readKeyProof')
   })
 
   it.each(PAGES)('has nothing that shuts people out: %s', async (path) => {

@@ -1,18 +1,27 @@
 /**
  * Key attestations: a wallet provider attests how keys are stored and how their user is authenticated. OpenID4VCI 1.0,
- * Key Attestation in JWT format, and attestation Proof Type.
+ * Key Attestation in JWT format, and attestation Proof Type. Also has the JWT checks that key proofs share.
  */
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { importPublicKey, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
-import { isJwsSignedBy } from '../../keys/signature.ts'
+import { importPublicKey, type PublicJwk, readSigningJwk } from '../../keys/jwk.ts'
+import { isJwsSignedBy, joseAlgorithms } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
-import { refuse } from '../../protocol/error.ts'
+import { orRefuse, refuse } from '../../protocol/error.ts'
 import { attesterProblem } from '../access/attester.ts'
-import { type JwtClock, jwtTimeProblem, PROOF_TIMES, type TimeRule } from '../access/jwt-checks.ts'
-import { type KeyProof, orInvalidProof, readProofJwt, refuseProblem } from './key-proof.ts'
+import {
+  algorithmProblem,
+  type JwtClock,
+  jwtTimeProblem,
+  PROOF_TIMES,
+  type TimeRule,
+  typeProblem,
+} from '../access/jwt-checks.ts'
+
+export type ProofKind = 'key proof' | 'key attestation'
 
 export interface KeyAttestationPolicy extends JwtClock {
   /**
@@ -33,12 +42,12 @@ export interface KeyAttestation {
   readonly nonce: string | undefined
 }
 
-/** The key that signed a key proof, and the other keys of its attestation, which get credentials too. */
-export interface AttestedProof {
-  readonly holderKey: PublicJwk
-  readonly attestedKeys: readonly PublicJwk[]
+const TYPES: Readonly<Record<ProofKind, string>> = {
+  'key proof': 'openid4vci-proof+jwt',
+  'key attestation': 'key-attestation+jwt',
 }
-
+/** Headers that refer to keys or trust outside of the proof. */
+const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 const KIND = 'key attestation'
 /** How the times of an attestation with `exp` are checked: it may have any age. */
 const LASTING: TimeRule = { requires: ['iat'] }
@@ -56,44 +65,6 @@ export function verifyKeyAttestation(
   const attestation = verifyAttestationJwt(text, proofType, policy)
   policy.verifiedAttestations.set(text, attestation)
   return attestation
-}
-
-/**
- * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
- * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
- * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
- * `key_attestation`.
- */
-export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestationPolicy): AttestedProof {
-  const { headerKey, keyAttestation: attestationJwt } = keyProof
-  if (headerKey !== undefined && attestationJwt === undefined) {
-    if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
-    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
-  }
-  if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
-  const holderKey = headerKey ?? findNamedKey(attestation, own(keyProof.jws.header, 'kid'))
-  const holderThumbprint = thumbprint(holderKey)
-  if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
-    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
-  }
-  if (attestation.nonce !== undefined && attestation.nonce !== keyProof.nonce) {
-    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
-  }
-  return { holderKey, attestedKeys: policy.requirement === undefined ? [] : attestation.attestedKeys }
-}
-
-/**
- * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
- * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
- * Transport of WUA.
- */
-function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
-  if (kid === undefined) return attestedKeys[0]
-  const key =
-    attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)
-  const hint = 'send its kid, its index in attested_keys, or a did:jwk or did:key'
-  return key ?? refuse('invalid_proof', `kid of the key proof names no key of its key attestation; ${hint}`)
 }
 
 function verifyAttestationJwt(
@@ -173,4 +144,24 @@ function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestati
       refuse('invalid_proof', `${name} of the key attestation must have one of ${acceptedLevels.join(', ')}`)
     }
   }
+}
+
+/** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
+export function readProofJwt(text: string, kind: ProofKind): Jws {
+  const jws = orInvalidProof(kind, () => readJws(text))
+  refuseProblem(kind, typeProblem(jws.header, TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms))
+  const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
+  if (unsupportedHeader !== undefined)
+    refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)
+  return jws
+}
+
+/** Refuses a JWT with `invalid_proof` if there is a problem. */
+export function refuseProblem(kind: ProofKind, problem: string | undefined): void {
+  if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
+}
+
+/** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
+export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
+  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

@@ -1,10 +1,28 @@
-/** Reads and verifies the proofs of a credential request, by proof type. OpenID4VCI 1.0, Credential Request. */
+/**
+ * Key proofs: a wallet proves possession of the keys that its credentials will be bound to. Reads and verifies the
+ * proofs of a credential request, by proof type. OpenID4VCI 1.0, Credential Request, jwt Proof Type, attestation Proof
+ * Type and Verifying Proof.
+ */
 import { runInTurn } from '../../async/concurrency.ts'
-import { isObject, own } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import type { Jws } from '../../codec/jws.ts'
+import { malformed } from '../../codec/malformed.ts'
 import type { Configuration } from '../../credential/format.ts'
-import { isEd25519Point, type PublicJwk, thumbprint } from '../../keys/jwk.ts'
+import { certificateProblem } from '../../keys/certificate.ts'
+import { readDid } from '../../keys/did.ts'
+import {
+  importPublicKey,
+  isEd25519Point,
+  type PublicJwk,
+  publicJwkOf,
+  readSigningJwk,
+  thumbprint,
+} from '../../keys/jwk.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
+import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
+import { type JwtClock, jwtTimeProblem, PROOF_TIMES } from '../access/jwt-checks.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
@@ -14,10 +32,11 @@ import type { IssuanceSession } from '../session.ts'
 import {
   type KeyAttestation,
   type KeyAttestationPolicy,
-  verifyAttestationOfProof,
+  orInvalidProof,
+  readProofJwt,
+  refuseProblem,
   verifyKeyAttestation,
 } from './key-attestation.ts'
-import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
 
 type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
 
@@ -29,6 +48,32 @@ export interface ProvedKeys {
   readonly nonce: string
 }
 
+interface ProofPolicy extends JwtClock {
+  /** The accepted values of `aud`: the credential issuer identifiers. */
+  readonly audiences: readonly string[]
+}
+
+/** A parsed key proof. */
+interface KeyProof {
+  readonly jws: Jws
+  /** The key in the header; undefined if the header refers to the key attestation. */
+  readonly headerKey: PublicJwk | undefined
+  /** The nonce of the proof. The caller checks it. */
+  readonly nonce: string
+  /** The `key_attestation` of the header, not yet verified. */
+  readonly keyAttestation: Json | undefined
+}
+
+/** The key that signed a key proof, and the other keys of its attestation, which get credentials too. */
+interface AttestedProof {
+  readonly holderKey: PublicJwk
+  readonly attestedKeys: readonly PublicJwk[]
+}
+
+const NO_NONCE =
+  'the key proof has no nonce; fetch one from the nonce endpoint (a wallet of draft 13 does not, and is served when ' +
+  "compatibility of this issuer has 'draft13')"
+
 /**
  * Returns the keys that the request proves, and the nonce of its proofs. Refuses with `invalid_proof` a proof that is
  * not valid, and with `invalid_credential_request` a wrong form.
@@ -39,42 +84,31 @@ export async function verifyProofs(
   { sessionId, row, configuration, now }: OpenSession & { readonly configuration: Configuration; readonly now: Date },
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
-  const clock = { now, clockSkewSeconds }
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
-  const keyAttestations = { ...clock, anchors, requirement, verifiedAttestations: new Map<string, KeyAttestation>() }
-  const { type, jwts } = readProofs(request)
-  if (type === 'attestation') {
-    const provedKeys = verifyAttestedKeys(jwts, keyAttestations)
-    await refuseInvalidPoints(provedKeys.holderKeys)
-    return firstKeys(provedKeys, maxKeys)
-  }
-  if (jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
   const audiences = acceptedAudiences(context.config, sessionId)
-  // Repeated proofs are refused before any signature is verified.
-  if (new Set(jwts).size < jwts.length) refuseSameKey()
-  const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, { ...clock, audiences }))
-  const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
-  if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
-  refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
-  const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
-    const attestedProof = verifyAttestationOfProof(keyProof, keyAttestations)
-    refuseUnlessSigned(keyProof, attestedProof.holderKey)
-    return attestedProof
-  })
-  const holderKeys = attestedProofs.map(({ holderKey }) => holderKey)
-  if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
-  const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
-  await refuseInvalidPoints(attestedKeys)
-  return firstKeys({ holderKeys: [...holderKeys, ...attestedKeys], nonce }, maxKeys)
+  const verifiedAttestations = new Map<string, KeyAttestation>()
+  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations }
+  const { type, jwts } = readProofs(request)
+  if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
+  const { holderKeys, nonce } = await (type === 'jwt'
+    ? verifyKeyProofs(jwts, policy)
+    : verifyAttestedKeys(jwts, policy))
+  return { holderKeys: firstKeys(holderKeys, maxKeys), nonce }
 }
 
-/** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
-async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
-  for (const key of keys) {
-    if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
-      refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
-    }
+/** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
+function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
+  if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
+  const [type, ...others] = Object.keys(proofs)
+  const proofList = type === undefined ? undefined : own(proofs, type)
+  if ((type !== 'jwt' && type !== 'attestation') || others.length > 0 || !Array.isArray(proofList)) {
+    return refuse('invalid_proof', 'proofs must have exactly one member, jwt or attestation, with an array of proofs')
   }
+  if (proofList.length === 0) refuse('invalid_proof', `proofs.${type}[0] must be a key proof`)
+  const jwts = proofList.map((jwt, index) =>
+    typeof jwt === 'string' ? jwt : refuse('invalid_proof', `proofs.${type}[${index}] must be a key proof`),
+  )
+  return { type, jwts }
 }
 
 /**
@@ -92,6 +126,74 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
   refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)
 }
 
+/** Verifies the proofs of the type `jwt`. Returns the keys that signed them, and after these the attested keys. */
+async function verifyKeyProofs(
+  jwts: readonly string[],
+  policy: ProofPolicy & KeyAttestationPolicy,
+): Promise<ProvedKeys> {
+  // Repeated proofs are refused before any signature is verified.
+  if (new Set(jwts).size < jwts.length) refuseSameKey()
+  const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, policy))
+  const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
+  if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
+  refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
+  const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
+    const attestedProof = verifyAttestationOfProof(keyProof, policy)
+    refuseUnlessSigned(keyProof, attestedProof.holderKey)
+    return attestedProof
+  })
+  const holderKeys = attestedProofs.map(({ holderKey }) => holderKey)
+  if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
+  const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
+  await refuseInvalidPoints(attestedKeys)
+  return { holderKeys: [...holderKeys, ...attestedKeys], nonce }
+}
+
+/**
+ * Parses a key proof, and checks everything but its signature, which `refuseUnlessSigned` verifies, and its nonce.
+ * Refuses with `invalid_proof`.
+ */
+export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
+  const jws = readProofJwt(text, 'key proof')
+  const { header, payload } = jws
+  const [audience, ...otherAudiences] = [own(payload, 'aud')].flat()
+  if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
+    refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
+  }
+  refuseProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
+  const nonce = ownString(payload, 'nonce')
+  if (!nonce) return refuse('invalid_proof', NO_NONCE)
+  const headerKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
+  return { jws, headerKey, nonce, keyAttestation: own(header, 'key_attestation') }
+}
+
+/**
+ * Returns the key from exactly one of `kid`, `jwk` and `x5c` in the header. The key need not be trusted. Returns
+ * undefined if the key is in the key attestation of the header.
+ */
+function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefined {
+  const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
+  const isAttestedKeyId = kid === undefined || (typeof kid === 'string' && !kid.startsWith('did:'))
+  if (isAttestedKeyId && own(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
+    return undefined
+  }
+  if ([kid, jwk, x5c].filter((value) => value !== undefined).length !== 1) {
+    const names = 'kid (a did:jwk or did:key), jwk or x5c'
+    return refuse('invalid_proof', `the header of the key proof must name its key by exactly one of ${names}`)
+  }
+  if (jwk !== undefined) return readSigningJwk(jwk)
+  if (x5c !== undefined) return readCertifiedKey(x5c, clock)
+  if (typeof kid !== 'string') return refuse('invalid_proof', 'kid of the key proof must be a did:jwk or did:key')
+  return readDid(kid)
+}
+
+/** Returns the public key of the first certificate. Its issuer need not be trusted. */
+function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): PublicJwk {
+  const [leaf] = readX5c(x5c)
+  const problem = certificateProblem(leaf, now, clockSkewSeconds)
+  return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
+}
+
 /** Refuses repeated keys. OpenID4VCI 1.0, Credential Response. */
 function refuseRepeatedKeys(keys: readonly PublicJwk[]): void {
   if (keys.length === 1 || new Set(keys.map(thumbprint)).size === keys.length) return
@@ -102,11 +204,49 @@ function refuseSameKey(): never {
   return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
-/** Returns the first `maxKeys` different keys. Keys that signed a proof come before keys that were only attested. */
-function firstKeys({ holderKeys, nonce }: ProvedKeys, maxKeys: number): ProvedKeys {
-  if (holderKeys.length === 1) return { holderKeys, nonce }
-  const distinctKeys = new Map(holderKeys.map((key) => [thumbprint(key), key]))
-  return { holderKeys: [...distinctKeys.values()].slice(0, maxKeys), nonce }
+/**
+ * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
+ * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
+ * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
+ * `key_attestation`.
+ */
+export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestationPolicy): AttestedProof {
+  const { headerKey, keyAttestation: attestationJwt } = keyProof
+  if (headerKey !== undefined && attestationJwt === undefined) {
+    if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
+    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
+  }
+  if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
+  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
+  const holderKey = headerKey ?? findNamedKey(attestation, own(keyProof.jws.header, 'kid'))
+  const holderThumbprint = thumbprint(holderKey)
+  if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
+    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
+  }
+  if (attestation.nonce !== undefined && attestation.nonce !== keyProof.nonce) {
+    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
+  }
+  return { holderKey, attestedKeys: policy.requirement === undefined ? [] : attestation.attestedKeys }
+}
+
+/**
+ * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
+ * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
+ * Transport of WUA.
+ */
+function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
+  if (kid === undefined) return attestedKeys[0]
+  const key =
+    attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)
+  const hint = 'send its kid, its index in attested_keys, or a did:jwk or did:key'
+  return key ?? refuse('invalid_proof', `kid of the key proof names no key of its key attestation; ${hint}`)
+}
+
+/** Refuses with `invalid_proof` a key proof that was not signed with `holderKey`. */
+export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): void {
+  const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
+  if (!isJwsSignedBy(jws, publicKey))
+    refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
 }
 
 /**
@@ -114,27 +254,32 @@ function firstKeys({ holderKeys, nonce }: ProvedKeys, maxKeys: number): ProvedKe
  * the configuration requires key attestations of a trusted provider, since nothing else proves possession of the keys.
  * OpenID4VCI 1.0, attestation Proof Type.
  */
-function verifyAttestedKeys([jwt = '', ...others]: readonly string[], policy: KeyAttestationPolicy): ProvedKeys {
+async function verifyAttestedKeys(
+  [jwt = '', ...others]: readonly string[],
+  policy: KeyAttestationPolicy,
+): Promise<ProvedKeys> {
   if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
   if (policy.requirement === undefined) {
     refuse('invalid_proof', 'this credential takes no proof of the type attestation; send proofs.jwt')
   }
   const { attestedKeys: holderKeys, nonce } = verifyKeyAttestation(jwt, 'attestation', policy)
   if (!nonce) return refuse('invalid_proof', 'the key attestation has no nonce; fetch one from the nonce endpoint')
+  await refuseInvalidPoints(holderKeys)
   return { holderKeys, nonce }
 }
 
-/** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
-function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
-  if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
-  const [type, ...others] = Object.keys(proofs)
-  const proofList = type === undefined ? undefined : own(proofs, type)
-  if ((type !== 'jwt' && type !== 'attestation') || others.length > 0 || !Array.isArray(proofList)) {
-    return refuse('invalid_proof', 'proofs must have exactly one member, jwt or attestation, with an array of proofs')
+/** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
+async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
+  for (const key of keys) {
+    if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
+      refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
+    }
   }
-  if (proofList.length === 0) refuse('invalid_proof', `proofs.${type}[0] must be a key proof`)
-  const jwts = proofList.map((jwt, index) =>
-    typeof jwt === 'string' ? jwt : refuse('invalid_proof', `proofs.${type}[${index}] must be a key proof`),
-  )
-  return { type, jwts }
+}
+
+/** Returns the first `maxKeys` different keys. Keys that signed a proof come before keys that were only attested. */
+function firstKeys(keys: readonly PublicJwk[], maxKeys: number): readonly PublicJwk[] {
+  if (keys.length === 1) return keys
+  const distinctKeys = new Map(keys.map((key) => [thumbprint(key), key]))
+  return [...distinctKeys.values()].slice(0, maxKeys)
 }

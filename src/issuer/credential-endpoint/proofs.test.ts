@@ -6,7 +6,7 @@ import type { JsonObject } from '../../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../../keys/did.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import { makeSelfSignedCertificate } from '../../keys/make-certificate.ts'
-import { readKeyProof, refuseUnlessSigned } from './key-proof.ts'
+import { readKeyProof, refuseUnlessSigned } from './proofs.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
 const clock = { now, clockSkewSeconds: 60 }
