@@ -3,9 +3,7 @@
  * expiry and the session id, so a new nonce is not stored. A nonce can be used once: a used nonce is stored until it
  * expires.
  */
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
@@ -15,7 +13,8 @@ import { refuseIfUsed, type SingleUse } from './single-use.ts'
 export const NONCE_SECONDS = 300
 const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6
-const MAC_BYTES = 16
+/** The session id in the MAC of a nonce for any session. A session id is never empty. */
+const ANY_SESSION = ''
 
 /** The part of the context that making a nonce needs. */
 export interface NonceContext extends Pick<AccessContext, 'random' | 'now'> {
@@ -26,8 +25,7 @@ export interface NonceContext extends Pick<AccessContext, 'random' | 'now'> {
 export function makeNonce({ secrets, random, now }: NonceContext, sessionId: string | undefined): string {
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
-  const body = Buffer.concat([expiry, random(RANDOM_BYTES)])
-  return toBase64url(Buffer.concat([body, computeMac(secrets.nonce[0], sessionId, body)]))
+  return writeMacToken(secrets.nonce[0], Buffer.concat([expiry, random(RANDOM_BYTES)]), sessionId ?? ANY_SESSION)
 }
 
 /**
@@ -50,22 +48,9 @@ export async function checkNonce(
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */
 function expiryOf(secrets: Secrets, sessionId: string, nonce: string): Date | undefined {
-  const bytes = orUndefined(() => fromBase64url(nonce))
-  if (bytes?.length !== EXPIRY_BYTES + RANDOM_BYTES + MAC_BYTES) return undefined
-  const body = bytes.subarray(0, -MAC_BYTES)
-  const receivedMac = bytes.subarray(-MAC_BYTES)
-  const isMacOf = (session: string | undefined): boolean =>
-    secrets.some((secret) => timingSafeEqual(computeMac(secret, session, body), receivedMac))
-  return isMacOf(sessionId) || isMacOf(undefined) ? new Date(body.readUIntBE(0, EXPIRY_BYTES)) : undefined
-}
-
-function computeMac(secret: KeyObject, sessionId: string | undefined, body: Uint8Array): Buffer {
-  // A session id is never empty, so the empty text means "any session".
-  return createHmac('sha256', secret)
-    .update(body)
-    .update(sessionId ?? '')
-    .digest()
-    .subarray(0, MAC_BYTES)
+  const read = (bound: string) => readMacToken(secrets, nonce, EXPIRY_BYTES + RANDOM_BYTES, bound)
+  const body = read(sessionId) ?? read(ANY_SESSION)
+  return body && new Date(body.readUIntBE(0, EXPIRY_BYTES))
 }
 
 function refuseNonce(): never {

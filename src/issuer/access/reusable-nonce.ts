@@ -4,9 +4,7 @@
  * All wallets get the same nonce for half a minute, and no nonce is stored. RFC 9449 sections 8 and 11.3;
  * Attestation-Based Client Authentication, Replay Attacks.
  */
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
-import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
 export interface ReusableNonces {
@@ -18,8 +16,7 @@ export interface ReusableNonces {
 
 const VALID_SECONDS = 300
 const PERIOD_SECONDS = 30
-const TIME_BYTES = 6
-const MAC_BYTES = 16
+const PERIOD_BYTES = 6
 
 /**
  * Creates nonces that are made with the first of `secrets` and accepted with each of them, so that all processes accept
@@ -30,22 +27,20 @@ export function createReusableNonces(secrets: Secrets): ReusableNonces {
   return {
     getCurrent: (now) => {
       const period = Math.floor(now.getTime() / 1000 / PERIOD_SECONDS)
-      if (latest.period !== period) latest = { period, nonce: toBase64url(nonceBytes(secrets[0], period)) }
+      if (latest.period !== period) latest = { period, nonce: writeMacToken(secrets[0], bytesOf(period), '') }
       return latest.nonce
     },
     isValid: (nonce, now) => {
-      const bytes = orUndefined(() => fromBase64url(nonce))
-      if (bytes?.length !== TIME_BYTES + MAC_BYTES) return false
-      const period = bytes.readUIntBE(0, TIME_BYTES)
+      const period = readMacToken(secrets, nonce, PERIOD_BYTES, '')?.readUIntBE(0, PERIOD_BYTES)
+      if (period === undefined) return false
       const until = (period + 1) * PERIOD_SECONDS + VALID_SECONDS
-      const isOurs = secrets.some((secret) => timingSafeEqual(bytes, nonceBytes(secret, period)))
-      return isOurs && now.getTime() < until * 1000
+      return now.getTime() < until * 1000
     },
   }
 }
 
-function nonceBytes(secret: KeyObject, period: number): Buffer {
-  const time = Buffer.alloc(TIME_BYTES)
-  time.writeUIntBE(period, 0, TIME_BYTES)
-  return Buffer.concat([time, createHmac('sha256', secret).update(time).digest().subarray(0, MAC_BYTES)])
+function bytesOf(period: number): Buffer {
+  const bytes = Buffer.alloc(PERIOD_BYTES)
+  bytes.writeUIntBE(period, 0, PERIOD_BYTES)
+  return bytes
 }

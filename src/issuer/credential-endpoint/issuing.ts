@@ -2,9 +2,7 @@
  * Issues credentials: makes an order for each key, issues each order, and records the credentials in one batch that
  * also marks nonces and proofs as used. A credential is sent only after that batch is committed.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
 import { runInTurn } from '../../async/concurrency.ts'
-import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
@@ -17,6 +15,7 @@ import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
+import { makeNotificationId } from './notification.ts'
 
 /** The result of a credential request: a credential of the configuration for each key. */
 export interface CredentialGrant {
@@ -34,9 +33,6 @@ interface GrantEffects {
 
 /** The `interval` of deferred responses: how long a wallet waits before it asks again. */
 const INTERVAL_SECONDS = 5
-/** The size of the position and of the MAC in a notification_id. */
-const POSITION_BYTES = 2
-const MAC_BYTES = 16
 
 /**
  * Issues and records the credentials, and returns the response with a credential for each key, in that order. Refuses
@@ -74,7 +70,7 @@ export async function issueCredentials(
   const recordedSession = await changeSession(context, openSession, record, [singleUse])
   return {
     credentials: credentials.map((credential) => ({ credential })),
-    notification_id: makeNotificationId(context.secrets.notification[0], sessionId, recordedSession.issued.length - 1),
+    notification_id: makeNotificationId(context, sessionId, recordedSession.issued.length - 1),
   }
 }
 
@@ -92,22 +88,6 @@ export function refuseDenied({ deferral }: IssuanceSession): void {
   if (denied === undefined) return
   const members = denied.reason === undefined ? {} : { error_description: denied.reason }
   refuse('credential_request_denied', 'the issuer has decided not to issue this credential', { members })
-}
-
-/**
- * Makes the notification_id of the batch at `position` in `issued`. It consists of the position and a MAC over the
- * position and the session id, so it is not stored.
- */
-export function makeNotificationId(secret: KeyObject, sessionId: string, position: number): string {
-  const body = Buffer.alloc(POSITION_BYTES)
-  body.writeUIntBE(position, 0, POSITION_BYTES)
-  const mac = createHmac('sha256', secret).update(body).update(sessionId).digest()
-  return toBase64url(Buffer.concat([body, mac.subarray(0, MAC_BYTES)]))
-}
-
-/** Returns the position in a notification_id; undefined if the id has the wrong length. */
-export function readNotificationPosition(bytes: Buffer | undefined): number | undefined {
-  return bytes?.length === POSITION_BYTES + MAC_BYTES ? bytes.readUIntBE(0, POSITION_BYTES) : undefined
 }
 
 /** Returns the part of the session's dataset for the format of the configuration. */

@@ -1,14 +1,28 @@
 /** Notifications: a wallet reports what it did with its credentials. OpenID4VCI 1.0, Notification Endpoint. */
-import { fromBase64url } from '../../codec/base64url.ts'
-import { isSameSecret } from '../../codec/digest.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
 import { isNotified, recordNotification } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { makeNotificationId, readNotificationPosition } from './issuing.ts'
+
+/** The size of the position in a notification_id. */
+const POSITION_BYTES = 2
+
+/**
+ * Makes the notification_id of the batch at `position` in `issued`. It consists of the position and a MAC over the
+ * position and the session id, so it is not stored.
+ */
+export function makeNotificationId(
+  { secrets }: { readonly secrets: Pick<IssuerContext['secrets'], 'notification'> },
+  sessionId: string,
+  position: number,
+): string {
+  const body = Buffer.alloc(POSITION_BYTES)
+  body.writeUIntBE(position, 0, POSITION_BYTES)
+  return writeMacToken(secrets.notification[0], body, sessionId)
+}
 
 /**
  * Records a notification of a wallet. A repeated notification changes nothing. `sessionId` is the session in the path,
@@ -47,12 +61,8 @@ export async function receiveNotification(
 }
 
 function findPosition({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
-  const position = readNotificationPosition(orUndefined(() => fromBase64url(id)))
-  const isOurs =
-    position !== undefined &&
-    row.value.issued[position] !== undefined &&
-    secrets.notification.some((secret) => isSameSecret(makeNotificationId(secret, sessionId, position), id))
-  if (!isOurs) {
+  const position = readMacToken(secrets.notification, id, POSITION_BYTES, sessionId)?.readUIntBE(0, POSITION_BYTES)
+  if (position === undefined || row.value.issued[position] === undefined) {
     return refuse('invalid_notification_id', 'there is no such notification_id; send that of the credential response')
   }
   return position
