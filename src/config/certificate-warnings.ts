@@ -27,7 +27,7 @@ export function findCertificateWarnings(settingPath: string, chain: readonly Cer
 /** Returns a warning if the certificate of an earlier key has expired, since the key is then useless. */
 export function endedWarnings(settingPath: string, [leaf]: readonly Certificate[], now: Date): string[] {
   if (leaf === undefined || leaf.notAfter >= now) return []
-  const text = `the certificate ${leaf.subjectText} ended on ${leaf.notAfter.toISOString().slice(0, 10)}`
+  const text = `the certificate ${leaf.subjectText} ended on ${dayOf(leaf.notAfter)}`
   return [`${settingPath}: ${text}: the newest key signs in its place; take this one out`]
 }
 
@@ -39,7 +39,12 @@ export function endsSoon({ notAfter }: Certificate, now: Date): boolean {
 /** Describes until when the certificate is valid, and whether to renew it. */
 export function describeValidity(certificate: Certificate, now: Date): string {
   const { subjectText, notAfter } = certificate
+  if (notAfter < now) return `the certificate ${subjectText} ended on ${dayOf(notAfter)}: renew it`
   const days = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS)
-  const text = `${subjectText} is valid until ${notAfter.toISOString().slice(0, 10)}, ${days} days from now`
+  const text = `${subjectText} is valid until ${dayOf(notAfter)}, ${days} days from now`
   return endsSoon(certificate, now) ? `${text}: renew it soon` : text
+}
+
+function dayOf(time: Date): string {
+  return time.toISOString().slice(0, 10)
 }

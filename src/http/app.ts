@@ -19,7 +19,7 @@ import { describeBrokenRequest, REQUEST_SECONDS, sendError, toProtocolError } fr
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
-import { createReadinessCheck } from './readiness.ts'
+import { createReadinessCheck, type FindProblem } from './readiness.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly title: string
   readonly description: string
   readonly authenticate: Authenticate
-  /** Rejects if the database cannot be written. */
+  /** Rejects if the service is not ready: with the error to send, or as the database cannot be written. */
   readonly checkReady: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
@@ -58,12 +58,13 @@ export function makeAppOptions<C extends GenerationCollections>(
   document: Pick<AppOptions, 'title' | 'description'>,
   { apiKeys, rateLimits, tls }: ServerSettings,
   effects: Effects<C>,
+  findProblem: FindProblem,
 ): AppOptions {
   const { random, log, now, observer, tracer } = effects
   return {
     ...document,
     authenticate: createAuthenticator(apiKeys, random),
-    checkReady: createReadinessCheck(effects),
+    checkReady: createReadinessCheck(effects, findProblem),
     ...{ random, log, now, rateLimits, tls, observer, tracer },
   }
 }
@@ -96,7 +97,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   await app.register((scope: App, _: unknown, done: () => void) => {
     addRoutes(scope)
     addCommonRoutes(scope, {
-      checkReady: () => checkDatabase(options),
+      checkReady: () => checkService(options),
       makeStoppingRefusal: () =>
         new ProtocolError('temporarily_unavailable', 'the service is stopping; ask another instance'),
       makeOpenApiText: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
@@ -241,10 +242,11 @@ function answerUnreadableRequest(
   }
 }
 
-function checkDatabase({ checkReady }: AppOptions): Promise<unknown> {
-  return checkReady().catch((cause: unknown) =>
-    refuse('temporarily_unavailable', 'the database accepts no writes; search the log for this request id', { cause }),
-  )
+function checkService({ checkReady }: AppOptions): Promise<unknown> {
+  return checkReady().catch((cause: unknown) => {
+    if (cause instanceof ProtocolError) throw cause
+    refuse('temporarily_unavailable', 'the database accepts no writes; search the log for this request id', { cause })
+  })
 }
 
 function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptions['openapi']> {

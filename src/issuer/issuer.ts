@@ -1,6 +1,8 @@
 /** Assembles the issuance service from its configuration and its effects. */
+
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
+import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -43,7 +45,8 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     title: issuerTitle,
     description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
   }
-  return createApp(makeAppOptions(document, config, effects), (app) => addIssuerRoutes(app, context))
+  const findProblem = () => findEndedCertificate(context.config.keys, effects.now())
+  return createApp(makeAppOptions(document, config, effects, findProblem), (app) => addIssuerRoutes(app, context))
 }
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {

@@ -2,8 +2,10 @@
  * The routes of the issuance service. The routes of the authorization, token and credential endpoints and of status
  * lists are in their folders.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
+import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { preferredType } from '../http/accept.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
 import { addBodylessRoutes } from '../http/app.ts'
@@ -49,7 +51,11 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
   addSessionRoutes(app, context)
   addDocumentRoutes(app, context)
   addTypeRoutes(app, context)
-  const overview = createOverviewReader(context, (isReady) => readIssuerOverview(context, isReady))
+  const overview = createOverviewReader(
+    context,
+    () => findEndedCertificate(context.config.keys, context.now()),
+    (isReady) => readIssuerOverview(context, isReady),
+  )
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)

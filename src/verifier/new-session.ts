@@ -2,6 +2,7 @@
 
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
+import { refuseEndedCertificate } from '../config/ended-certificate.ts'
 import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
@@ -18,7 +19,8 @@ import { writeTransactionData } from './transaction-data.ts'
 
 /**
  * Starts a session. Returns the conflicting change if a request with the same idempotency key was first. Refuses with
- * `not_found` an unknown query, and with `invalid_request` members that do not fit the query.
+ * `not_found` an unknown query, and with `invalid_request` members that do not fit the query, and like {@link
+ * refuseEndedCertificate}.
  */
 export async function startVerificationSession(
   context: VerifierContext,
@@ -26,6 +28,7 @@ export async function startVerificationSession(
   { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
 ): Promise<Attempt<StartedVerificationSession>> {
   const { config, clientId, random, store } = context
+  refuseEndedCertificate(config.keys, context.now())
   const query = await getQuery(context, request.verification_query_id)
   const createdAt = context.now().getTime()
   const sessionId = makeTimeOrderedId(createdAt, random(18))

@@ -28,7 +28,7 @@ export async function findRequestedSession(
 
 /**
  * Returns the signed request object of a session. The payload is the same for each call, except for the wallet's nonce.
- * Refuses with `gone` if the session has expired.
+ * Refuses with `gone` if the session has expired, or its certificate has.
  */
 export async function getRequestObject(
   context: VerifierContext,
@@ -38,6 +38,9 @@ export async function getRequestObject(
 ): Promise<string> {
   const signer = context.findSigner(session.clientId)
   if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
+  const [leaf = ''] = signer.x5c
+  if (context.parseCertificate(Buffer.from(leaf, 'base64')).notAfter < context.now())
+    refuse('gone', 'the certificate of this verifier has ended; start a new session when it is renewed')
   const query = await getQuery(context, session.queryId)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const payload = {

@@ -1,7 +1,9 @@
 /** The routes of the verification service. */
+
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
+import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
 import { addFormRoutes } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -40,7 +42,11 @@ export function addVerifierRoutes(app: App, context: VerifierContext): void {
   addWalletRoutes(app, context)
   addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
-  const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))
+  const overview = createOverviewReader(
+    context,
+    () => findEndedCertificate(context.config.keys, context.now()),
+    (isReady) => readVerifierOverview(context, isReady),
+  )
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 

@@ -48,7 +48,12 @@ function hangUp({ child }: Running): Promise<Record<string, unknown>> {
 }
 
 /** Writes another certificate for the key that is there. */
-function renewCertificate(directory: string, service: 'issuer' | 'verifier', name: string): void {
+function renewCertificate(
+  directory: string,
+  service: 'issuer' | 'verifier',
+  name: string,
+  notAfter = new Date(Date.now() + 86_400_000),
+): void {
   const privateKey = createPrivateKey(readFileSync(join(directory, `${service}.key`), 'utf8'))
   const certificate = makeSelfSignedCertificate({
     privateKey,
@@ -56,7 +61,7 @@ function renewCertificate(directory: string, service: 'issuer' | 'verifier', nam
     commonName: name,
     uris: ['http://127.0.0.1'],
     notBefore: new Date(Date.now() - 60_000),
-    notAfter: new Date(Date.now() + 86_400_000),
+    notAfter,
     serial: randomBytes(16),
   })
   writeFileSync(join(directory, `${service}.pem`), toPem(certificate))
@@ -169,4 +174,16 @@ it('an issuer signs with its new certificate and shows it in TLS; another key it
     mistakes: ['signing.keyFile: the key is another than at the start; a new one is taken with a restart'],
   })
   expect(await shown()).toBe('CN=renewed')
+})
+
+it.each(['issuer', 'verifier'] as const)('%s whose certificate has ended is ready again', async (service) => {
+  const directory = await serviceDirectory(service)
+  renewCertificate(directory, service, 'short', new Date(Date.now() + 4000))
+  const { url, child } = await started(service, directory)
+  const readiness = async () => (await fetch(`${url}/health/ready`)).status
+  expect(await readiness()).toBe(200)
+  await expect.poll(readiness, { timeout: 10_000, interval: 200 }).toBe(503)
+  renewCertificate(directory, service, 'long')
+  expect(await hangUp({ child } as Running)).toMatchObject({ event: 'renewed' })
+  await expect.poll(readiness, { timeout: 5000, interval: 200 }).toBe(200)
 })

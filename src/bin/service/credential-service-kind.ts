@@ -2,12 +2,14 @@
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
+import { findEndedCertificate } from '../../config/ended-certificate.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
 import { MissingKeyError } from '../../store/encrypted.ts'
 import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
 import type { Store } from '../../store/store.ts'
+import { createCertificateTask } from '../certificate-task.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
@@ -124,7 +126,11 @@ async function build<Name extends CredentialServiceName>(
       recordSignedList: metrics?.recordSignedList,
     }),
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [...createTasks(config, effects), createConflictTask(log)],
+    tasks: [
+      ...createTasks(config, effects),
+      createConflictTask(log),
+      createCertificateTask(() => current.keys, log, now),
+    ],
     renew: (next) => {
       current = next
     },
@@ -144,12 +150,10 @@ async function measure<Name extends CredentialServiceName>(
     config,
     conflicts: conflictCounts,
     now,
-    checkReady: createReadinessCheck({
-      store: serviceStore as unknown as Store<GenerationCollections>,
-      now,
-      random,
-      retryOnConflict,
-    }),
+    checkReady: createReadinessCheck(
+      { store: serviceStore as unknown as Store<GenerationCollections>, now, random, retryOnConflict },
+      () => findEndedCertificate(config().keys, now()),
+    ),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,

@@ -4,6 +4,7 @@
  */
 import { runInTurn } from '../../async/concurrency.ts'
 import type { JsonObject } from '../../codec/json.ts'
+import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -36,7 +37,8 @@ const INTERVAL_SECONDS = 5
 
 /**
  * Issues and records the credentials, and returns the response with a credential for each key, in that order. Refuses
- * with `credential_request_denied` if the limits of {@link recordIssued} are exceeded, and like {@link changeSession}.
+ * with `credential_request_denied` if the limits of {@link recordIssued} are exceeded, and like {@link
+ * refuseEndedCertificate} and {@link changeSession}.
  */
 export async function issueCredentials(
   context: IssuerContext,
@@ -45,6 +47,7 @@ export async function issueCredentials(
   { singleUse, prepareSession = (session) => session }: GrantEffects,
 ): Promise<CredentialResponse> {
   const { configurationId, configuration, holderKeys, now } = grant
+  refuseEndedCertificate(context.config.keys, now)
   const batch = { configurationId, count: holderKeys.length, at: now }
   // Checks the limits before anything is signed; `record` checks them again for the stored session.
   recordIssued(prepareSession(openSession.row.value), batch)

@@ -36,7 +36,7 @@ export const changeStatusRoute = {
 
 export const statusListRoute = {
   ...walletOperation,
-  ...refusalCodes('not_found', 'not_implemented'),
+  ...refusalCodes('not_found', 'not_implemented', 'temporarily_unavailable'),
   operationId: 'getStatusList',
   summary: 'A status list token',
   params: ListParams,
@@ -49,7 +49,7 @@ export const statusListRoute = {
 
 const bitstring = (operationId: string, summary: string) => ({
   ...walletOperation,
-  ...refusalCodes('not_found'),
+  ...refusalCodes('not_found', 'temporarily_unavailable'),
   operationId,
   summary,
   params: ListParams,

@@ -35,7 +35,7 @@ export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now
 
 /**
  * Creates the function that returns the current entity tag of a list, and a function that makes its document. It
- * refuses with `not_found`.
+ * refuses with `not_found`, and with `temporarily_unavailable` if the certificate of the list's signer has ended.
  */
 export function createPublishedListReader(context: ListContext): ReadPublishedList {
   const documents = createBytesCache(KEPT_BYTES)
@@ -55,6 +55,7 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
     const certifiedSigner = context.keys.statusLists.findSigner(row.value.kid, now)
+    refuseEndedSigner(certifiedSigner, now)
     // The tag is weak, since signatures differ between processes, and bytes between encodings (RFC 9110 section 8.8.1).
     // The generation is in the tag because versions repeat after a restore.
     const version = `${(await generation.get())?.id.slice(0, 8) ?? ''}.${row.version}`
@@ -67,6 +68,12 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
       )
     return { etag, makeDocument }
   }
+}
+
+/** Refuses a list that would end in the second in which it begins, or before: `exp` and `iat` are whole seconds. */
+function refuseEndedSigner({ notAfter }: CertifiedSigner, now: Date): void {
+  if (notAfter === undefined || notAfter.getTime() - now.getTime() >= 1000) return
+  refuse('temporarily_unavailable', 'the certificate that signs this list has ended; ask again when it is renewed')
 }
 
 /**

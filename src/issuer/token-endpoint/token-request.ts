@@ -2,6 +2,7 @@
  * Answers token requests. The grant decides (its rules are in `find-grant.ts`), and `access/access-token.ts` makes the
  * token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
+import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
@@ -37,7 +38,7 @@ interface VerifiedTokenRequest {
 
 /**
  * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`,
- * `invalid_dpop_proof` or `use_dpop_nonce`, and like {@link authenticateClient}.
+ * `invalid_dpop_proof` or `use_dpop_nonce`, and like {@link refuseEndedCertificate} and {@link authenticateClient}.
  */
 export async function answerTokenRequest(
   context: IssuerContext,
@@ -47,6 +48,7 @@ export async function answerTokenRequest(
   if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
     return refuse('invalid_grant', unknownDescription)
   }
+  refuseEndedCertificate(context.config.keys, context.now())
   // Verifies the proofs before the transaction code, so that a refused proof does not cost an attempt.
   const client = await authenticateClient(context, call.sender, {
     clientId: call.form.client_id,

@@ -1,0 +1,111 @@
+/** A service whose own certificate ends while it runs: nothing is signed that others refuse, and nothing is used up. */
+import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import {
+  call,
+  codeOf,
+  fetchNonce,
+  GRANT,
+  holderSigner,
+  keyProof,
+  postForm,
+  redeem,
+  requestCredential,
+  startIssuance,
+  startVerification,
+} from '../support/wire.ts'
+
+const HOUR_MS = 3_600_000
+
+let services: Services
+beforeEach(async () => {
+  const hourLong = (url: string) => (privateKey: KeyObject) =>
+    Promise.resolve(
+      toPem(
+        makeSelfSignedCertificate({
+          privateKey,
+          publicKey: createPublicKey(privateKey),
+          commonName: 'short',
+          uris: [url],
+          serial: randomBytes(16),
+          notBefore: new Date(Date.now() - HOUR_MS),
+          notAfter: new Date(Date.now() + HOUR_MS),
+        }),
+      ),
+    )
+  services = await startServices({
+    issuerCertificates: hourLong(ISSUER_URL),
+    verifierCertificates: hourLong(VERIFIER_URL),
+  })
+})
+afterEach(() => services.close())
+
+function passTime(milliseconds: number): void {
+  services.clock.now = new Date(services.clock.now.getTime() + milliseconds)
+}
+
+const unavailable = {
+  error: 'temporarily_unavailable',
+  error_description: expect.stringMatching(/certificate.* ended/) as string,
+}
+
+it('an issuer refuses the token and leaves the offer, and says so at /health/ready and in its overview', async () => {
+  expect((await services.fetch(`${ISSUER_URL}/health/ready`)).status).toBe(200)
+  const { sessionId } = await startIssuance(services, { expires_in: 7200 })
+  const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
+  passTime(HOUR_MS + 60_000)
+  const refused = await postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form)
+  expect([refused.status, await refused.json()]).toEqual([503, unavailable])
+  const ready = await services.fetch(`${ISSUER_URL}/health/ready`)
+  expect([ready.status, await ready.json()]).toEqual([
+    503,
+    {
+      error: 'temporarily_unavailable',
+      error_description: expect.stringMatching(/^signing: the certificate CN=short/) as string,
+    },
+  ])
+  expect(await (await call(services, `${ISSUER_URL}/operations/overview`)).json()).toMatchObject({ ready: false })
+  passTime(-HOUR_MS)
+  const { status } = await postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form)
+  expect(status).toBe(200)
+})
+
+it('an issuer refuses the credential and leaves the nonce', async () => {
+  passTime(HOUR_MS - 60_000)
+  const { sessionId, id } = await startIssuance(services)
+  const token = await redeem(services, sessionId)
+  const nonce = await fetchNonce(services, sessionId)
+  const proof = await keyProof({ holder: await holderSigner(), nonce, audience: ISSUER_URL }, services.clock.now)
+  const body = { credential_configuration_id: id, proofs: { jwt: [proof] } }
+  passTime(120_000)
+  const refused = await requestCredential(services, token, body)
+  expect([refused.status, await refused.json()]).toEqual([503, unavailable])
+  passTime(-120_000)
+  expect((await requestCredential(services, token, body)).status).toBe(200)
+})
+
+it('an issuer signs no status list that has ended when it begins, nor sends one that it signed before', async () => {
+  const id = 'list'
+  await services.issuerStore.commit([{ insert: 'status_list', id, value: { entries: 8, bits: 2 } }])
+  const urls = ['', '/revocation'].map((path) => `${ISSUER_URL}/status-list/${id}${path}`)
+  for (const url of urls) expect((await services.fetch(url)).status).toBe(200)
+  passTime(HOUR_MS)
+  for (const url of urls) {
+    const refused = await services.fetch(url)
+    expect([refused.status, await refused.json()]).toEqual([503, unavailable])
+  }
+})
+
+it('a verifier starts no session, sends no request, and says so at /health/ready', async () => {
+  passTime(HOUR_MS - 60_000)
+  const { sessionId } = await startVerification(services)
+  const requestUrl = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`
+  expect((await services.fetch(requestUrl)).status).toBe(200)
+  passTime(120_000)
+  const request = await services.fetch(requestUrl)
+  expect([request.status, await request.json()]).toEqual([410, { ...unavailable, error: 'gone' }])
+  await expect(startVerification(services)).rejects.toThrow('certificate')
+  expect((await services.fetch(`${VERIFIER_URL}/health/ready`)).status).toBe(503)
+})
