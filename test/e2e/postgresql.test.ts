@@ -1,7 +1,8 @@
 /**
  * Services as processes on one PostgreSQL database, with nothing else that they share: interface section 2, `database`.
  */
-import { mkdirSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withConnection } from '../../src/store/postgres-connections.ts'
@@ -199,6 +200,35 @@ describe('vouchsafe doctor', () => {
     expect(text).toMatch(/ok database: PostgreSQL 18\S*; the connection is not encrypted/)
     expect(text).not.toContain(postgresOf(url).password)
     expect(await doctor(await directoryOn('verifier', url))).toMatch(/problem database: .* of another service/)
+  })
+
+  it('says which key of an encrypted database is missing', async () => {
+    const url = freshUrl()
+    const line = () => `${randomBytes(32).toString('base64')}\n`
+    const lines = [line(), line()]
+    const encrypted = async (text: string) => {
+      const directory = await directoryOn('issuer', url)
+      writeFileSync(join(directory, 'database.key'), text, { mode: 0o600 })
+      const file = join(directory, 'conf', 'server.json')
+      const settings = JSON.parse(readFileSync(file, 'utf8')) as { database: object }
+      const database = { ...settings.database, ...(text !== '' && { encryptionKeyFile: 'database.key' }) }
+      writeFileSync(file, JSON.stringify({ ...settings, database }))
+      return directory
+    }
+    for (const text of [lines[0] ?? '', lines.toReversed().join('')]) {
+      const issuer = await start('issuer', await encrypted(text))
+      issuer.child.kill('SIGTERM')
+      await issuer.ended
+    }
+    const doctor = async (text: string) => {
+      const { stdout } = await vouchsafe(['doctor'], { cwd: await encrypted(text) })
+      return stdout.replace(/\s+/g, ' ')
+    }
+    expect(await doctor(lines.join(''))).toMatch(/ok database.encryptionKeyFile: personal data is encrypted with/)
+    expect(await doctor('')).toMatch(/problem database.encryptionKeyFile: the database is encrypted; name the file/)
+    expect(await doctor(lines[1] ?? '')).toMatch(
+      /problem database.encryptionKeyFile: .* which is not in this file; add its line, which is needed until/,
+    )
   })
 
   it('says what is wrong with a database', async () => {

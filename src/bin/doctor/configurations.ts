@@ -8,7 +8,7 @@ import { profileProblem } from '../../issuer/haip.ts'
 import { refuseUnattestable } from '../../issuer/proof-types.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { readRowsOfFile } from './database.ts'
+import { readRows } from './database.ts'
 import type { Finding } from './finding.ts'
 
 const SUBJECT = 'credential configurations'
@@ -18,7 +18,7 @@ const QUERY = 'select id, value from credential_configuration order by id'
  * Returns the findings; none if the database cannot be read, which another finding reports, or has no configurations.
  */
 export async function findConfigurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
-  const rows = await readRows(database).catch(() => [])
+  const rows = await readStored(database).catch(() => [])
   const offeredRows = rows.filter(({ stored }) => !stored.removed)
   if (offeredRows.length === 0) return []
   const findings = offeredRows.flatMap(({ id, stored }) =>
@@ -69,13 +69,7 @@ function problemIn(check: () => unknown): string | undefined {
   }
 }
 
-async function readRows(database: DatabaseConfig) {
-  const rows =
-    database.kind === 'sqlite' ? await readRowsOfFile(database.file, QUERY) : await readRowsOfServer(database)
+async function readStored(database: DatabaseConfig) {
+  const rows = await readRows(database, QUERY)
   return rows.map(({ id, value }) => ({ id: String(id), stored: JSON.parse(String(value)) as StoredConfiguration }))
-}
-
-async function readRowsOfServer(database: Extract<DatabaseConfig, { readonly kind: 'postgresql' }>) {
-  const { withConnection } = await import('../../store/postgres-connections.ts')
-  return withConnection(database, async (result) => (await result({ text: QUERY, values: [] })).rows)
 }

@@ -54,8 +54,16 @@ async function findSqliteFindings(file: string, migrations: readonly Migration[]
   }
 }
 
-/** Returns the rows of a query on an embedded database; none if there is none, or SQLite must not open its file. */
-export function readRowsOfFile(file: string, query: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** Returns the rows of a query; none if there is no embedded database, or SQLite must not open its file. */
+export async function readRows(database: DatabaseConfig, query: string): Promise<Rows> {
+  const { kind } = database
+  if (kind === 'sqlite') return readRowsOfFile(database.file, query)
+  return (await import('./postgres.ts')).readRowsOfServer(database, query)
+}
+
+function readRowsOfFile(file: string, query: string): Promise<Rows> {
   return withClosingNoted(file, async () => {
     if (!isUsableFile(file)) return []
     const database = new (await loadDriver())(file)

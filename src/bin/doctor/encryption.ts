@@ -5,7 +5,7 @@ import { ENCRYPTION_KEYS_SETTING, readEncryptionKeys } from '../../config/encryp
 import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
-import { readRowsOfFile } from './database.ts'
+import { readRows } from './database.ts'
 import type { Finding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
@@ -30,9 +30,7 @@ export async function findEncryptionFindings(
   const keysResult = readEncryptionKeys(path, files)
   if ('mistakes' in keysResult) return []
   const keys = keysResult.keys.map(makeEncryptionKey)
-  // For PostgreSQL, only a start checks the keys, since the doctor does not connect for this.
-  const { kind } = database
-  const storedKeys = kind === 'sqlite' ? await readStoredKeys(database.file) : []
+  const storedKeys = await readStoredKeys(database)
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: ENCRYPTION_KEYS_SETTING, outcome: 'problem', text: problem }]
@@ -46,9 +44,9 @@ export async function findEncryptionFindings(
 }
 
 /** Returns the ids of the keys in the database; none if it does not exist or is of an earlier release. */
-async function readStoredKeys(file: string): Promise<Parameters<typeof missingKeyProblem>[0]> {
+async function readStoredKeys(database: DatabaseConfig): Promise<Parameters<typeof missingKeyProblem>[0]> {
   try {
-    const rows = await readRowsOfFile(file, 'select id, value from encryption_key')
+    const rows = await readRows(database, 'select id, value from encryption_key')
     return rows.map(({ id, value }) => ({ id: String(id), value: JSON.parse(String(value)) as object }))
   } catch {
     // The database findings report this problem.

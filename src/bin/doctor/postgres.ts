@@ -34,6 +34,11 @@ export async function findPostgresFindings(config: Config, migrations: readonly 
   }
 }
 
+/** Returns the rows of a query on a connection of its own. */
+export function readRowsOfServer(config: Config, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return withConnection(config, async (run) => (await run({ text, values: [] })).rows)
+}
+
 async function serverTime(run: StatementRunner): Promise<Date> {
   const text = 'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now'
   const [row = {}] = (await run({ text, values: [] })).rows
