@@ -22,6 +22,18 @@ export function findLanAddress(interfaces = networkInterfaces()): string | undef
   })?.address
 }
 
+/** The codes of the errors with which listening fails because of the host. */
+const HOST_CODES: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']
+
+/** Returns why nothing can listen at a host, and what to do; undefined if the error has another reason. */
+export function describeHostProblem(code: string | undefined, host: string): string | undefined {
+  if (!HOST_CODES.includes(code)) return undefined
+  const [, name, port] = /^([^:]+):(\d+)$/.exec(host) ?? []
+  const advice =
+    name === undefined ? 'name one of its own, or leave host out' : `say ${name} alone: ${port} is for port`
+  return `${host} is not an address of this machine; ${advice}`
+}
+
 /** Returns the error code with which listening fails (`EADDRINUSE`, `EACCES`, …); undefined if it succeeds. */
 export function findListenProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -1,6 +1,7 @@
 /** Reports why a service does not start, in the log and to the operator. */
 import type { Logger } from 'pino'
 import { workingDirectoryHint } from './config-file.ts'
+import { describeHostProblem } from './network.ts'
 import type { OpeningMistake } from './service/service-kind.ts'
 import { removeControlCharacters } from './terminal.ts'
 import { describeListener } from './who-listens.ts'
@@ -28,8 +29,8 @@ export async function describeListenProblem(
     return { mistake, isTemporary: true }
   }
   if (code === 'EACCES') return { mistake: `${setting}: ${port} may not be used by this user; name one above 1023` }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return { mistake: `${within}host: ${host} is not an address of this machine` }
+  const hostProblem = describeHostProblem(code, host)
+  if (hostProblem !== undefined) return { mistake: `${within}host: ${hostProblem}` }
   return { mistake: `${setting}: ${message}` }
 }
 

@@ -129,9 +129,25 @@ describe('vouchsafe doctor finds', () => {
       'a host that is not an address of this machine',
       'verifier',
       () => ({ host: '203.0.113.77' }),
-      'port',
+      'host',
       'problem',
-      /203.0.113.77 is not an address of this machine/,
+      /^203.0.113.77 is not an address of this machine; name one of its own, or leave host out/,
+    ],
+    [
+      'a host that has no address',
+      'verifier',
+      () => ({ host: 'nohost.invalid' }),
+      'host',
+      'problem',
+      /^nohost.invalid is not an address of this machine/,
+    ],
+    [
+      'a host with a port',
+      'issuer',
+      () => ({ host: '127.0.0.1:80' }),
+      'host',
+      'problem',
+      /^127.0.0.1:80 is not an address of this machine; say 127.0.0.1 alone: 80 is for port/,
     ],
   ])
 })

@@ -126,9 +126,13 @@ describe('vouchsafe issuer and verifier', () => {
     expect([end.status, mistakesIn(end)]).toEqual([75, [expect.stringMatching(new RegExp(`^port: .*${port}.*in use`))]])
   })
 
-  it('ends with 2 when the address is not of this machine, and says so', async () => {
-    const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { host: '203.0.113.1' }) })
-    expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(/^host: .*203\.0\.113\.1/)]])
+  it.each([
+    ['203.0.113.1', /^host: 203\.0\.113\.1 is not an address of this machine; name one of its own/],
+    ['nohost.invalid', /^host: nohost\.invalid is not an address of this machine; name one of its own/],
+    ['127.0.0.1:80', /^host: 127\.0\.0\.1:80 is not an address of this machine; say 127\.0\.0\.1 alone/],
+  ])('ends with 2 when the address %s is not of this machine, and says so', async (host, mistake) => {
+    const end = await vouchsafe(['issuer'], { cwd: await serviceDirectory('issuer', { host }) })
+    expect([end.status, mistakesIn(end)]).toEqual([2, [expect.stringMatching(mistake)]])
   })
 
   it('ends with 2 when the database cannot be opened, and names it', async () => {

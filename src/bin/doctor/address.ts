@@ -4,7 +4,7 @@ import { issuerTitle } from '../../issuer/config.ts'
 import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
-import { chooseDefaultHost, findLanAddress, findListenProblem } from '../network.ts'
+import { chooseDefaultHost, describeHostProblem, findLanAddress, findListenProblem } from '../network.ts'
 import { ANSWER_MS, fetchTitle } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
@@ -111,9 +111,8 @@ async function findPortFindings({ port, host, title }: ServiceAddress, answers: 
   const problem = await findListenProblem(port, listenHost)
   if (problem === undefined) return finding('ok', `${port} is free`)
   if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
-  if (problem === 'EADDRNOTAVAIL' || problem === 'EAFNOSUPPORT') {
-    return finding('problem', `the host ${listenHost} is not an address of this machine`)
-  }
+  const hostProblem = describeHostProblem(problem, listenHost)
+  if (hostProblem !== undefined) return [{ subject: 'host', outcome: 'problem', text: hostProblem }]
   if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
   const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
   if (runningTitle === title) {
