@@ -16,7 +16,7 @@ import { findCertificateWarnings } from './certificate-warnings.ts'
 import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
-import { ManagementSetting, type MetricsAddress, resolveManagement } from './management.ts'
+import { findManagementMistakes, ManagementSetting, type MetricsAddress, resolveManagement } from './management.ts'
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
 import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
 import { createServerTls, type ServerTls } from './server-tls.ts'
@@ -165,6 +165,7 @@ export function readCommon(
     ...(settings.retention ? findRetentionMistakes(settings.retention, defaults.retention) : []),
     ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
+    ...findManagementMistakes(settings.management, { port: defaults.port, host: undefined, ...settings }),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(signing && 'mistakes' in signing ? signing.mistakes : []),
     ...(tls && 'mistakes' in tls ? tls.mistakes : []),

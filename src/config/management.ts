@@ -7,6 +7,9 @@ export interface MetricsAddress {
   readonly host: string
 }
 
+/** The hosts that stand for all interfaces. */
+const ALL_HOSTS: readonly (string | undefined)[] = [undefined, '::', '0.0.0.0']
+
 export const ManagementSetting = Type.Object(
   {
     port: Type.Integer({ minimum: 0, maximum: 65_535, description: 'Port of GET /metrics' }),
@@ -15,7 +18,20 @@ export const ManagementSetting = Type.Object(
   { additionalProperties: false },
 )
 
+type Setting = Type.Static<typeof ManagementSetting>
+
 /** Adds the default host. */
-export function resolveManagement(setting: { readonly port: number; readonly host?: string }): MetricsAddress {
+export function resolveManagement(setting: Setting): MetricsAddress {
   return { port: setting.port, host: setting.host ?? '127.0.0.1' }
+}
+
+/** Returns a mistake if the port is that of the service at the same host, or at all of them. */
+export function findManagementMistakes(
+  setting: Setting | undefined,
+  { port, host }: { readonly port: number; readonly host: string | undefined },
+): string[] {
+  if (setting === undefined || setting.port === 0 || setting.port !== port) return []
+  const hosts = [resolveManagement(setting).host, host].map((each) => (each === 'localhost' ? '127.0.0.1' : each))
+  const isShared = hosts[0] === hosts[1] || hosts.some((each) => ALL_HOSTS.includes(each))
+  return isShared ? [`management.port: ${port} is the port of the service itself; name another for GET /metrics`] : []
 }

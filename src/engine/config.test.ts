@@ -18,6 +18,10 @@ const mistakesOf = (settings: object): readonly string[] => {
 }
 
 describe('the configuration of an engine', () => {
+  it('has a port of its own for metrics', () => {
+    expect(mistakesOf({ management: { port: 8400 } })).toEqual([expect.stringMatching(/^management.port: 8400 is the/)])
+  })
+
   it('is complete with a key and a chain', () => {
     const result = read({})
     if ('mistakes' in result) throw new Error(result.mistakes.join())

@@ -10,7 +10,12 @@ import { findCertificateWarnings } from '../config/certificate-warnings.ts'
 import { checkSettings, commonSettings, type ReadResult } from '../config/common.ts'
 import { type DatabaseConfig, readDatabase } from '../config/database.ts'
 import type { Files } from '../config/files.ts'
-import { ManagementSetting, type MetricsAddress, resolveManagement } from '../config/management.ts'
+import {
+  findManagementMistakes,
+  ManagementSetting,
+  type MetricsAddress,
+  resolveManagement,
+} from '../config/management.ts'
 import { pathForMessages } from '../config/path-for-messages.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
@@ -153,6 +158,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...encryptionMistakes(settings),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
+    ...findManagementMistakes(settings.management, { port: engineDefaults.port, host: undefined, ...settings }),
     ...hostMistakes(settings.outbound?.allow ?? []),
     ...findProxyMistakes('trustedProxies', settings.trustedProxies),
   ]

@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { afterEach, describe } from 'vitest'
 import { itFinds } from '../support/doctor.ts'
+import { freePort } from '../support/free-port.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -148,6 +149,49 @@ describe('vouchsafe doctor finds', () => {
       'host',
       'problem',
       /^127.0.0.1:80 is not an address of this machine; say 127.0.0.1 alone: 80 is for port/,
+    ],
+    [
+      'a port for metrics that is free',
+      'issuer',
+      async () => ({ management: { port: await freePort() } }),
+      'management.port',
+      'ok',
+      /^\d+ is free$/,
+    ],
+    [
+      'a port for metrics that another program has',
+      'verifier',
+      async () => ({ management: { port: await portOf(serverThatAnswers(404, {})), host: '0.0.0.0' } }),
+      'management.port',
+      'problem',
+      /is in use by another program; change it, or stop that one/,
+    ],
+    [
+      'ports that the running service has',
+      'verifier',
+      async () => ({
+        port: await portOf(serverThatAnswers(200, { info: { title: 'Vouchsafe verification service' } })),
+        management: { port: await portOf(serverThatAnswers(404, {})), host: '::' },
+      }),
+      'management.port',
+      'warning',
+      /is in use, as is port; if that is not this service, change both/,
+    ],
+    [
+      'a host for metrics that is not an address of this machine',
+      'issuer',
+      () => ({ management: { port: 9464, host: '203.0.113.77' } }),
+      'management.host',
+      'problem',
+      /^203.0.113.77 is not an address of this machine/,
+    ],
+    [
+      'one port for the service and its metrics',
+      'issuer',
+      ({ settings }) => ({ management: { port: settings.port } }),
+      'management.port',
+      'problem',
+      /^\d+ is the port of the service itself; name another for GET \/metrics/,
     ],
   ])
 })

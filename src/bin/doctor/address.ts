@@ -1,11 +1,12 @@
 /** Checks whether a service can listen at its address, and be reached at its `baseUrl`. */
 import { findAddressMistakes } from '../../config/address.ts'
+import { type MetricsAddress, resolveManagement } from '../../config/management.ts'
 import { issuerTitle } from '../../issuer/config.ts'
 import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
 import { chooseDefaultHost, describeHostProblem, findLanAddress, findListenProblem } from '../network.ts'
-import { ANSWER_MS, fetchTitle } from '../who-listens.ts'
+import { ANSWER_MS, describeListener, fetchTitle } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 
@@ -14,6 +15,8 @@ export interface ServiceAddress {
   /** The port; undefined if the setting is invalid. */
   readonly port: number | undefined
   readonly host: string | undefined
+  /** The setting for the port of metrics; undefined if it is absent or invalid. */
+  readonly management: Parameters<typeof resolveManagement>[0] | undefined
   /** The title of the service's OpenAPI document, by which it is recognized. */
   readonly title: string
 }
@@ -103,22 +106,65 @@ function describeUnreached(host: string, url: string, error: unknown): Pick<Find
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
 }
 
-async function findPortFindings({ port, host, title }: ServiceAddress, answers: boolean): Promise<Finding[]> {
-  const finding = (outcome: Finding['outcome'], text: string): Finding[] => [{ subject: 'port', outcome, text }]
-  if (port === undefined) return []
-  if (port === 0) return finding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
-  const listenHost = host ?? (await chooseDefaultHost())
-  const problem = await findListenProblem(port, listenHost)
-  if (problem === undefined) return finding('ok', `${port} is free`)
-  if (problem === 'EACCES') return finding('problem', `${port}: this user may not listen there; take one above 1023`)
-  const hostProblem = describeHostProblem(problem, listenHost)
-  if (hostProblem !== undefined) return [{ subject: 'host', outcome: 'problem', text: hostProblem }]
-  if (problem !== 'EADDRINUSE') return finding('problem', `${port}: nobody can listen there (${problem})`)
+/** Returns the findings about the ports of the service and of its metrics. */
+async function findPortFindings(address: ServiceAddress, answers: boolean): Promise<Finding[]> {
+  const { port, host, title, management } = address
+  const own = port === undefined ? undefined : await findOwnPortFinding({ port, host, title }, answers)
+  const findings = own === undefined ? [] : [own]
+  if (management === undefined || management.port === port || management.port === 0) return findings
+  return [...findings, await findMetricsFinding(resolveManagement(management), own?.outcome === 'warning')]
+}
+
+async function findOwnPortFinding(
+  { port, host, title }: { readonly port: number; readonly host: string | undefined; readonly title: string },
+  answers: boolean,
+): Promise<Finding> {
+  if (port === 0) return portFinding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
+  const address = { port, host: host ?? (await chooseDefaultHost()) }
+  const finding = await findListenFinding(address)
+  if (finding !== undefined) return finding
   const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
   if (runningTitle === title) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
-    return finding('warning', `${port} is in use by a ${title}; ${otherwise}`)
+    return portFinding('warning', `${port} is in use by a ${title}; ${otherwise}`)
   }
   const program = runningTitle ? `a ${runningTitle}` : 'another program'
-  return finding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`)
+  return portFinding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`)
+}
+
+/** Returns the finding about the port for metrics, which the service has if it runs already. */
+async function findMetricsFinding(address: MetricsAddress, isRunning: boolean): Promise<Finding> {
+  const within = 'management.'
+  const finding = await findListenFinding({ ...address, within })
+  if (finding !== undefined) return finding
+  const { port } = address
+  if (isRunning) {
+    const text = `${port} is in use, as is port; if that is not this service, change both`
+    return { subject: `${within}port`, outcome: 'warning', text }
+  }
+  const text = `${port} is in use by ${await describeListener(port)}; change it, or stop that one`
+  return { subject: `${within}port`, outcome: 'problem', text }
+}
+
+/** Returns whether a service can listen at an address; undefined if the port is in use. */
+async function findListenFinding({
+  port,
+  host,
+  within = '',
+}: MetricsAddress & { readonly within?: string }): Promise<Finding | undefined> {
+  const problem = await findListenProblem(port, host)
+  if (problem === 'EADDRINUSE') return undefined
+  const subject = `${within}port`
+  if (problem === undefined) return { subject, outcome: 'ok', text: `${port} is free` }
+  const hostProblem = describeHostProblem(problem, host)
+  if (hostProblem !== undefined) return { subject: `${within}host`, outcome: 'problem', text: hostProblem }
+  const text =
+    problem === 'EACCES'
+      ? `${port}: this user may not listen there; take one above 1023`
+      : `${port}: nobody can listen there (${problem})`
+  return { subject, outcome: 'problem', text }
+}
+
+function portFinding(outcome: Finding['outcome'], text: string): Finding {
+  return { subject: 'port', outcome, text }
 }

@@ -32,7 +32,7 @@ export async function diagnose(
 ): Promise<Finding[]> {
   const { defaults, migrations, readConfig, settings: schema, title } = credentialServices[service]
   const settings = checkSettings(schema, value).settings as Settings
-  const { baseUrl, host } = settings
+  const { baseUrl, host, management } = settings
   const database = readNamedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
   return removeRepetitions([
@@ -40,7 +40,7 @@ export async function diagnose(
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? findSecretsFindings(settings.secretsFile, files) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title })),
+    ...(await findAddressFindings({ baseUrl, port, host, title, management })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'
       ? []

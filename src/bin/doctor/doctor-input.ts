@@ -5,6 +5,7 @@ import type { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import type { KeySettings } from '../../config/service-keys.ts'
 import type { KeyAndCertificates } from '../../config/signing.ts'
+import type { ServiceAddress } from './address.ts'
 import type { findEncryptionFindings } from './encryption.ts'
 
 /** The settings of any service that have the right form. */
@@ -13,6 +14,7 @@ export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>
   readonly profile?: string
   readonly host?: string
   readonly baseUrl?: string
+  readonly management?: ServiceAddress['management']
   readonly database?: Parameters<typeof readDatabase>[0]
   readonly signing?: KeySettings['signing']
   readonly keys?: KeySettings['keys']

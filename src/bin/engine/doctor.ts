@@ -51,7 +51,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
   const { settings } = checkSettings(EngineSettings, value)
   const configResult = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
-  const { baseUrl, host, port = engineDefaults.port, identity, tls } = settings
+  const { baseUrl, host, port = engineDefaults.port, identity, tls, management } = settings
   const tlsKey = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: now() }, tls, files)
   const installation = findInstallationFindings()
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
@@ -63,7 +63,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE })),
+    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE, management })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     // A local chain is read by a program of this installation.
