@@ -388,8 +388,16 @@ describe('a token that does not count', () => {
     ['for none', without('sub'), /: its sub is not the address/],
     ['that does not say when', without('iat'), /: it does not say when it was issued \(iat\)$/],
     ['of no time', claims(() => ({ iat: 'now' })), /: iat is not a time$/],
-    ['61 s ahead', claims(() => ({ iat: now() + 61 })), /: it is from the future \(iat\); compare the clocks of both machines$/],
-    ['that begins 61 s ahead', claims(() => ({ nbf: now() + 61 })), /: it is from the future \(nbf\); compare the clocks of both machines$/],
+    [
+      '61 s ahead',
+      claims(() => ({ iat: now() + 61 })),
+      /: it is from the future \(iat\); compare the clocks of both machines$/,
+    ],
+    [
+      'that begins 61 s ahead',
+      claims(() => ({ nbf: now() + 61 })),
+      /: it is from the future \(nbf\); compare the clocks of both machines$/,
+    ],
     ['that is over', claims(() => ({ exp: now() - 61 })), /: it expired on \S+Z$/],
     ['that is over at no time', claims(() => ({ exp: true })), /: exp is not a time$/],
     ['with a ttl of nothing', claims(() => ({ ttl: 0 })), /: its ttl is not a positive number$/],
@@ -459,7 +467,11 @@ describe('a token that does not count', () => {
     ['without a type', ({ protectedHeader }) => void protectedHeader.delete(16), /: its type is not/],
     ['for another address', claim(2, 'https://issuer.example/other'), /: its sub is not the address/],
     ['that does not say when', ({ claims: all }) => void all.delete(6), /: it does not say when/],
-    ['61 s ahead', ({ claims: all }) => void all.set(6, now(mdocs) + 61), /: it is from the future \(iat\); compare the clocks of both machines$/],
+    [
+      '61 s ahead',
+      ({ claims: all }) => void all.set(6, now(mdocs) + 61),
+      /: it is from the future \(iat\); compare the clocks of both machines$/,
+    ],
     ['that is over', ({ claims: all }) => void all.set(4, now(mdocs) - 61), /: it expired on/],
     ['with a negative ttl', claim(65_534, -1), /: its ttl is not a positive number$/],
     ['without a list', ({ claims: all }) => void all.delete(65_533), /: its status_list is not a CBOR map$/],
@@ -519,7 +531,11 @@ describe('a list of the W3C that does not count', () => {
       claims(() => ({ validFrom: new Date((now() + 61) * 1000).toISOString() })),
       /: it is from the future \(validFrom\); compare the clocks of both machines$/,
     ],
-    ['that was signed ahead', claims(() => ({ iat: now() + 61 })), /: it is from the future \(iat\); compare the clocks of both machines$/],
+    [
+      'that was signed ahead',
+      claims(() => ({ iat: now() + 61 })),
+      /: it is from the future \(iat\); compare the clocks of both machines$/,
+    ],
     [
       'without the letter before the list',
       inSubject({ encodedList: toBase64url(gzipSync(bitstring(0, false))) }),
@@ -623,6 +639,25 @@ describe('who may sign a list', () => {
       /: a certificate of it cannot be read/,
     ],
   ])('not %s', async (_, change, problem) => expect(await ofToken(change)).toMatch(problem))
+
+  it('not another company of the same authority, where neither certificate has a subject', async () => {
+    const subject = { name: writeName([]) }
+    const ofUnnamedIssuer = async (names: Parameters<typeof certify>[2]): Promise<string> => {
+      const uri = newUri()
+      const parts = tokenParts(world, uri, entries(IDX, 0))
+      await by(() => world.ca, { ...subject, ...names })(parts, uri)
+      network.at.set(uri, await signList(parts))
+      const report = await presented(world, queryFor(usualProfile), (forgery) => {
+        forgery.header.x5c = base64([certify(world.ca, world.issuerKey, subject)])
+        Object.assign(forgery.payload, tokenAt(uri))
+      })
+      return answerOf(report)
+    }
+    expect(await ofUnnamedIssuer({ uris: ['https://other-company.example'] })).toMatch(
+      /: it is signed by a certificate without a subject, who is not the issuer of what has this status$/,
+    )
+    expect(await ofUnnamedIssuer({})).toMatch(/^passed/)
+  })
 
   it('not with a certificate for status lists: a credential', async () => {
     const key = await makeKey()

@@ -165,7 +165,8 @@ export function signerProblem(
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
   if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
-  return `it is signed by ${leaf.subjectText}, who is not the issuer of what has this status`
+  const signer = leaf.subjectText || 'a certificate without a subject'
+  return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
 
 function findSignerPath(
@@ -185,11 +186,13 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
 }
 
 /**
- * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject and the same CA,
- * or with the issuer identifier of the credential as a name.
+ * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject, which names
+ * somebody, and the same CA, or with the issuer identifier of the credential as a name. The subject may be empty (RFC
+ * 5280 section 4.1.2.6).
  */
 function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
-  if (leaf.subject.equals(issuer.subject) && leaf.issuer.equals(issuer.issuer)) return true
+  const isNamed = issuer.subjectText !== ''
+  if (isNamed && leaf.subject.equals(issuer.subject) && leaf.issuer.equals(issuer.issuer)) return true
   const [identifier] = identifiers
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
