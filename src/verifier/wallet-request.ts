@@ -2,7 +2,7 @@
  * The parameters of a wallet's POST request for its request object: a nonce to include, and metadata with the key to
  * encrypt the object with. Other wallet metadata is ignored. OpenID4VP 1.0, Request URI Method post.
  */
-import { type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { type JsonObject, memberOf, own, parseJsonObject } from '../codec/json.ts'
 import {
   encryptJwe,
   findEncryptionKey,
@@ -49,14 +49,17 @@ export async function encryptForWallet({ encryption }: WalletRequest, requestObj
 }
 
 /**
- * Returns the first supported key; undefined if there is none, and the request object is then not encrypted. The
- * algorithm may be in the metadata (`request_object_encryption_alg_values_supported`) instead of the key.
+ * Returns the first supported key on P-256; undefined if there is none, and the request object is then not encrypted.
+ * The algorithm may be in the metadata (`request_object_encryption_alg_values_supported`) instead of the key. Anybody
+ * may send this request, and encryption to a key on a larger curve takes four to eight times as long.
  */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
   const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined
   const algs = own(metadata, 'request_object_encryption_alg_values_supported')
   const alg = Array.isArray(algs) ? jweAlgorithms.find((each) => algs.includes(each)) : undefined
-  const key = findEncryptionKey(own(metadata, 'jwks'), alg)
+  const keys = memberOf(own(metadata, 'jwks'), 'keys')
+  const p256Keys = Array.isArray(keys) ? keys.filter((each) => memberOf(each, 'crv') === 'P-256') : []
+  const key = findEncryptionKey({ keys: p256Keys }, alg)
   return 'problems' in key || enc === undefined ? undefined : { key, enc }
 }

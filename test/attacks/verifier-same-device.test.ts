@@ -10,7 +10,7 @@ import { makeForgery, putTogether, startWorld, type World } from '../support/for
 import { makeKey, VERIFIER_URL } from '../support/services.ts'
 import { call, dcqlQuery, postForm, startVerification } from '../support/wire.ts'
 
-const makeP256Jwk = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+const makeJwk = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).publicKey.export({ format: 'jwk' })
 
 const REDIRECT = 'https://shop.example/done?order=1'
 const SESSIONS = `${VERIFIER_URL}/presentation/oid4vp`
@@ -259,8 +259,8 @@ describe('attacks on what a session may ask for besides', () => {
 
     it('is encrypted to a key without alg, where the metadata of the wallet names the algorithm', async () => {
       const session = await started({})
-      const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-521' })
-      const keys = [{ ...publicKey.export({ format: 'jwk' }), use: 'enc' }]
+      const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const keys = [makeJwk('P-521'), { ...publicKey.export({ format: 'jwk' }), use: 'enc' }]
       const algs = { request_object_encryption_alg_values_supported: ['ECDH-ES+A128KW', 'ECDH-ES'] }
       const form = { wallet_metadata: JSON.stringify({ jwks: { keys }, ...algs }) }
       const response = await postForm(world.services, url(session.sessionId), form)
@@ -270,8 +270,13 @@ describe('attacks on what a session may ask for besides', () => {
 
     it.each([
       ['no keys', {}],
-      ['a key that nobody says the algorithm of', { jwks: { keys: [makeP256Jwk()] } }],
+      ['a key that nobody says the algorithm of', { jwks: { keys: [makeJwk('P-256')] } }],
       ['keys of other kinds', { jwks: { keys: [{ kty: 'RSA', n: 'AQAB', e: 'AQAB' }, null, 1] } }],
+      // To encrypt to one of these would take up to eight times as long.
+      [
+        'keys on larger curves',
+        { jwks: { keys: ['P-384', 'P-521'].map((crv) => ({ ...makeJwk(crv), alg: 'ECDH-ES' })) } },
+      ],
       ['keys that are none', { jwks: 'x' }],
       ['formats that do not include ours', { vp_formats_supported: { ldp_vc: {} } }],
       [
