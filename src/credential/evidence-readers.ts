@@ -5,13 +5,17 @@ import { orProblem, within } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../keys/certificate-name.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
+import { decodeX5c } from '../keys/x5c.ts'
 import { pathText } from '../protocol/claim-path.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
 
-/** Returns the certificates in `x5c` of a header as DER, not parsed. RFC 7515 section 4.1.6. */
-export function chainOf(header: JsonObject): readonly Uint8Array[] {
-  // `x5c` has standard base64, not base64url.
-  return stringsIn(own(header, 'x5c')).map((text) => Buffer.from(text, 'base64'))
+/**
+ * Returns the certificates in `x5c` of a header as DER, not parsed; empty if it is absent. Throws a MalformedError
+ * unless it is an array of base64 strings. RFC 7515 section 4.1.6.
+ */
+export function readChain(header: JsonObject): readonly Uint8Array[] {
+  const x5c = own(header, 'x5c')
+  return x5c === undefined ? [] : decodeX5c(x5c)
 }
 
 /** Returns the key in `cnf`. RFC 7800 section 3.2. */

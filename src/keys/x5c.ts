@@ -6,17 +6,21 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 /** The maximum number of certificates of a chain. */
 export const MAX_CHAIN = 10
 
+/** Decodes the certificates of `x5c` to DER. Throws a MalformedError unless it is an array of base64 strings. */
+export function decodeX5c(value: unknown): readonly Buffer[] {
+  if (!Array.isArray(value)) return malformed('x5c is not an array')
+  return value.map((text, index) =>
+    within(`x5c[${index}]`, () => (typeof text === 'string' ? fromBase64(text) : malformed('it is not a string'))),
+  )
+}
+
 /**
  * Parses the certificates of `x5c`, that of the key first. Throws a MalformedError if it is invalid. Does not verify
  * trust.
  */
 export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]] {
-  if (!Array.isArray(value)) return malformed('x5c is not an array')
-  if (value.length > MAX_CHAIN) malformed(`x5c has more than ${MAX_CHAIN} certificates`)
-  const [leaf, ...others] = value.map((text, index) =>
-    within(`x5c[${index}]`, () =>
-      parseCertificate(typeof text === 'string' ? fromBase64(text) : malformed('it is not a string')),
-    ),
-  )
+  const chain = decodeX5c(value)
+  if (chain.length > MAX_CHAIN) malformed(`x5c has more than ${MAX_CHAIN} certificates`)
+  const [leaf, ...others] = chain.map((der, index) => within(`x5c[${index}]`, () => parseCertificate(der)))
   return leaf === undefined ? malformed('x5c is empty') : [leaf, ...others]
 }

@@ -19,6 +19,8 @@ const otherAuthority = {
   fails: 'query.trusted_authorities',
   query: () => ({ trusted_authorities: [{ type: 'aki', values: [AUTHORITY] }] }),
 }
+/** A chain in another form than that of JOSE is not read at all. */
+const unreadable = { fails: 'presentation.well_formed', notRun: after.reading }
 const untrusted = { fails: 'issuer.trusted', notRun: after.trust }
 
 export const issuerAttacks: readonly Attack[] = [
@@ -137,10 +139,31 @@ export const issuerAttacks: readonly Attack[] = [
   },
   {
     attack: 'The certificate is a text and not a list.',
-    ...noCertificate,
+    ...unreadable,
     change({ header }) {
       const [leaf = ''] = header.x5c as string[]
       header.x5c = leaf
+    },
+  },
+  {
+    attack: 'The certificate stands among values that are not text.',
+    ...unreadable,
+    change({ header }) {
+      header.x5c = [null, ...(header.x5c as string[]), 5]
+    },
+  },
+  {
+    attack: 'The certificate is in base64url.',
+    ...unreadable,
+    change({ header }) {
+      header.x5c = (header.x5c as string[]).map((text) => Buffer.from(text, 'base64').toString('base64url'))
+    },
+  },
+  {
+    attack: 'The certificate has a line break and a character that is not of base64 inside.',
+    ...unreadable,
+    change({ header }) {
+      header.x5c = (header.x5c as string[]).map((text) => `${text.slice(0, 64)}\n!${text.slice(64)}`)
     },
   },
   {

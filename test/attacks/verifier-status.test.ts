@@ -638,6 +638,20 @@ describe('who may sign a list', () => {
       ({ header }) => void Object.assign(header, { x5c: ['AA=='] }),
       /: a certificate of it cannot be read/,
     ],
+    [
+      'nobody, with a certificate in base64url',
+      ({ header }) => {
+        header.x5c = (header.x5c as string[]).map((text) => Buffer.from(text, 'base64').toString('base64url'))
+      },
+      /: x5c\[0\]: it is not base64$/,
+    ],
+    [
+      'nobody, with a value that is not text behind the certificate',
+      ({ header }) => {
+        header.x5c = [...(header.x5c as string[]), 5]
+      },
+      /: x5c\[\d\]: it is not a string$/,
+    ],
   ])('not %s', async (_, change, problem) => expect(await ofToken(change)).toMatch(problem))
 
   it('not another company of the same authority, where neither certificate has a subject', async () => {

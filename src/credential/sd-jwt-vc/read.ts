@@ -4,9 +4,9 @@ import { type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
-  chainOf,
   hasOrderedStatus,
   namesOf,
+  readChain,
   readConfirmedKey,
   readNumericDate,
   readOneOrMoreStrings,
@@ -34,7 +34,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     issuer: {
       // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
       identifiers: namesOf([own(payload, 'iss')]),
-      chain: chainOf(header),
+      chain: readChain(header),
       isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
     },
     holder: keyBindingOf(sdJwt),

@@ -9,10 +9,10 @@ import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
-  chainOf,
   firstEnd,
   makeBoundKey,
   namesOf,
+  readChain,
   readConfirmedKey,
   readNumericDate,
   readOneOrMoreStrings,
@@ -63,7 +63,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
     statedFormat: `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
-    issuer: { identifiers, chain: chainOf(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
+    issuer: { identifiers, chain: readChain(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { chainOf, readConfirmedKey, statedTypeText } from '../evidence-readers.ts'
+import { readChain, readConfirmedKey, statedTypeText } from '../evidence-readers.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { credentialStatusMember, hasOrderedMembers, isoSeconds, VCDM_1_CONTEXT, w3cEvidence } from '../w3c/members.ts'
@@ -83,7 +83,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     statedFormat: `${statedTypeText(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
-    issuer: { identifiers, chain: chainOf(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
+    issuer: { identifiers, chain: readChain(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
