@@ -1,6 +1,7 @@
 /** Tests the secret sharing component with its contract on a chain. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { partOfLimit } from '../../test/support/processor-time.ts'
 import { chains } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, party } from '../test/evm.ts'
@@ -255,6 +256,17 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
     await one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
     const answer = await one().http('PUT', uri, { body: share(), as: owner })
     expect(answer).toMatchObject({ status: 409, text: failure('Already stored') })
+  })
+
+  it('takes little time for a large share, be it new, repeated, wrong or another', async () => {
+    const [large, other] = [share(1_000_000), share(1_000_000)]
+    const { uri } = await registered([large, share(), share()])
+    const put = async (body: Uint8Array, status: number): Promise<void> =>
+      expect(await one().http('PUT', uri, { body, as: owner })).toMatchObject({ status })
+    expect(await partOfLimit(400, () => put(other, 401))).toBeLessThan(1)
+    expect(await partOfLimit(400, () => put(large, 201))).toBeLessThan(1)
+    expect(await partOfLimit(400, () => put(large, 201))).toBeLessThan(1)
+    expect(await partOfLimit(400, () => put(other, 409))).toBeLessThan(1)
   })
 
   it('answers 400 for a download outside the window, by whichever clock is ahead', async () => {

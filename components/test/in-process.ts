@@ -141,7 +141,8 @@ function requestOf(request: HttpRequestData): Request {
   const { method, uri, body } = request
   const path = uri.split('?', 1)[0] ?? ''
   const json = (): unknown => JSON.parse(text())
-  return { method, uri, path, query: {}, header: (name) => headerValue(request, name), body, text, json }
+  const bodyDigest = (): Uint8Array => new Uint8Array(createHash('sha256').update(body).digest())
+  return { method, uri, path, query: {}, header: (name) => headerValue(request, name), body, bodyDigest, text, json }
 }
 
 function unsupported(): never {

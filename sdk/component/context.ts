@@ -138,6 +138,11 @@ export function contextOf(contract: Address, engine: Address, timerIds: readonly
   }
 }
 
+/** Returns the SHA-256 of the body of the request that the call answers. */
+export function bodyDigest(): Uint8Array {
+  return answer(operation.bodyDigest, EMPTY)
+}
+
 function authenticate(addresses: readonly Address[]): Address | undefined {
   const parsed = addresses.map((address) => parseAddress(String(address)))
   const operand = writer().list(parsed, (address, to) => to.raw(addressBytes(address)))

@@ -8,7 +8,7 @@ import { type Address, addressBytes, addressOf, parseAddress } from '../../src/o
 import { hook, section } from '../../src/offchain/hosted.ts'
 import { readHttpRequest, writeHttpResponse } from '../../src/offchain/http-data.ts'
 import { type Reader, reader, writer } from '../../src/offchain/rpc.ts'
-import { type Context, contextOf } from './context.ts'
+import { bodyDigest, type Context, contextOf } from './context.ts'
 import { type Request, type Response, requestOf, responseData } from './http.ts'
 
 export type { Address } from '../../src/offchain/address.ts'
@@ -53,7 +53,7 @@ export function component(hooksByName: Component): void {
   const hooks: Record<string, Hook> = {}
   if (http !== undefined) {
     hooks[hook.httpRequest] = entered((context, from) => {
-      const response = atOnce(http(requestOf(readHttpRequest(from)), context))
+      const response = atOnce(http(requestOf(readHttpRequest(from), bodyDigest), context))
       if (typeof (response as Partial<Response> | undefined)?.status !== 'number') {
         throw new TypeError('the http hook gave back no response; text() and json() make one')
       }

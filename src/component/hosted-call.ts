@@ -2,10 +2,16 @@
  * The operations that a component may call while it runs (`offchain/hosted.ts`). The worker runs them itself where it
  * can, and asks the engine where it cannot.
  */
+import { createHash } from 'node:crypto'
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation } from '../offchain/hosted.ts'
-import { type HttpResponseData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
+import {
+  type HttpRequestData,
+  type HttpResponseData,
+  readHttpRequest,
+  writeHttpResponse,
+} from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { type CollectedEffects, collectEffects } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
@@ -175,6 +181,8 @@ const operations: Readonly<Record<number, Operation>> = {
     writer()
       .text(ask({ ask: 'generation' }) as string)
       .done(),
+  [operation.bodyDigest]: (_from, { message }) =>
+    message.expects === 'response' ? createHash('sha256').update(readRequest(message).body).digest() : undefined,
   [operation.block]: (_from, { message: { chain, block } }) =>
     writer().text(chain.id).u64(BigInt(block.number)).u64(BigInt(block.time)).done(),
 }
@@ -210,6 +218,11 @@ function readTimers({ ask, effects }: RunningCall): Map<number, number> {
   return timers
 }
 
+/** Reads the HTTP request of a call behind the addresses and the state. */
+function readRequest({ input, stateLength }: CallMessage): HttpRequestData {
+  return readHttpRequest(reader(input.subarray(42 + stateLength)))
+}
+
 /**
  * Runs the operation `authenticate` (0x80): returns the address that signed the request of this call; undefined when
  * none of the listed addresses did, or the request was accepted before.
@@ -220,8 +233,7 @@ function authenticateSigner(
 ): Uint8Array | undefined {
   const addresses = from.list(() => addressOf(from.raw(21)))
   if (message.expects !== 'response') return undefined
-  const input = reader(message.input.subarray(42 + message.stateLength))
-  const request = { ...readHttpRequest(input), ...(message.isHead && { method: 'HEAD' }) }
+  const request = { ...readRequest(message), ...(message.isHead && { method: 'HEAD' }) }
   const { engine, contract, chain, now } = message
   const signature = authenticate({ engine, contract, chain, request, now: new Date(now), addresses })
   if (signature === undefined) return undefined

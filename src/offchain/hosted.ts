@@ -44,6 +44,8 @@ export const operation = {
   block: 0x83,
   /** → String: another one after a backup of the engine's storage was put back */
   generation: 0x84,
+  /** → SHA-256 of the body of this HTTP request, 32 bytes; nothing in any other call */
+  bodyDigest: 0x85,
 } as const
 
 /** The functions that a module exports, each (input pointer, length) → pointer to the result. */
