@@ -9,7 +9,7 @@ import { localChain } from '../test/chains.ts'
 import { type Device, device } from '../test/device.ts'
 import { type DeployedContract, deploy, type JsonRpc, type Party, party } from '../test/evm.ts'
 import { inProcess } from '../test/in-process.ts'
-import { publishShares } from './contract.ts'
+import { publishShares, selectors } from './contract.ts'
 import { decrypt, encrypt } from './encryption.ts'
 import { readRound1, writeRound1 } from './packages.ts'
 import { http } from './signing.ts'
@@ -191,6 +191,82 @@ describe('key management, without a sandbox', () => {
       for (const each of all.devices.slice(1)) await each.stateChange()
     }
     expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
+  })
+
+  it('takes one step in a run, however many keys wait, and goes on at once until it has taken all', async () => {
+    const all = await engines()
+    for (let key = 0; key < 5; key++) await create(all, 2)
+    const first = all.devices[0] as Device
+    await first.stateChange()
+    for (const sent of [1, 2, 3, 4, 5]) {
+      expect(first.sent).toHaveLength(sent)
+      expect(first.timers.get(1)).toBe(0)
+      await first.timer(1)
+    }
+    expect(first.sent).toHaveLength(5)
+    expect(first.timers.get(1)).toBe(60_000)
+  })
+
+  it('sends every lost transaction again after a minute, one in a run', async () => {
+    const all = await engines()
+    for (let key = 0; key < 3; key++) await create(all, 2)
+    const first = all.devices[0] as Device
+    first.offline = true
+    await first.stateChange()
+    while (first.timers.get(1) === 0) await first.timer(1)
+    first.offline = false
+    first.ahead += 61_000
+    for (const sent of [4, 5, 6]) {
+      await first.timer(1)
+      expect(first.sent).toHaveLength(sent)
+      expect(first.timers.get(1)).toBe(0)
+    }
+    expect(first.sent.slice(3)).toEqual(first.sent.slice(0, 3))
+    await first.timer(1)
+    expect(first.timers.get(1)).toBe(60_000)
+  })
+
+  it('forgets a key that is disabled, also while every step for another key fails', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    const shares = `KEY-SHARES/${toHex((await keyOf(all, id)).registration)}`
+    await settle(all, 4)
+    let fails = true
+    const askRaw = (data: Uint8Array): Promise<Uint8Array> =>
+      fails && toHex(data).startsWith(selectors['commitments(uint128)'])
+        ? Promise.reject(new Error('that is too large'))
+        : all.contract.askRaw(data)
+    const [first] = all.devices as [Device, Device, Device]
+    const failing = device(run, { ...all.contract, askRaw }, first.party)
+    for (const [name, value] of first.storage) failing.storage.set(name, value)
+    expect(failing.storage.has(shares)).toBe(true)
+    const stuck = await create(all, 2)
+    await expect(failing.stateChange()).rejects.toThrow('that is too large')
+    await all.contract.send(owner, 'disable', id)
+    await failing.stateChange()
+    expect(failing.storage.has(shares)).toBe(false)
+    await expect(failing.timer(1)).rejects.toThrow('that is too large')
+    fails = false
+    await failing.stateChange()
+    expect(failing.sent).toHaveLength(1)
+    await settle({ ...all, devices: [failing, ...all.devices.slice(1)] }, 5)
+    expect(await keyOf(all, stuck)).toMatchObject({ status: ACTIVE })
+  })
+
+  it('goes on with the storage of before, which says once how far the changes were read', async () => {
+    const all = await engines()
+    const id = await create(all, 2)
+    await settle(all)
+    const [first] = all.devices as [Device, Device, Device]
+    const forgotten = `CHANGES/${toHex(new TextEncoder().encode('forgotten'))}`
+    expect(first.storage.delete(forgotten)).toBe(true)
+    await all.contract.send(owner, 'disable', id)
+    await create(all, 2)
+    await first.stateChange()
+    expect(first.storage.has(`KEY-SHARES/${toHex((await keyOf(all, id)).registration)}`)).toBe(false)
+    expect(first.sent).toHaveLength(3)
+    await first.timer(1)
+    expect(first.sent).toHaveLength(4)
   })
 
   it('fails by name when a share does not fit', async () => {
@@ -476,7 +552,8 @@ describe('key management, without a sandbox', () => {
         status: 409,
         text: '{"error":"The key cannot sign: commitments"}',
       })
-      await settle(made)
+      // The first of four rounds forgets what the key of before has left.
+      await settle(made, 4)
       expect(await post(first(), uri)).toMatchObject({ status: 200 })
       const name = `KEY-SHARES/${toHex((await keyOf(made, id)).registration)}`
       expect(first().storage.has(name)).toBe(true)

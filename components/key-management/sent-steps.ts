@@ -29,20 +29,25 @@ export function addSentStep(change: Change, at: number, context: Context): void 
   context.storage(BUCKET).set(ENDS, JSON.stringify({ head, tail: tail + 1 }))
 }
 
-/** Takes out of the queue `most` steps at most that were sent a minute ago or earlier. */
-export function takeSentSteps(most: number, context: Context): readonly SentStep[] {
+/** Lists the first steps of the queue, `most` at most, that were sent a minute ago or earlier. */
+export function sentStepsDue(most: number, context: Context): readonly SentStep[] {
   const latest = context.now().getTime() - RESEND_MS
   const { head, tail } = loadEnds(context)
-  const taken: SentStep[] = []
-  while (head + taken.length < tail && taken.length < most) {
-    const step = load(String(head + taken.length), context) as SentStep
+  const due: SentStep[] = []
+  while (head + due.length < tail && due.length < most) {
+    const step = load(String(head + due.length), context) as SentStep
     if (step.at > latest) break
-    taken.push(step)
+    due.push(step)
   }
-  if (taken.length === 0) return []
-  for (const at of taken.keys()) context.storage(BUCKET).delete(String(head + at))
-  context.storage(BUCKET).set(ENDS, JSON.stringify({ head: head + taken.length, tail }))
-  return taken
+  return due
+}
+
+/** Deletes the first `count` steps of the queue. */
+export function dropSentSteps(count: number, context: Context): void {
+  if (count === 0) return
+  const { head, tail } = loadEnds(context)
+  for (let at = head; at < head + count; at++) context.storage(BUCKET).delete(String(at))
+  context.storage(BUCKET).set(ENDS, JSON.stringify({ head: head + count, tail }))
 }
 
 export function hasSentSteps(context: Context): boolean {

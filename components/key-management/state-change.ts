@@ -1,104 +1,110 @@
 /**
- * The state change of an engine: when the contract has changed, or may have, it goes on with keys that are being made
- * and forgets others. The contract tells what has changed since the engine looked last, so that keys of which nothing
+ * The state change of an engine: when the contract has changed, or may have, it forgets keys and goes on with others
+ * that are being made. The contract tells what has changed since the engine looked last, so that keys of which nothing
  * has changed cost nothing.
+ *
+ * A run is all or nothing, has a limit of its time, and anyone may create keys: so it forgets keys, or takes one step
+ * for one key, and a timer goes on at once. What is to be forgotten never waits for a step.
  */
 import type { Context } from 'vouchsafe/component'
 import { uint } from '../abi.ts'
 import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
-import { addSentStep, hasSentSteps, RESEND_MS, takeSentSteps } from './sent-steps.ts'
+import { addSentStep, dropSentSteps, hasSentSteps, RESEND_MS, sentStepsDue } from './sent-steps.ts'
 import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
 /** The timer that looks again, as long as something is to be done or was sent. */
 export const RESEND_TIMER = 1
-/**
- * The most that one run does: transactions that are sent, changes that are looked through, steps that are looked for.
- */
-const SENT_AT_ONCE = 4
+/** The most that one run looks through or looks for: changes of the contract, and steps that were sent. */
 const CHANGES_AT_ONCE = 256
 const STEPS_AT_ONCE = 64
 
 const BUCKET = 'CHANGES'
+/** The change up to which steps were taken. */
 const REACHED = 'reached'
+/** The change up to which keys were forgotten; storage of before has {@link REACHED} alone, for both. */
+const FORGOTTEN = 'forgotten'
 const START: contract.Reached = { count: 0n, entry: new Uint8Array(32) }
 
 interface Run {
   readonly context: Context
-  /** The engines of the contract, once one of them was needed. */
+  /** The engines of the contract, once they were needed. */
   engines?: readonly string[]
-  sent: number
 }
 
 export function stateChange(context: Context): void {
-  const run: Run = { context, sent: 0 }
-  sendAgain(run)
-  const hasMore = readChanges(run)
-  if (hasMore || run.sent >= SENT_AT_ONCE) context.timers.schedule(RESEND_TIMER, 0)
+  const run: Run = { context }
+  const goesOn = forgetKeys(context) || sendAgain(run) || takeNextStep(run)
+  if (goesOn) context.timers.schedule(RESEND_TIMER, 0)
   else if (hasSentSteps(context)) context.timers.schedule(RESEND_TIMER, RESEND_MS)
 }
 
 /**
- * Sends again the steps of a minute ago that the contract still waits for; those that one run has no room for wait for
- * the next.
+ * Forgets what keys leave behind that are made, have failed or are disabled, and returns whether that was all of this
+ * run. What belongs to another fork of the chain stays: it may come back.
  */
-function sendAgain(run: Run): void {
-  const steps = takeSentSteps(STEPS_AT_ONCE, run.context)
-  for (const step of contract.awaited(steps, run.context)) {
-    if (run.sent < SENT_AT_ONCE) takeStep(run, step)
-    else addSentStep(step, step.at, run.context)
-  }
-}
-
-/** Applies changes of the contract, and returns whether there are others. */
-function readChanges(run: Run): boolean {
-  const { context } = run
-  const before = loadReached(context)
+function forgetKeys(context: Context): boolean {
+  const stepped = loadReached(REACHED, context) ?? START
+  const before = loadReached(FORGOTTEN, context) ?? stepped
   const { changes, reached, more } = contract.changesAfter(before, CHANGES_AT_ONCE, context)
-  let last = before
-  for (const change of changes) {
-    if (run.sent >= SENT_AT_ONCE) {
-      storeReached(before, last, context)
-      return true
-    }
-    applyChange(run, change)
-    last = change.reached
+  const over = changes.filter(({ status }) => !isBeingMade(status))
+  for (const { status, registration } of over) {
+    forgetGeneration(registration, context)
+    if (status !== 'active') forgetKeyShares(registration, context)
   }
-  storeReached(before, reached, context)
-  return more
+  storeReached(FORGOTTEN, before, reached, context)
+  // Where no step was waiting, and none is to be taken, nobody has to look through these changes again.
+  if (isSame(before, stepped) && over.length === changes.length) storeReached(REACHED, stepped, reached, context)
+  return more || over.length > 0
 }
 
-/**
- * Applies a change of a key. A key that has failed or is disabled leaves nothing behind. What belongs to another fork
- * of the chain stays: it may come back.
- */
-function applyChange(run: Run, change: contract.Change): void {
-  const { status, registration } = change
-  const isOver = status === 'failed' || status === 'disabled'
-  if (isOver || status === 'active') forgetGeneration(registration, run.context)
-  if (isOver) forgetKeyShares(registration, run.context)
-  if (!isOver && status !== 'active') takeStep(run, change)
+/** Sends again the first of the steps of a minute ago that the contract still waits for; the next run, the others. */
+function sendAgain(run: Run): boolean {
+  const { context } = run
+  const due = sentStepsDue(STEPS_AT_ONCE, context)
+  const [lost] = contract.awaited(due, context)
+  dropSentSteps(lost === undefined ? due.length : due.indexOf(lost) + 1, context)
+  return lost === undefined ? due.length === STEPS_AT_ONCE : takeStep(run, lost)
 }
 
-function takeStep(run: Run, change: contract.Change): void {
+/** Takes the next step that a change of the contract asks for, and returns whether there may be others. */
+function takeNextStep(run: Run): boolean {
+  const { context } = run
+  const before = loadReached(REACHED, context) ?? START
+  const { changes, reached, more } = contract.changesAfter(before, CHANGES_AT_ONCE, context)
+  const taken = changes.find((change) => isBeingMade(change.status) && takeStep(run, change))
+  storeReached(REACHED, before, taken?.reached ?? reached, context)
+  return taken !== undefined || more
+}
+
+function isBeingMade(status: contract.Status): boolean {
+  return status === 'commitments' || status === 'shares' || status === 'confirmation'
+}
+
+/** Sends the transaction that a key waits for, and returns whether there was one to send. */
+function takeStep(run: Run, change: contract.Change): boolean {
   const { context } = run
   run.engines ??= contract.engines(context)
-  const index = run.engines.indexOf(context.engine)
+  const { engines } = run
+  const index = engines.indexOf(context.engine)
   if (index < 0) throw new Error('this engine is none of those that the contract names')
-  const transaction = nextStep({ id: change.id, key: change, engines: run.engines, index, context })
-  if (!transaction) return
+  const transaction = nextStep({ id: change.id, key: change, engines, index, context })
+  if (!transaction) return false
   context.transact(transaction)
   addSentStep(change, context.now().getTime(), context)
-  run.sent++
+  return true
 }
 
-function loadReached(context: Context): contract.Reached {
-  const stored = context.storage(BUCKET).get(REACHED)
-  return stored ? contract.readReached(stored) : START
+function loadReached(key: string, context: Context): contract.Reached | undefined {
+  const stored = context.storage(BUCKET).get(key)
+  return stored && contract.readReached(stored)
 }
 
-function storeReached(before: contract.Reached, now: contract.Reached, context: Context): void {
-  if (before.count === now.count && equal(before.entry, now.entry)) return
-  context.storage(BUCKET).set(REACHED, concat([uint(now.count), now.entry]))
+function storeReached(key: string, before: contract.Reached, now: contract.Reached, context: Context): void {
+  if (!isSame(before, now)) context.storage(BUCKET).set(key, concat([uint(now.count), now.entry]))
+}
+
+function isSame(one: contract.Reached, other: contract.Reached): boolean {
+  return one.count === other.count && equal(one.entry, other.entry)
 }
