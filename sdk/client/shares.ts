@@ -31,6 +31,8 @@ export interface Share {
 
 const PREFIX_BYTES = 32
 const MAX_SHARES = 255
+/** The most bytes that WebCrypto draws at once. */
+const DRAWN_AT_ONCE = 65_536
 /** The largest secret whose shares engines take as a body by default. */
 export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
 
@@ -75,6 +77,12 @@ export function commitmentOf(share: Uint8Array): Uint8Array {
   return sha256(share)
 }
 
+function randomBytes(length: number, random: Split['random']): Uint8Array {
+  const count = Math.ceil(length / DRAWN_AT_ONCE)
+  const lengths = Array.from({ length: count }, (_, at) => Math.min(DRAWN_AT_ONCE, length - at * DRAWN_AT_ONCE))
+  return concatBytes(...lengths.map((bytes) => random(bytes)))
+}
+
 interface Point {
   readonly x: number
   readonly y: Uint8Array
@@ -88,7 +96,7 @@ function pointOf({ index, bytes }: Share): Point {
  * Splits a secret by Shamir's scheme: `threshold - 1` shares are random, and they and the secret determine the others.
  */
 async function splitShamir(paddedSecret: Uint8Array, { shares, threshold, random }: Split): Promise<Uint8Array[]> {
-  const randomShares = Array.from({ length: threshold - 1 }, () => Uint8Array.from(random(paddedSecret.length)))
+  const randomShares = Array.from({ length: threshold - 1 }, () => randomBytes(paddedSecret.length, random))
   const points = [{ x: 0, y: paddedSecret }, ...randomShares.map((bytes, index) => pointOf({ index, bytes }))]
   const rest: Uint8Array[] = []
   for (let x = threshold; x <= shares; x++) rest.push(await valueAt(x, points))
@@ -100,7 +108,7 @@ function valueAt(x: number, points: readonly Point[]): Promise<Uint8Array> {
 }
 
 function splitXor(paddedSecret: Uint8Array, { shares, random }: Split): Uint8Array[] {
-  const randomShares = Array.from({ length: shares - 1 }, () => Uint8Array.from(random(paddedSecret.length)))
+  const randomShares = Array.from({ length: shares - 1 }, () => randomBytes(paddedSecret.length, random))
   return [...randomShares, xor([paddedSecret, ...randomShares])]
 }
 
