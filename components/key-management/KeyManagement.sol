@@ -15,6 +15,9 @@ import {EngineList} from "../EngineList.sol";
 /// registration, a digest of who asked for it and of the block before: engines keep what they have by it, and name it in
 /// all that they say.
 contract KeyManagement is EngineList {
+    /// As many as make a key of all of them, and sign with it, well within the times that engines give their components.
+    uint256 private constant MOST_ENGINES = 16;
+
     enum Status {
         Unknown,
         Commitments,
@@ -88,6 +91,7 @@ contract KeyManagement is EngineList {
         EngineList(engines, componentSha256, componentUri)
     {
         require(engines.length > 1, "a threshold key needs 2 engines or more");
+        require(engines.length <= MOST_ENGINES, "16 engines at most");
     }
 
     /// Asks the engines to make a key, which belongs to the sender.

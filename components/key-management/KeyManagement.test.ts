@@ -85,6 +85,25 @@ describe.each(chains)('the key management contract on $name', ({ start }) => {
     await expect(alone).rejects.toThrow('a threshold key needs 2 engines or more')
   })
 
+  it('has 16 engines at most, of which each publishes its shares by less gas than engines give', async () => {
+    const parties = Array.from({ length: 16 }, party)
+    const engines = parties.map(({ address }) => ({ engine: address, endpoint: '' }))
+    const more = [...engines, { engine: party().address, endpoint: '' }]
+    await expect(deploy(rpc, 'KeyManagement', { ...made, engines: more })).rejects.toThrow('16 engines at most')
+    const largest = naming(await deploy(rpc, 'KeyManagement', { ...made, engines }))
+    await largest.send(owner, 'createKey', { id: 1n, threshold: 16, policy_: policy })
+    const round1 = filled(96 + 16 * 32, 1)
+    for (const engine of parties) await largest.send(engine, 'publishCommitments', { id: 1n, package: round1 })
+    const { registration } = (await largest.ask('key', 1n)) as { registration: Uint8Array }
+    const encrypted = parties.map((_, index) => filled(index === 0 ? 0 : 48, 9))
+    const call = {
+      from: parties[0]?.address,
+      to: largest.address,
+      data: largest.encode('publishShares', { id: 1n, registration, encrypted }),
+    }
+    expect(Number(await rpc('eth_estimateGas', [call]))).toBeLessThan(5_000_000)
+  })
+
   it('has nothing to say of a key that nobody asked for', async () => {
     expect(await contract.ask('key', 999n)).toEqual({
       owner: nobody,
