@@ -137,6 +137,21 @@ describe('a shared secret', () => {
     expect(got).toEqual(secret)
   })
 
+  it('does not come back by XOR where fewer shares than all are enough', async () => {
+    const id = await shared()
+    const error = await caught(downloadSecret(owner, { id, scheme: 'xor' }))
+    expect([error.code, error.message]).toEqual(['bad-request', expect.stringContaining('with XOR every share')])
+    expect((await sharingStatus(client, id))?.downloadDeadline).toBeUndefined()
+  })
+
+  it('does not come back where one share would be the secret, which the contract allows', async () => {
+    const prepared = { ...(await prepareUpload(owner, { secret, threshold: 2 })), threshold: 1 }
+    expect((await upload(owner, prepared)).complete).toBe(true)
+    const error = await caught(downloadSecret(owner, { id: BigInt(prepared.id) }))
+    const message = 'the threshold is a number from 2 to that of the engines, which is 3, and not 1'
+    expect([error.code, error.message]).toEqual(['bad-request', message])
+  })
+
   it('may be empty', async () => {
     const prepared = await prepareUpload(owner, { secret: new Uint8Array(), threshold: 2 })
     await upload(owner, prepared)

@@ -14,7 +14,7 @@ import {
   type SecretSharing,
   type SharingState,
 } from './secret-sharing.ts'
-import { combineShares, commitmentOf, type Scheme, type Share } from './shares.ts'
+import { checkThreshold, combineShares, commitmentOf, type Scheme, type Share } from './shares.ts'
 import { sharingMethods } from './sharing-contract.ts'
 
 export interface Download {
@@ -36,12 +36,15 @@ export interface DownloadedSecret {
 
 /**
  * Downloads a secret. Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`,
- * `incomplete-upload`; or `too-few-shares`, whose `engines` say what each did.
+ * `incomplete-upload`, `bad-request` for a threshold that the scheme does not have; or `too-few-shares`, whose
+ * `engines` say what each did.
  */
 export async function downloadSecret(context: SecretSharing, download: Download): Promise<DownloadedSecret> {
   const { id, scheme = 'shamir', askAll = false } = download
   const { client, transactor } = context
-  refuseUnlessUploaded(await ownSharing(context, id))
+  const before = await ownSharing(context, id)
+  checkThreshold({ scheme, threshold: before.threshold, shares: before.engines.length })
+  refuseUnlessUploaded(before)
   await transactor.send(client.contract, sharingMethods.requestDownload(id))
   const sharing = await ownSharing(context, id)
   const { threshold, engines } = sharing

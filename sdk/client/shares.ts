@@ -41,17 +41,23 @@ export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
  * threshold or a size that cannot be.
  */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
-  const { shares, threshold, scheme, random } = split
+  const { shares, scheme, random } = split
   if (secret.length > MAX_SECRET_BYTES) refuseRequest(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
   if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES)
     refuseRequest(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
-  if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
-    refuseRequest(`the threshold is a number from 2 to that of the engines, which is ${shares}`)
-  }
-  if (scheme === 'xor' && threshold !== shares)
-    refuseRequest('with XOR every share is needed: the threshold is the number of engines')
+  checkThreshold(split)
   const paddedSecret = concatBytes(random(PREFIX_BYTES), secret)
   return scheme === 'xor' ? splitXor(paddedSecret, split) : splitShamir(paddedSecret, split)
+}
+
+/** Throws a {@link SharingError} `bad-request` for a threshold that no sharing of the scheme has. */
+export function checkThreshold({ scheme, shares, threshold }: Omit<Split, 'random'>): void {
+  if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
+    refuseRequest(`the threshold is a number from 2 to that of the engines, which is ${shares}, and not ${threshold}`)
+  }
+  if (scheme === 'xor' && threshold !== shares) {
+    refuseRequest(`with XOR every share is needed: the threshold is the number of engines, ${shares}, not ${threshold}`)
+  }
 }
 
 /**
