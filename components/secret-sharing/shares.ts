@@ -7,7 +7,7 @@ import type { Context, Request, Response } from 'vouchsafe/component'
 import { equal } from '../bytes.ts'
 import { type Sharing, sharingOf } from './contract.ts'
 import { deleteShares } from './deletions.ts'
-import { loadShare, storeShare } from './stored.ts'
+import { LARGEST_SHARE, loadShare, storeShare } from './stored.ts'
 import { announce, announceAgain } from './unconfirmed.ts'
 
 /** The least bytes of a share, which begins with as many random bytes as nobody can guess. */
@@ -41,6 +41,7 @@ export function parseId(text: string): bigint | undefined {
 
 function upload(sharing: Sharing, request: Request, context: Context): Response {
   if (request.body.length < SMALLEST_SHARE) return error(400, 'Malformed request')
+  if (request.body.length > LARGEST_SHARE) return error(413, `A share has ${LARGEST_SHARE} bytes at most`)
   const isStored = loadShare(sharing, context) !== undefined
   // A stored share is the one that was committed to, so that no two shares are ever compared byte by byte.
   if (!equal(request.bodyDigest(), sharing.commitment)) {

@@ -17,6 +17,11 @@ const OWNER = TICKET
 const COMMITMENT = OWNER + ADDRESS
 const SHARE = COMMITMENT + 32
 const NONE = new Uint8Array(TICKET)
+/**
+ * The most bytes of a share: a row with the ticket before it fits into a value of 1,048,576 bytes, the default of
+ * `limits.storageValueBytes`. All engines of a contract have this limit, whatever their operators set.
+ */
+export const LARGEST_SHARE = 1_048_576 - TICKET - SHARE
 
 /** Loads the share that was uploaded for this sharing; undefined when there is none, whatever else the id had. */
 export function loadShare(sharing: Sharing, context: Context): Uint8Array | undefined {

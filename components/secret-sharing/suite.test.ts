@@ -212,6 +212,17 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
     }
   })
 
+  it('takes as many bytes as an engine stores with what it knows of them, and answers 413 for more', async () => {
+    const [most, more] = [1_048_459, 1_048_460]
+    const { uri, shares } = await registered([share(most), share(), share()])
+    const stored = { body: shares[0] as Uint8Array, as: owner }
+    expect(await one().http('PUT', uri, stored)).toMatchObject({ status: 201 })
+    const { uri: larger, shares: others } = await registered([share(more), share(), share()])
+    const refused = { body: others[0] as Uint8Array, as: owner }
+    const sentence = failure('A share has 1048459 bytes at most')
+    expect(await one().http('PUT', larger, refused)).toMatchObject({ status: 413, text: sentence })
+  })
+
   it('answers 401 for a share that is not what was committed to, also when it is that of another engine', async () => {
     const { uri, shares, id } = await registered()
     const answer = { status: 401, text: failure("User uploaded data doesn't match commitment") }

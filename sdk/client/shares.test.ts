@@ -94,6 +94,8 @@ describe('a secret of the largest size', () => {
     const shares = await splitSecret(secret, { scheme, shares: 2, threshold: 2, random })
     const all = shares.map((bytes, index) => ({ index, bytes }))
     expect(Buffer.compare(await combineShares(all, 2, scheme), secret)).toBe(0)
+    // The component stores 117 bytes with a share, in a value of 1,048,576.
+    for (const share of shares) expect(share.length).toBeLessThanOrEqual(1_048_576 - 117)
     // The zeros of a piece that nobody drew would be here.
     for (const share of shares) expect(new Set(share.subarray(-1000)).size).toBeGreaterThan(200)
   })

@@ -33,8 +33,10 @@ const PREFIX_BYTES = 32
 const MAX_SHARES = 255
 /** The most bytes that WebCrypto draws at once. */
 const DRAWN_AT_ONCE = 65_536
-/** The largest secret whose shares engines take as a body by default. */
-export const MAX_SECRET_BYTES = 1_048_576 - PREFIX_BYTES
+/** The bytes that engines store with a share (components/secret-sharing/stored.ts). */
+const BYTES_WITH_A_SHARE = 117
+/** The largest secret whose shares engines store by default. */
+export const MAX_SECRET_BYTES = 1_048_576 - BYTES_WITH_A_SHARE - PREFIX_BYTES
 
 /**
  * Splits a secret into shares, in the order of the engines. Rejects with a {@link SharingError} `bad-request` for a
