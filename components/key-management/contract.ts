@@ -45,6 +45,9 @@ export interface Policy {
   readonly prefix: Uint8Array
 }
 
+/** The latest end of a policy in seconds since 1970; a later one counts as this, whose milliseconds a number holds. */
+const LATEST_END = 1n << 43n
+
 /** The part of a context that reads. */
 export type Reading = Pick<Context, 'read'>
 
@@ -64,9 +67,10 @@ export function keyOf(id: bigint, context: Reading): Key {
 
 export function policyOf(id: bigint, context: Reading): Policy {
   const values = answer(context.read(callData(selectors['policy(uint128)'], uint(id))))
+  const notAfter = values.uint(1)
   return {
     signers: values.list(0, (items, at) => items.address(at)),
-    notAfter: values.number(1) * 1000,
+    notAfter: Number(notAfter < LATEST_END ? notAfter : LATEST_END) * 1000,
     sharesPerDay: values.number(2),
     prefix: values.bytes(3),
   }

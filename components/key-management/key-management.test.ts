@@ -531,6 +531,16 @@ describe('key management, without a sandbox', () => {
       await change({})
     })
 
+    it.each([2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n])(
+      'takes the end %d of a policy for later than any time',
+      async (notAfter) => {
+        await change({ notAfter })
+        expect(await post(first(), `/keys/${made.id}/commitments`)).toMatchObject({ status: 200 })
+        expect(await post(first(), `/keys/${made.id}/commitments`, {}, stranger)).toMatchObject({ status: 401 })
+        await change({})
+      },
+    )
+
     it('gives so many shares in a day, and more the next', async () => {
       await change({ sharesPerDay: 1n })
       const signed = async () => {
