@@ -34,7 +34,7 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
   return {
     sessionId,
     unknownDescription: UNKNOWN_CODE,
-    decide: (call) => decide(context, { id: id ?? '', form }, call),
+    decide: (tokenRequest) => decide(context, { id: id ?? '', form }, tokenRequest),
   }
 }
 
@@ -42,28 +42,28 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
 async function decide(
   context: IssuerContext,
   { id, form }: { readonly id: string; readonly form: TokenRequest },
-  call: SessionForToken,
+  tokenRequest: SessionForToken,
 ): Promise<GrantDecision> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuseCode()
   const { request, step } = row.value
-  if (step.name === 'REDEEMED') return endReplayedTokens(call)
-  if (step.name !== 'CODE' || call.now.getTime() >= step.until) return refuseCode()
-  refuseOtherRequest(request, form, call.client)
+  if (step.name === 'REDEEMED') return endReplayedTokens(tokenRequest)
+  if (step.name !== 'CODE' || tokenRequest.now.getTime() >= step.until) return refuseCode()
+  refuseOtherRequest(request, form, tokenRequest.client)
   const client = { id: request.clientId, ...(request.instance && { instance: request.instance }) }
-  refuseOtherInstance('authorization code', client, call.client)
-  refuseOtherKey('code', request.jkt, call.jkt)
-  const { session } = call
-  refuseUnlessUnused(session, call.now, 'invalid_grant')
+  refuseOtherInstance('authorization code', client, tokenRequest.client)
+  refuseOtherKey('code', request.jkt, tokenRequest.jkt)
+  const { session } = tokenRequest
+  refuseUnlessUnused(session, tokenRequest.now, 'invalid_grant')
   const { requestId: decidedFor } = session.deferral?.decided ?? {}
   if (decidedFor !== undefined && decidedFor !== id) refuse('invalid_grant', 'the credential is for another person')
   return {
     session,
-    newRefreshToken: makeFirstRefreshToken(context, call.id, session, call.now),
+    newRefreshToken: makeFirstRefreshToken(context, tokenRequest.id, session, tokenRequest.now),
     client: { id: request.clientId },
     authorizedIds: authorizedIdsOf(request, session),
     scope: request.scope,
-    extraChanges: [redeemRequest({ id, ...row }, call)],
+    extraChanges: [redeemRequest({ id, ...row }, tokenRequest)],
   }
 }
 

@@ -24,7 +24,7 @@ export interface SessionForToken {
 export type GrantDecision = GrantApproval | GrantRefusal
 
 /** The decision to issue an access token for all of the grant, and a refresh token if the session has any. */
-interface GrantApproval extends Access {
+export interface GrantApproval extends Access {
   readonly session: OfferedSession | AuthorizedSession
   readonly newRefreshToken: NewRefreshToken | undefined
   /** The client that gets the token, if it is known. */
@@ -48,7 +48,7 @@ export interface Grant {
   /**
    * Decides on the session, and again after the session has changed. Throws a refusal that does not change the session.
    */
-  readonly decide: (call: SessionForToken) => GrantDecision | Promise<GrantDecision>
+  readonly decide: (tokenRequest: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }
 
 type BoundGrant = 'code' | 'refresh token'

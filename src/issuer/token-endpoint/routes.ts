@@ -78,8 +78,12 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   const schema = { ...schemas.tokenRoute, operationId: 'requestSessionToken', params: SessionParams }
   app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
     const { body: form, params } = request
-    const call = { ...readDpopRequest(request), sender: readClientRequest(request), form, sessionId: params.session_id }
-    return answerForAnyDraft(context, await findGrant(context, form), call)
+    return answerForAnyDraft(context, await findGrant(context, form), {
+      ...readDpopRequest(request),
+      sender: readClientRequest(request),
+      form,
+      sessionId: params.session_id,
+    })
   })
 }
 
@@ -89,9 +93,9 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
 async function answerForAnyDraft(
   context: IssuerContext,
   grant: Grant,
-  call: ReceivedTokenRequest,
+  request: ReceivedTokenRequest,
 ): Promise<TokenResponse> {
-  const response = await answerTokenRequest(context, grant, call)
+  const response = await answerTokenRequest(context, grant, request)
   return context.config.draft13 && grant.sessionId !== undefined
     ? { ...response, ...makeDraft13NonceMembers(context, grant.sessionId) }
     : response

@@ -12,12 +12,11 @@ import { makeGrantedDetails } from '../access/authorization-details.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
-import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
-import type { Grant } from './grant.ts'
+import type { Grant, GrantApproval } from './grant.ts'
 import { readRequestedAccess } from './requested-access.ts'
 
 /** A request to the token endpoint. */
@@ -43,22 +42,22 @@ interface VerifiedTokenRequest {
 export async function answerTokenRequest(
   context: IssuerContext,
   { sessionId: id, unknownDescription, decide }: Grant,
-  call: ReceivedTokenRequest,
+  request: ReceivedTokenRequest,
 ): Promise<TokenResponse> {
-  if (id === undefined || (call.sessionId !== undefined && call.sessionId !== id)) {
+  if (id === undefined || (request.sessionId !== undefined && request.sessionId !== id)) {
     return refuse('invalid_grant', unknownDescription)
   }
   refuseEndedCertificate(context.config.keys, context.now())
   // Verifies the proofs before the transaction code, so that a refused proof does not cost an attempt.
-  const client = await authenticateClient(context, call.sender, {
-    clientId: call.form.client_id,
+  const client = await authenticateClient(context, request.sender, {
+    clientId: request.form.client_id,
     audiences: acceptedIdentifiers(context.config, id),
   })
-  const proof = verifyProof(context, call)
+  const proof = verifyProof(context, request)
   // After a conflict, the request is decided again, so that every wrong transaction code is counted.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknownDescription)
-    return attemptAnswer(context, { form: call.form, id, proof, client }, row, decide)
+    return attemptAnswer(context, { form: request.form, id, proof, client }, row, decide)
   })
 }
 
@@ -66,69 +65,69 @@ export async function answerTokenRequest(
  * Verifies the DPoP proof of a token request. Returns undefined if there is none and none is required. RFC 9449 section
  * 5.
  */
-function verifyProof(context: IssuerContext, call: ReceivedTokenRequest): DpopProof | undefined {
-  return call.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, call) : undefined
+function verifyProof(context: IssuerContext, request: ReceivedTokenRequest): DpopProof | undefined {
+  return request.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, request) : undefined
 }
 
 /** Decides on the session as it was read, and commits the decision. */
 async function attemptAnswer(
   context: IssuerContext,
-  call: VerifiedTokenRequest,
+  request: VerifiedTokenRequest,
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
 ): Promise<Attempt<TokenResponse>> {
-  const { id, proof, client: sender } = call
+  const { id, proof, client } = request
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwrittenFetchTime(id)
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: sender, now })
+  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client, now })
   if (decision.refusal !== undefined) {
     // A refusal may end the session: too many wrong transaction codes lock it.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
     const conflict = await context.store.commit([{ update: 'issuance_session', id, version, ...endedRow }])
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
-  const request = { form: call.form, sessionId: id, configurationIds: session.configurationIds }
-  const { authorizedIds, scope } = await readRequestedAccess(context, request, decision)
-  const client =
-    sender === undefined ? (decision.client ?? session.client) : { id: sender.id, instance: sender.instance }
-  const claims = { sessionId: id, now, jkt: proof?.jkt, client }
-  const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
-  const issuedBefore = session.issued.length
-  const token = {
-    ...record,
-    ...(authorizedIds && { authorized: authorizedIds }),
-    ...(issuedBefore > 0 && { issuedBefore }),
-  }
-  const { newRefreshToken, extraChanges = [] } = decision
-  const granted = session.token === undefined && { granted: { ...(authorizedIds && { authorized: authorizedIds }) } }
-  const refresh = newRefreshToken && { refresh: { ...newRefreshToken.refresh, ...granted } }
-  const value: AuthorizedSession = { ...decision.session, token, ...(client && { client }), ...refresh }
+  const { value, response } = await makeTokens(context, request, decision, now)
   const change = { update: 'issuance_session', id, version, value } as const
-  const singleUses = [proof, sender].flatMap((each) => each?.singleUse ?? [])
-  const conflict = await commitWithSingleUses(context.store, [change, ...extraChanges], singleUses)
+  const singleUses = [proof, client].flatMap((each) => each?.singleUse ?? [])
+  const conflict = await commitWithSingleUses(context.store, [change, ...(decision.extraChanges ?? [])], singleUses)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetUnwrittenFetchTime(id)
-  return { committed: responseOf({ accessToken, token, refreshToken: newRefreshToken?.refreshToken, scope }) }
+  return { committed: response }
 }
 
-function responseOf({
-  accessToken,
-  token,
-  refreshToken,
-  scope,
-}: {
-  readonly accessToken: string
-  readonly token: AccessTokenRecord
-  readonly refreshToken: string | undefined
-  readonly scope: string | undefined
-}): TokenResponse {
+/** Makes the tokens that a grant approved: the session that stores them, and the response that has them. */
+async function makeTokens(
+  context: IssuerContext,
+  { form, id, proof, client: sender }: VerifiedTokenRequest,
+  approval: GrantApproval,
+  now: Date,
+): Promise<{ readonly value: AuthorizedSession; readonly response: TokenResponse }> {
+  const { session, newRefreshToken } = approval
+  const { configurationIds } = session
+  const { authorizedIds, scope } = await readRequestedAccess(
+    context,
+    { form, sessionId: id, configurationIds },
+    approval,
+  )
+  const client =
+    sender === undefined ? (approval.client ?? session.client) : { id: sender.id, instance: sender.instance }
+  const claims = { sessionId: id, now, jkt: proof?.jkt, client }
+  const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
+  const authorized = authorizedIds && { authorized: authorizedIds }
+  const issuedBefore = session.issued.length
+  const token = { ...record, ...authorized, ...(issuedBefore > 0 && { issuedBefore }) }
+  const granted = session.token === undefined && { granted: { ...authorized } }
+  const refresh = newRefreshToken && { refresh: { ...newRefreshToken.refresh, ...granted } }
   return {
-    access_token: accessToken,
-    token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
-    expires_in: ACCESS_TOKEN_SECONDS,
-    ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
-    ...(scope && { scope }),
-    ...(token.authorized && { authorization_details: makeGrantedDetails(token.authorized) }),
+    value: { ...session, token, ...(client && { client }), ...refresh },
+    response: {
+      access_token: accessToken,
+      token_type: token.jkt === undefined ? 'Bearer' : 'DPoP',
+      expires_in: ACCESS_TOKEN_SECONDS,
+      ...(newRefreshToken && { refresh_token: newRefreshToken.refreshToken }),
+      ...(scope && { scope }),
+      ...(authorizedIds && { authorization_details: makeGrantedDetails(authorizedIds) }),
+    },
   }
 }
