@@ -113,8 +113,8 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, headers, apiKeyLabel } = request
     const apiKey = apiKeyDigest(request.raw.headers.authorization)
-    const attempt = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
-    const answer = await answerIdempotently(context, attempt, (remember) =>
+    const idempotentRequest = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
+    const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
       startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id

@@ -95,8 +95,8 @@ export function addNotificationTexts(body: JsonObject, session: IssuanceSession)
 
 /** Returns the notifications of the wallet as a member; empty if there are none. */
 function notificationsOf({ issued }: IssuanceSession) {
-  const notifications = issued.flatMap(({ configurationId, notifications: ofCopy = [] }) =>
-    ofCopy.map(({ event, at, description }) => ({
+  const notifications = issued.flatMap(({ configurationId, notifications: ofBatch = [] }) =>
+    ofBatch.map(({ event, at, description }) => ({
       credential_configuration_id: configurationId,
       event,
       ...(description === undefined ? {} : { event_description: description }),

@@ -171,8 +171,8 @@ export function recordIssued(
 ): IssuanceSession {
   refuseEnded(session)
   limitCredentials(session, configurationId, count)
-  const copy = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
-  return { ...recordReceipt(session), issued: [...session.issued, copy] }
+  const batch = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
+  return { ...recordReceipt(session), issued: [...session.issued, batch] }
 }
 
 /**
@@ -201,8 +201,8 @@ export function recordNotification(
   notification: Notification,
 ): IssuanceSession {
   refuseEnded(session)
-  const issued = session.issued.map((copy, at) =>
-    at === index ? { ...copy, notifications: [...(copy.notifications ?? []), notification] } : copy,
+  const issued = session.issued.map((batch, at) =>
+    at === index ? { ...batch, notifications: [...(batch.notifications ?? []), notification] } : batch,
   )
   return { ...session, issued }
 }
@@ -247,8 +247,8 @@ export function removeFreeText({ deferral, issued, ...session }: IssuanceSession
     txCode: undefined,
     person: undefined,
     ...(deferral && { deferral: { ...deferral, ...(decided && { decided }) } }),
-    issued: issued.map(({ notifications, ...copy }) => ({
-      ...copy,
+    issued: issued.map(({ notifications, ...batch }) => ({
+      ...batch,
       ...(notifications && { notifications: notifications.map(({ event, at }) => ({ event, at })) }),
     })),
   }
@@ -264,12 +264,12 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
 
 /** Refuses with `credential_request_denied` if the limits for batches or credentials are exceeded. */
 function limitCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string, count: number): void {
-  const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((copy) => copy.configurationId)
+  const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((batch) => batch.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
   if (ids.filter((id) => id === configurationId).length >= MAX_BATCHES) {
     refuse('credential_request_denied', `this credential has been issued ${MAX_BATCHES} times for this access token`)
   }
-  if (issued.reduce((sum, copy) => sum + (copy.count ?? 1), count) > MAX_ISSUED) {
+  if (issued.reduce((sum, batch) => sum + (batch.count ?? 1), count) > MAX_ISSUED) {
     refuse('credential_request_denied', `a session issues at most ${MAX_ISSUED} credentials; start a new one`)
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Single use of a nonce, a proof or a transaction id, and what proofs of possession have in common. Each use inserts or
- * deletes a row in the batch of its request, and a second use of the same row conflicts.
+ * deletes a row in the batch of its request, and a second use of the same row conflicts. The rows of used proofs are in
+ * `spent_nonce`, as those of nonces are.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
