@@ -2,9 +2,15 @@
  * The credential issuer identifiers: one for each session, and one for the service. OpenID4VCI 1.0, Credential Issuer
  * Identifier. The addresses of endpoints and documents of each of these.
  */
+import type { IssuerConfig } from './config.ts'
 
 interface AddressConfig {
   readonly baseUrl: string
+}
+
+/** Tests whether each session has its own credential issuer identifier and metadata. */
+export function hasIdentifierPerSession({ issuer }: Pick<IssuerConfig, 'issuer'>): boolean {
+  return issuer.identifier === 'session'
 }
 
 /** Returns the identifier of the session, or of the service if `sessionId` is undefined. */

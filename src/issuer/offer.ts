@@ -6,18 +6,13 @@ import { makeDerivedCode } from './access/derived-code.ts'
 import { codeOfSession } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialIssuerIdentifier } from './issuer-identifier.ts'
+import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-identifier.ts'
 import { type EndedOffer, hasGrant, refuseUnlessUnused } from './session.ts'
 
 const ENDED_OFFER: EndedOffer = {
   used: 'this credential offer has been used',
   locked: 'this credential offer is void: too many wrong transaction codes',
   expired: 'this credential offer has expired',
-}
-
-/** Tests whether each session has its own credential issuer identifier and metadata. */
-export function hasIdentifierPerSession({ config }: Pick<IssuerContext, 'config'>): boolean {
-  return config.issuer.identifier === 'session'
 }
 
 /** Returns the offer of a session. Refuses with `not_found`, or with `gone` if it was used or has expired. */
@@ -34,7 +29,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   return {
     credential_issuer: credentialIssuerIdentifier(
       context.config,
-      hasIdentifierPerSession(context) ? sessionId : undefined,
+      hasIdentifierPerSession(context.config) ? sessionId : undefined,
     ),
     credential_configuration_ids: [...session.configurationIds],
     grants: {

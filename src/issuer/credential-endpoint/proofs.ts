@@ -26,8 +26,7 @@ import { type JwtClock, jwtTimeProblem, PROOF_TIMES } from '../access/jwt-checks
 import type { OpenSession } from '../access/open-session.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedAudiences } from '../issuer-identifier.ts'
-import { hasIdentifierPerSession } from '../offer.ts'
+import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
 import type { IssuanceSession } from '../session.ts'
 import {
   type KeyAttestation,
@@ -120,7 +119,9 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
   const sessionLimit = largestBatch(
     await Promise.all(session.configurationIds.map((id) => context.loadConfiguration(id))),
   )
-  const issuerLimit = hasIdentifierPerSession(context) ? 1 : (await context.offeredConfigurations.get()).batchSize
+  const issuerLimit = hasIdentifierPerSession(context.config)
+    ? 1
+    : (await context.offeredConfigurations.get()).batchSize
   const limit = Math.max(sessionLimit, issuerLimit)
   if (count <= limit) return
   refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)
