@@ -48,6 +48,11 @@ type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => st
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 export const BODY_LIMIT = 1024 * 1024
 
+/** The options of a route that requires an API key. */
+export const admin = { config: { admin: true } } as const
+/** The options of a route that requires an API key, and whose response is a stream. */
+export const adminStream = { config: { admin: true, isStream: true } } as const
+
 /** The settings of a service that its server uses. */
 interface ServerSettings extends Pick<AppOptions, 'rateLimits' | 'tls'> {
   readonly apiKeys: Readonly<Record<string, string>>

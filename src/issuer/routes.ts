@@ -8,7 +8,7 @@ import type { Static } from 'typebox'
 import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { preferredType } from '../http/accept.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
-import { addBodylessRoutes } from '../http/app.ts'
+import { addBodylessRoutes, admin, adminStream } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
@@ -36,9 +36,6 @@ import { getIssuanceStatus } from './session-status.ts'
 import { addStatusRoutes } from './status-list/routes.ts'
 import { addTokenRoutes } from './token-endpoint/routes.ts'
 import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
-
-const admin = { config: { admin: true } } as const
-const streamed = { config: { admin: true, isStream: true } } as const
 
 /** Errors that are part of normal operation, and not recorded as problems of a wallet. */
 const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
@@ -131,7 +128,7 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
     // The status may change after SUCCEEDED, by a revocation or a notification.
     isFinal: ({ status }) => status === 'EXPIRED',
   })
-  app.get('/issuance/oid4vci/events/:session_id', { ...streamed, schema: schemas.issuanceEventsRoute }, events)
+  app.get('/issuance/oid4vci/events/:session_id', { ...adminStream, schema: schemas.issuanceEventsRoute }, events)
   app.get('/issuance/oid4vci/sessions', { ...admin, schema: listIssuanceRoute }, ({ query }) =>
     listIssuanceSessions(context, query),
   )

@@ -1,15 +1,13 @@
 /** The routes for operators, which the issuer and the verifier share. */
 import type { FastifyRequest } from 'fastify'
 import type { EventCollections } from '../event/event.ts'
-import { addBodylessRoutes } from '../http/app.ts'
+import { addBodylessRoutes, admin } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { listAuditRecords, verifyAuditLog } from './audit.ts'
 import { listDeadCallbacks, listWaitingCallbacks, redeliverCallback, redeliverCallbacks } from './callbacks.ts'
 import type { OperatorContext } from './context.ts'
 import * as schemas from './schemas.ts'
-
-const admin = { config: { admin: true } } as const
 
 /** Adds the routes. `context` is that of the service, whose configuration may change while it runs. */
 export function addOperatorRoutes<C extends EventCollections>(

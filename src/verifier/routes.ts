@@ -5,7 +5,7 @@ import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
 import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { apiKeyDigest } from '../http/api-key.ts'
-import { addFormRoutes } from '../http/app.ts'
+import { addFormRoutes, admin, adminStream } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { createSubjectLookUp } from '../http/look-up-first.ts'
@@ -29,8 +29,6 @@ import { listTrustAnchors, testChain } from './trust.ts'
 import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
-const admin = { config: { admin: true } } as const
-const adminStreamOptions = { config: { admin: true, isStream: true } } as const
 const FORM = { malformed: 'invalid_request' } as const
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
@@ -127,11 +125,7 @@ function addStatusEventsRoute(app: App, context: VerifierContext): void {
     isFinal: ({ status }) => status !== 'STARTED',
     onSend: (status, request) => logResultRead(context, status, request),
   })
-  app.get(
-    '/presentation/oid4vp/events/:session_id',
-    { ...adminStreamOptions, schema: schemas.sessionEventsRoute },
-    events,
-  )
+  app.get('/presentation/oid4vp/events/:session_id', { ...adminStream, schema: schemas.sessionEventsRoute }, events)
 }
 
 function logResultRead(

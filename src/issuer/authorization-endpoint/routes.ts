@@ -1,6 +1,6 @@
 /** The routes of the authorization code flow before the token endpoint: for wallets, browsers and the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { addFormRoutes } from '../../http/app.ts'
+import { addFormRoutes, admin } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { setBrowserPage } from '../../http/browser-page.ts'
 import { SessionParams } from '../../http/openapi-responses.ts'
@@ -21,7 +21,6 @@ import { addSignInRoutes } from './sign-in-routes.ts'
 const BODY_LIMIT = 16 * 1024
 /** The limit for rows that unauthenticated callers store, for each process: a burst, and a rate. */
 const ROWS = { burst: 6000, perSecond: 100 }
-const admin = { config: { admin: true } } as const
 const pushConfig = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
 const visitConfig = { endpoint: 'authorization', isForBrowsers: true } as const
 
