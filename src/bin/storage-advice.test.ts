@@ -10,6 +10,7 @@ it.each([
   // SQLITE_READONLY_DBMOVED
   [{ errcode: 1032 }, 'not written; let this user write the file and its directory'],
   [{ errcode: 778 }, 'not written; see whether the disk is full or fails'],
+  [{ errcode: 14 }, 'not written; let this user write the file and its directory'],
   [{ code: '53100' }, 'not written'],
   [{ errcode: 1 }, 'not written'],
   [{}, 'not written'],

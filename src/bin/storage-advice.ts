@@ -39,6 +39,7 @@ const SQLITE_ADVICE: readonly (readonly [ResultName, string])[] = [
   ['readOnly', READ_ONLY],
   ['ioError', FAILING],
   ['full', FULL],
+  ['cantOpen', READ_ONLY],
 ]
 
 /** The advice by the message of an error of the PostgreSQL driver, which has no code. */

@@ -8,6 +8,7 @@ const RESULT_CODES = {
   ioError: 10,
   corrupt: 11,
   full: 13,
+  cantOpen: 14,
   notADatabase: 26,
   shortRead: 522,
 } as const
