@@ -29,6 +29,26 @@ it.each([
     {},
     expect.stringMatching(/; the server asks for a password: write it into database\.password$/),
   ],
+  [
+    'PostgreSQL: pg_hba.conf rejects connection for host "10.0.0.1", user "a", database "b", no encryption',
+    { code: '28000' },
+    expect.stringMatching(/; the server wants TLS, or another user or host: see sslmode in database\.url/),
+  ],
+  [
+    'PostgreSQL: no pg_hba.conf entry for host "10.0.0.1", user "a", database "b", no encryption',
+    { code: '28000' },
+    expect.stringMatching(/; the server wants TLS, or another user or host: see sslmode in database\.url/),
+  ],
+  [
+    'PostgreSQL: remaining connection slots are reserved for roles with the SUPERUSER attribute',
+    { code: '53300' },
+    expect.stringMatching(/; raise max_connections of the server, or lower pool\.maxConnections/),
+  ],
+  [
+    'PostgreSQL: The server does not support SSL connections',
+    {},
+    expect.stringMatching(/; turn TLS on at the server, or say sslmode=disable in database\.url$/),
+  ],
   ['PostgreSQL: timeout expired', {}, expect.stringMatching(/; see whether the server runs/)],
 ])('a PostgreSQL server that refuses by "%s" %o says what to do about it', (message, members, text) => {
   expect(describeStorageError(Object.assign(new Error(message), members))).toEqual(text)

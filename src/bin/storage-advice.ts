@@ -10,6 +10,7 @@ const FAILING = 'see whether the disk is full or fails'
 
 const LOGIN = 'see database.user and database.password'
 const SERVER = 'see whether the server runs, and the host and port in database.url'
+const CONNECTIONS = 'raise max_connections of the server, or lower pool.maxConnections of its services'
 const NAME = 'see the host in database.url, and whether this machine can look its name up'
 /** The advice about a user without rights. */
 export const OWNER = "make it the database's owner"
@@ -29,6 +30,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOTFOUND: NAME,
   EAI_AGAIN: NAME,
   '28000': LOGIN,
+  '53300': CONNECTIONS,
   '28P01': LOGIN,
   '3D000': 'make the database, or correct its name in database.url',
   '42501': `this user has not the rights of the service: ${OWNER}`,
@@ -42,8 +44,16 @@ const SQLITE_ADVICE: readonly (readonly [ResultName, string])[] = [
   ['cantOpen', READ_ONLY],
 ]
 
-/** The advice by the message of an error of the PostgreSQL driver, which has no code. */
+/** The advice by the message of an error of PostgreSQL or its driver, whose code is missing or says less. */
 const MESSAGE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /^PostgreSQL: .*pg_hba\.conf.*no encryption$/,
+    'the server wants TLS, or another user or host: see sslmode in database.url, and its pg_hba.conf',
+  ],
+  [
+    /^PostgreSQL: The server does not support SSL connections$/,
+    'turn TLS on at the server, or say sslmode=disable in database.url',
+  ],
   [/^PostgreSQL: SASL: .*password must be/, 'the server asks for a password: write it into database.password'],
   [/^PostgreSQL: (timeout expired$|Connection terminated)/, SERVER],
 ]
@@ -67,8 +77,8 @@ export function throwUnmade(path: string, error: unknown): never {
 export function findStorageAdvice(error: unknown): string | undefined {
   const { code = '', message } = error as Error & { readonly code?: string }
   return (
+    MESSAGE_ADVICE.find(([pattern]) => pattern.test(message))?.[1] ??
     ADVICE[code] ??
-    SQLITE_ADVICE.find(([name]) => hasResultCode(error, name))?.[1] ??
-    MESSAGE_ADVICE.find(([pattern]) => pattern.test(message))?.[1]
+    SQLITE_ADVICE.find(([name]) => hasResultCode(error, name))?.[1]
   )
 }
