@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -18,4 +18,11 @@ it('says of a file that is there and cannot be read why not, and nothing of maki
   const file = join(directory, 'loop.json')
   symlinkSync('loop.json', file)
   expect(readConfigFile(file, 'issuer')).toEqual({ mistakes: [`${file}: the file cannot be read (ELOOP)`] })
+})
+
+it('names the byte order mark of a file, which nobody sees', () => {
+  const file = join(directory, 'marked.json')
+  writeFileSync(file, '\uFEFF{"port": 80}')
+  const mistake = `${file}: it begins with a byte order mark; save it as UTF-8 without one`
+  expect(readConfigFile(file)).toEqual({ mistakes: [mistake] })
 })

@@ -10,6 +10,8 @@ import { files, now } from './effects.ts'
 
 /** The number of characters that V8 shows before an unexpected one. */
 const CONTEXT = 10
+/** The character with which some editors begin a file, and which JSON does not allow. RFC 8259 section 8.1. */
+const BYTE_ORDER_MARK = '\uFEFF'
 
 /** A value, or the mistakes because of which it could not be read. */
 export type ConfigFileResult = { readonly value: unknown } | { readonly mistakes: readonly string[] }
@@ -56,6 +58,9 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && hasSettings(process.env)) return { value: {} }
     return { mistakes: [`${configFile}: ${readProblem(configFile, service, error)}`] }
+  }
+  if (text.startsWith(BYTE_ORDER_MARK)) {
+    return { mistakes: [`${configFile}: it begins with a byte order mark; save it as UTF-8 without one`] }
   }
   let value: unknown
   try {
