@@ -1,4 +1,5 @@
 /** Describes why a request to another server failed, for the operator. */
+import { describeCertificateProblem } from '../protocol/tls-problem.ts'
 
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: look for a mistake in the name, and at the DNS of this machine',
@@ -12,16 +13,13 @@ const SYSTEM: Readonly<Record<string, string>> = {
   EPROTO: 'does not speak TLS there',
 }
 
-const CERTIFICATE = /CERT|SIGNATURE|UNABLE_TO|SELF_SIGNED|CRL|HOSTNAME_MISMATCH|INVALID_CA|PATH_LENGTH/
-
 /** Describes the failure with host and port, but without the path, which may be a secret. */
 export function reasonOf(error: unknown, host: string): string {
   const { code = '' } = error as NodeJS.ErrnoException
   const reason = Object.hasOwn(SYSTEM, code) ? SYSTEM[code] : undefined
   if (reason !== undefined) return `${host} ${reason}`
-  if (CERTIFICATE.test(code)) {
-    return `the TLS certificate of ${host} is not accepted (${code}); to trust an authority of your own, set NODE_EXTRA_CA_CERTS to its PEM file`
-  }
+  const certificateProblem = describeCertificateProblem(code, host)
+  if (certificateProblem !== undefined) return certificateProblem
   if (code.startsWith('ERR_SSL')) return `${host} does not speak TLS there (${code})`
   if (code.startsWith('HPE_')) return `the answer of ${host} is not HTTP (${code})`
   return `${host} could not be asked${code === '' ? '' : ` (${code})`}`

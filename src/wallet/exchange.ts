@@ -2,8 +2,10 @@
  * Sends an HTTP request and reads its response, for both protocols. Redirects are not followed, and responses are
  * limited in time, size and media type.
  */
+
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
 import { utf8Text } from '../codec/utf8.ts'
+import { describeCertificateProblem } from '../protocol/tls-problem.ts'
 import type { Step, WalletContext } from './context.ts'
 import { orRefuseWith, refuseWith, type ServerError, WalletError } from './error.ts'
 
@@ -124,11 +126,11 @@ function refuseUnreachable(url: string, error: unknown): never {
   const { cause, message } = error as Error
   const { code, message: causeMessage } = (cause ?? {}) as { code?: string; message?: string }
   const reason = code ?? causeMessage ?? message
-  return refuseWith(
-    'unreachable',
-    `${new URL(url).origin} cannot be reached (${reason}); check that it runs and that this machine can reach it`,
-    error,
-  )
+  const { origin, host } = new URL(url)
+  const problem =
+    describeCertificateProblem(code ?? '', host) ??
+    `${origin} cannot be reached (${reason}); check that it runs and that this machine can reach it`
+  return refuseWith('unreachable', problem, error)
 }
 
 /** Throws the server's refusal as a {@link WalletError}. */
