@@ -305,6 +305,8 @@ describe('vouchsafe audit', () => {
   it('refuses with 2 what it cannot read', async () => {
     const directory = await serviceDirectory('verifier')
     cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))
+    writeFileSync(join(directory, 'empty'), '')
+    writeFileSync(join(directory, 'long'), 'no record\n'.repeat(1000))
     for (const [args, why] of [
       [[], /Usage/],
       [['verify', 'copy'], /--certificate is missing/],
@@ -312,26 +314,30 @@ describe('vouchsafe audit', () => {
       [['verify', 'copy', '--certificate', 'nowhere'], /^nowhere: it cannot be read: there is no such file$/m],
       [['verify', 'copy', '--certificate', 'verifier.key'], /verifier\.key/],
       [['verify', 'copy', '--certificate', 'verifier.pem', '--checkpoint', 'copy'], /there is no checkpoint/],
+      [
+        ['verify', 'copy', '--certificate', 'verifier.pem'],
+        /^copy: no record of an audit log is at its beginning; .*$/m,
+      ],
+      [['verify', 'empty', '--certificate', 'verifier.pem'], /^empty: no record of an audit log/],
+      [['verify', 'long', '--certificate', 'verifier.pem'], /^long: no record of an audit log/],
       [['export', '--service', 'verifier'], /there is no such database/],
     ] as const) {
       const end = await audit(directory, ...args)
       expect([args, end.status, end.stdout]).toEqual([args, 2, ''])
       expect(end.stderr).toMatch(why)
     }
-    expect((await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')).status).toBe(1)
     const itself = await audit(directory, 'verify', '.', '--certificate', 'verifier.pem')
     expect([itself.status, itself.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
   })
 
-  it('says with 1 that a gigabyte without a line is not a copy', async () => {
+  it('says with 2 that a gigabyte without a line is not a copy', async () => {
     const directory = await serviceDirectory('verifier')
     const copy = join(directory, 'copy')
     writeFileSync(copy, '')
     // More than a text can hold, and nothing on the disk.
     truncateSync(copy, 1024 ** 3)
     const end = await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem')
-    expect([end.status, end.stderr]).toEqual([1, ''])
-    expect(end.stdout).toMatch(/^copy is not intact:\n {2}- line 1: it is not JSON/)
+    expect([end.status, end.stderr]).toEqual([2, expect.stringMatching(/^copy: no record of/)])
     rmSync(copy)
   })
 })

@@ -16,6 +16,9 @@ import { removeControlCharacters } from '../terminal.ts'
 
 /** The maximum length of a line of a copy. */
 const MAX_LINE = 1024 * 1024
+/** Matches a line of a copy: a record, a checkpoint, or a block that cannot be read. */
+const LINE_OF_COPY = /^\{.*"(sequence|checkpoint|damaged)":/
+const NO_COPY = `no record of an audit log is at its beginning; name a file that ${commandName()} audit export has written`
 
 /** Runs `vouchsafe audit` with the words after it. */
 export async function runAudit(args: string[]): Promise<void> {
@@ -26,7 +29,12 @@ export async function runAudit(args: string[]): Promise<void> {
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = readKeys(values.certificate)
   const checkpoints = values.checkpoint.flatMap(readCheckpoints)
-  const report = await verifyCopy(readLines(file), keys, checkpoints)
+  const seen = { lineOfCopy: false }
+  const lines = watchLines(readLines(file), (line) => {
+    seen.lineOfCopy ||= LINE_OF_COPY.test(line)
+  })
+  const report = await verifyCopy(lines, keys, checkpoints)
+  if (!seen.lineOfCopy) throw new Error(`${file}: ${NO_COPY}`)
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
   if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
 }
@@ -44,6 +52,14 @@ function missingWords(file: string | undefined, certificates: readonly string[])
 async function print(lines: AsyncIterable<string>): Promise<void> {
   for await (const line of lines) {
     if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
+  }
+}
+
+/** Calls `onLine` with each line before it is read. */
+async function* watchLines(lines: AsyncIterable<string>, onLine: (line: string) => void): AsyncGenerator<string> {
+  for await (const line of lines) {
+    onLine(line)
+    yield line
   }
 }
 
