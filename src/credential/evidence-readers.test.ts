@@ -1,6 +1,6 @@
 /** From when and until when a credential holds that names none, one or several limits; and what a time is. */
 import { expect, it } from 'vitest'
-import { firstEnd, lastStart, readDateTime } from './evidence-readers.ts'
+import { firstEnd, lastStart, readDateTime, readNumericInstants } from './evidence-readers.ts'
 
 const day = (date: string) => ({ member: 'a member', at: new Date(date) })
 const none = { member: 'a member', at: undefined }
@@ -32,4 +32,19 @@ it.each([
 
 it.each(['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00+01:00'])('%s is a time', (text) => {
   expect(readDateTime('a member', text)).toEqual(early)
+})
+
+// RFC 7519 has no greatest NumericDate, and Date has one.
+it.each([
+  [1, '1970-01-01T00:00:01.000Z'],
+  [1.5, '1970-01-01T00:00:01.500Z'],
+  [9_999_999_999_999, '+275760-09-13T00:00:00.000Z'],
+  [Number.MAX_VALUE, '+275760-09-13T00:00:00.000Z'],
+  [-9_999_999_999_999, '-271821-04-20T00:00:00.000Z'],
+])('the number %d is the time %s', (seconds, time) => {
+  expect(readNumericInstants('exp', seconds).map(({ at }) => at?.toISOString())).toEqual([time])
+})
+
+it.each(['1', null, true, {}, 1n])('%s is no number, and no time', (value) => {
+  expect(readNumericInstants('exp', value)).toEqual([{ member: 'exp', at: undefined }])
 })

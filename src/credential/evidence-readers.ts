@@ -50,10 +50,17 @@ export function readNumericDate(payload: JsonObject, member: string): Instant[] 
   return readNumericInstants(member, own(payload, member))
 }
 
-/** Reads a NumericDate; empty if it is undefined. RFC 7519 section 2. */
+/** The greatest number of milliseconds from the epoch that a Date can have, in either direction. */
+const MAX_DATE_MS = 8.64e15
+
+/**
+ * Reads a NumericDate; empty if it is undefined. A time that is farther away than a Date can be becomes the farthest.
+ * RFC 7519 section 2.
+ */
 export function readNumericInstants(member: string, value: unknown): Instant[] {
   if (value === undefined) return []
-  return [makeInstant(member, typeof value === 'number' ? new Date(value * 1000) : undefined)]
+  if (typeof value !== 'number') return [makeInstant(member, undefined)]
+  return [makeInstant(member, new Date(Math.max(-MAX_DATE_MS, Math.min(value * 1000, MAX_DATE_MS))))]
 }
 
 /** Reads a date of the validity period; empty if it is absent. VCDM 2.0, Validity Period. */

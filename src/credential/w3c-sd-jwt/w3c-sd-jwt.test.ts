@@ -256,7 +256,6 @@ describe('W3C credentials as SD-JWT', () => {
 
     it.each<[string, JsonObject]>([
       ['text', { exp: '1' }],
-      ['a number beyond all calendars', { exp: 1e20 }],
       ['no date', { validUntil: '2030-13-01T00:00:00Z' }],
       ['a date without a time', { validUntil: '2030-01-01' }],
       ['a time without a zone', { validUntil: '2030-01-01T00:00:00' }],
