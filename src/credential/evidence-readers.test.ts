@@ -18,6 +18,11 @@ it.each([
   expect(firstEnd({ notBefore: [], notAfter: limits })).toEqual(first)
 })
 
+it('the time of issuance is no beginning of the validity', () => {
+  expect(lastStart({ notBefore: [early, { ...late, member: 'iat' }], notAfter: [] })).toEqual(early.at)
+  expect(lastStart({ notBefore: [{ ...late, member: 'iat' }], notAfter: [] })).toBeUndefined()
+})
+
 // Date itself reads most of these.
 it.each([
   '2026-01-01',

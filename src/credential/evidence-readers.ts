@@ -109,9 +109,12 @@ export function readOneOrMoreStrings(value: Json | undefined): readonly string[]
   return stringsIn(value)
 }
 
-/** Returns the latest `notBefore` time; undefined if there is none. */
+/**
+ * Returns the latest `notBefore` time; undefined if there is none. `iat` does not count: a credential may be valid
+ * since a time before it was signed.
+ */
 export function lastStart({ notBefore }: Validity): Date | undefined {
-  const starts = notBefore.flatMap(({ at }) => at?.getTime() ?? [])
+  const starts = notBefore.flatMap(({ member, at }) => (member === 'iat' ? [] : (at?.getTime() ?? [])))
   return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
 }
 

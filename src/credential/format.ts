@@ -133,6 +133,7 @@ export interface Evidence {
 }
 
 export interface Validity {
+  /** The times that must have come, also those of issuance and signature. */
   readonly notBefore: readonly Instant[]
   readonly notAfter: readonly Instant[]
 }

@@ -73,6 +73,12 @@ export const credentialAttacks: readonly Attack[] = [
     fails: 'validity.not_before',
     ...payload((at) => ({ nbf: at + 62 })),
   },
+  {
+    attack: 'The credential was issued later than clocks differ (iat).',
+    fails: 'validity.not_before',
+    ...payload((at) => ({ iat: at + 62 })),
+  },
+  { attack: 'The time of issuance is text (iat).', fails: 'validity.not_before', ...payload(() => ({ iat: 'now' })) },
   { attack: 'The beginning is an object (nbf).', fails: 'validity.not_before', ...payload(() => ({ nbf: {} })) },
   {
     attack: 'The credential names a status list that nobody serves.',

@@ -6,7 +6,7 @@ import { fromBase64url } from '../../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
-import { readChain, readNumericDate, readOneOrMoreStrings } from '../../credential/evidence-readers.ts'
+import { readChain, readOneOrMoreStrings } from '../../credential/evidence-readers.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
@@ -33,7 +33,6 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   return {
     chain: readChain(header),
     isSignedBy: (key) => isJwsSignedBy(jws, key),
-    issuedAt: readNumericDate(payload, 'iat'),
     validity,
     identifiers,
     ...(await readContent(own(credential, 'credentialSubject'))),

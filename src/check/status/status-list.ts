@@ -13,7 +13,7 @@ import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
 import { readChain, readNumericInstants } from '../../credential/evidence-readers.ts'
-import type { Instant, Validity } from '../../credential/format.ts'
+import type { Validity } from '../../credential/format.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 
 /** A reference of a credential to an entry of a status list. */
@@ -29,7 +29,6 @@ export interface FetchedStatusList {
   /** The certificates of the list (DER), that of its key first; empty if those of the credential apply. */
   readonly chain: readonly Uint8Array[]
   isSignedBy(key: KeyObject): boolean
-  readonly issuedAt: readonly Instant[]
   readonly validity: Validity
   /** The ttl of the list, if it has one. */
   readonly ttlSeconds: number | undefined
@@ -144,8 +143,10 @@ async function readContent(claims: Claims, uri: string): Promise<Omit<FetchedSta
   if (ttl !== undefined && !(typeof ttl === 'number' && ttl > 0)) malformed('its ttl is not a positive number')
   if (!WIDTHS.includes(bits)) malformed('`bits` must be 1, 2, 4 or 8')
   return {
-    issuedAt: readNumericInstants('iat', iat),
-    validity: { notBefore: readNumericInstants('nbf', nbf), notAfter: readNumericInstants('exp', exp) },
+    validity: {
+      notBefore: [...readNumericInstants('iat', iat), ...readNumericInstants('nbf', nbf)],
+      notAfter: readNumericInstants('exp', exp),
+    },
     ttlSeconds: ttl,
     identifiers: [],
     purposes: [],

@@ -77,13 +77,13 @@ async function judgeReference(
 }
 
 function timeProblem(
-  { issuedAt, validity: { notBefore, notAfter } }: FetchedStatusList,
+  { validity: { notBefore, notAfter } }: FetchedStatusList,
   { now, clockSkewSeconds }: StatusCheckContext,
 ): string | undefined {
   const skew = clockSkewSeconds * 1000
   const findInstant = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
     instants.find(({ at }) => at === undefined || is(at.getTime()))
-  const early = findInstant([...issuedAt, ...notBefore], (at) => at > now.getTime() + skew)
+  const early = findInstant(notBefore, (at) => at > now.getTime() + skew)
   if (early !== undefined)
     return early.at
       ? `it is from the future (${early.member}); compare the clocks of both machines`

@@ -43,7 +43,10 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     claims,
     envelope: ENVELOPE,
     types: [...readOneOrMoreStrings(vct), ...readOneOrMoreStrings(own(payload, 'aka_vcts'))],
-    validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
+    validity: {
+      notBefore: [readNumericDate(payload, 'nbf'), readNumericDate(payload, 'iat')].flat(),
+      notAfter: readNumericDate(payload, 'exp'),
+    },
     status: statusObject(own(payload, 'status')),
   }
   return { evidence, hidable }

@@ -74,6 +74,7 @@ function validityOf(payload: JsonObject, claims: JsonObject): Validity {
       readNumericDate(payload, 'nbf'),
       readIsoDate(claims, 'validFrom'),
       readIsoDate(claims, 'issuanceDate'),
+      readNumericDate(payload, 'iat'),
     ].flat(),
     notAfter: [
       readNumericDate(payload, 'exp'),

@@ -40,7 +40,7 @@ export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[
   {
     id: 'validity.not_before',
     asks: 'Is the credential valid already?',
-    spec: 'RFC 7519 section 4.1.5; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
+    spec: 'RFC 7519 section 4.1.5; RFC 9901 section 7.1; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
     run: ({ validity: { notBefore } }, { now, clockSkewSeconds }) =>
       timeVerdict(notBefore, (at) => now.getTime() >= at - clockSkewSeconds * 1000, 'is not valid before'),
