@@ -124,6 +124,22 @@ export function firstEnd({ notAfter }: Validity): Date | undefined {
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }
 
+/**
+ * Returns the first limit that does not hold at `now`, where clocks may differ, and whether it is a beginning;
+ * undefined if all hold.
+ */
+export function findTimeProblem(
+  { notBefore, notAfter }: Validity,
+  now: Date,
+  clockSkewSeconds: number,
+): (Instant & { readonly isEarly: boolean }) | undefined {
+  const skew = clockSkewSeconds * 1000
+  const early = notBefore.find(({ at }) => at === undefined || at.getTime() > now.getTime() + skew)
+  if (early !== undefined) return { ...early, isEarly: true }
+  const late = notAfter.find(({ at }) => at === undefined || at.getTime() + skew <= now.getTime())
+  return late && { ...late, isEarly: false }
+}
+
 /** Returns the whole seconds since the epoch. */
 export function toEpochSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000)

@@ -8,7 +8,8 @@ import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '
 import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import { parseUrl } from '../../codec/url.ts'
-import type { Evidence, Instant } from '../../credential/format.ts'
+import { findTimeProblem } from '../../credential/evidence-readers.ts'
+import type { Evidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
@@ -77,20 +78,16 @@ async function judgeReference(
 }
 
 function timeProblem(
-  { validity: { notBefore, notAfter } }: FetchedStatusList,
+  { validity }: FetchedStatusList,
   { now, clockSkewSeconds }: StatusCheckContext,
 ): string | undefined {
-  const skew = clockSkewSeconds * 1000
-  const findInstant = (instants: readonly Instant[], is: (at: number) => boolean): Instant | undefined =>
-    instants.find(({ at }) => at === undefined || is(at.getTime()))
-  const early = findInstant(notBefore, (at) => at > now.getTime() + skew)
-  if (early !== undefined)
-    return early.at
-      ? `it is from the future (${early.member}); compare the clocks of both machines`
-      : `${early.member} is not a time`
-  const late = findInstant(notAfter, (at) => at + skew <= now.getTime())
-  if (late === undefined) return undefined
-  return late.at ? `it expired on ${late.at.toISOString()}` : `${late.member} is not a time`
+  const problem = findTimeProblem(validity, now, clockSkewSeconds)
+  if (problem === undefined) return undefined
+  const { member, at, isEarly } = problem
+  if (at === undefined) return `${member} is not a time`
+  return isEarly
+    ? `it is from the future (${member}); compare the clocks of both machines`
+    : `it expired on ${at.toISOString()}`
 }
 
 function contentProblem(

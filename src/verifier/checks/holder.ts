@@ -4,6 +4,7 @@
  */
 
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
+import { findTimeProblem } from '../../credential/evidence-readers.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
 import type { PresentationCheckContext } from './context.ts'
@@ -82,9 +83,8 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
         return fail("the holder's proof is older than the session")
       if (at !== undefined && at > now.getTime() + skew)
         return fail("the holder's proof is from the future; check the clocks")
-      const ended = holder?.validity.notAfter.some((end) => !end.at || now.getTime() >= end.at.getTime() + skew)
-      const begun = holder?.validity.notBefore.every((start) => start.at && start.at.getTime() <= now.getTime() + skew)
-      if (!begun || ended) return fail("the holder's proof is not valid now, by its own exp or nbf")
+      if (holder === undefined || findTimeProblem(holder.validity, now, clockSkewSeconds) !== undefined)
+        return fail("the holder's proof is not valid now, by its own exp or nbf")
       if (at === undefined)
         return pass('the proof has no iat, which this format does not require; its nonce is accepted once')
       return pass(sessionStart ? undefined : "without a session only the proof's own times were checked")

@@ -2,7 +2,8 @@
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
-import type { Evidence, Instant } from '../../credential/format.ts'
+import { findTimeProblem } from '../../credential/evidence-readers.ts'
+import type { Evidence, Validity } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { PresentationCheckContext } from './context.ts'
 
@@ -42,16 +43,14 @@ export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[
     asks: 'Is the credential valid already?',
     spec: 'RFC 7519 section 4.1.5; RFC 9901 section 7.1; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
-    run: ({ validity: { notBefore } }, { now, clockSkewSeconds }) =>
-      timeVerdict(notBefore, (at) => now.getTime() >= at - clockSkewSeconds * 1000, 'is not valid before'),
+    run: ({ validity: { notBefore } }, context) => timeVerdict({ notBefore, notAfter: [] }, context),
   },
   {
     id: 'validity.not_expired',
     asks: 'Is the credential valid still?',
     spec: 'RFC 7519 section 4.1.4; VCDM 2.0, Validity Period; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
-    run: ({ validity: { notAfter } }, { now, clockSkewSeconds }) =>
-      timeVerdict(notAfter, (at) => now.getTime() < at + clockSkewSeconds * 1000, 'expired on'),
+    run: ({ validity: { notAfter } }, context) => timeVerdict({ notBefore: [], notAfter }, context),
   },
   {
     id: 'status.valid',
@@ -65,10 +64,13 @@ export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[
   },
 ]
 
-function timeVerdict(instants: readonly Instant[], holds: (at: number) => boolean, failure: string) {
-  for (const { member, at } of instants) {
-    if (at === undefined) return fail(`${member} is not a time`)
-    if (!holds(at.getTime())) return fail(`the credential ${failure} ${at.toISOString()} (${member})`)
+function timeVerdict(limits: Validity, { now, clockSkewSeconds }: PresentationCheckContext) {
+  const problem = findTimeProblem(limits, now, clockSkewSeconds)
+  if (problem === undefined) {
+    const hasLimit = limits.notBefore.length + limits.notAfter.length > 0
+    return pass(hasLimit ? undefined : 'the credential sets no such limit')
   }
-  return pass(instants.length === 0 ? 'the credential sets no such limit' : undefined)
+  const { member, at, isEarly } = problem
+  if (at === undefined) return fail(`${member} is not a time`)
+  return fail(`the credential ${isEarly ? 'is not valid before' : 'expired on'} ${at.toISOString()} (${member})`)
 }
