@@ -116,6 +116,11 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
   }
 }
 
+/** Returns the SHA-256 fingerprint of a certificate in hexadecimal, as tools print it. */
+export function sha256Hex({ fingerprint }: Pick<Certificate, 'fingerprint'>): string {
+  return Buffer.from(fingerprint, 'base64url').toString('hex')
+}
+
 /** Tests whether `issuer` is the issuer of `certificate` by name and signed it. Does not check whether it may. */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signedBytes, value } = certificate.signature

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orElse } from '../codec/malformed.ts'
-import { type Certificate, certificateProblem, readPemCertificates } from '../keys/certificate.ts'
+import { type Certificate, certificateProblem, readPemCertificates, sha256Hex } from '../keys/certificate.ts'
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
@@ -81,13 +81,13 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
 }
 
 /** Describes a certificate, with shortened names. */
-function describeCertificate({ subjectText, issuerText, fingerprint, notBefore, notAfter }: Certificate) {
+function describeCertificate(certificate: Certificate) {
   return {
-    subject: shortenDetail(subjectText),
-    sha256: Buffer.from(fingerprint, 'base64url').toString('hex'),
-    issuer: shortenDetail(issuerText),
-    not_before: secondsOf(notBefore),
-    not_after: secondsOf(notAfter),
+    subject: shortenDetail(certificate.subjectText),
+    sha256: sha256Hex(certificate),
+    issuer: shortenDetail(certificate.issuerText),
+    not_before: secondsOf(certificate.notBefore),
+    not_after: secondsOf(certificate.notAfter),
   }
 }
 

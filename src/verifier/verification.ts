@@ -10,7 +10,7 @@ import { orProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence-readers.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
-import type { Certificate } from '../keys/certificate.ts'
+import { type Certificate, sha256Hex } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import type { PresentationCheckContext } from './checks/context.ts'
@@ -223,8 +223,8 @@ function describeHolderKey(
   return isProven && 'thumbprint' in boundKey ? { holder_key_thumbprint: boundKey.thumbprint } : {}
 }
 
-function certificateName({ subjectText, fingerprint }: Certificate): NamedCertificate {
-  return { subject: subjectText, sha256: Buffer.from(fingerprint, 'base64url').toString('hex') }
+function certificateName(certificate: Certificate): NamedCertificate {
+  return { subject: certificate.subjectText, sha256: sha256Hex(certificate) }
 }
 
 function shownClaims({ claims, envelope }: Evidence): JsonObject {

@@ -1,4 +1,5 @@
 /** The JSON output of the wallet's commands. */
+import { sha256Hex } from '../../keys/certificate.ts'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
@@ -27,8 +28,8 @@ export function credentialToJson(credential: StoredCredential) {
 
 function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
   if (certificate === undefined) return undefined
-  const sha256 = Buffer.from(certificate.fingerprint, 'base64url').toString('hex')
-  return { subject: certificate.subjectText, issuer: certificate.issuerText, sha256 }
+  const { subjectText, issuerText } = certificate
+  return { subject: subjectText, issuer: issuerText, sha256: sha256Hex(certificate) }
 }
 
 export function planToJson(plan: PresentationPlan) {
