@@ -80,12 +80,11 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
   }
 }
 
-/** Describes a certificate, with shortened names. */
 function describeCertificate(certificate: Certificate) {
   return {
-    subject: shortenDetail(certificate.subjectText),
+    subject: certificate.subjectText,
     sha256: sha256Hex(certificate),
-    issuer: shortenDetail(certificate.issuerText),
+    issuer: certificate.issuerText,
     not_before: secondsOf(certificate.notBefore),
     not_after: secondsOf(certificate.notAfter),
   }
