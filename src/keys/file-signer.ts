@@ -7,7 +7,7 @@ import { malformed } from '../codec/malformed.ts'
 import { type Certificate, sentCertificates } from './certificate.ts'
 import { publicJwkOf, thumbprint } from './jwk.ts'
 import { secretFrom } from './secrets.ts'
-import { algorithmOf, signBytes } from './signature.ts'
+import { algorithmOf, requireAlgorithm, signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
 /** Parses a private key in PEM. Throws a MalformedError if there is none, or its algorithm is not supported. */
@@ -36,14 +36,12 @@ export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): 
 
 /**
  * Creates a signer for a private key. `chain` has the certificates of the key, its own first; it is empty for a wallet.
- * Throws a TypeError if the key type is not supported.
+ * Throws a MalformedError if the key type is not supported.
  */
 export function createSigner(key: KeyObject, chain: readonly Certificate[]): Signer {
-  const alg = algorithmOf(key)
-  if (alg === undefined) throw new TypeError('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
   const jwk = publicJwkOf(key)
   return {
-    alg,
+    alg: requireAlgorithm(key),
     jwk,
     kid: thumbprint(jwk),
     // RFC 7515 section 4.1.6: standard base64.

@@ -6,7 +6,7 @@ import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { algorithmOf, algorithms } from './signature.ts'
+import { type AlgorithmDetails, algorithms, requireAlgorithm } from './signature.ts'
 
 /** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk
@@ -48,7 +48,7 @@ export function readPublicJwk(value: unknown): PublicJwk {
     malformed(`the key is a private one (it has the member ${privateMember}); send the public key only`)
   const { kty, crv } = value
   if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: readEd25519Point(value) }
-  const size = Object.values(algorithms).find((each) => each.crv === crv)?.size
+  const size = detailsOfCurve(crv)?.size
   if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
     return { kty, crv, x: readCoordinateMember(value, 'x', size), y: readCoordinateMember(value, 'y', size) }
   }
@@ -68,19 +68,20 @@ export function readSigningJwk(value: unknown): PublicJwk {
   const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
   if (!signs) malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
   const alg = own(value, 'alg')
-  if (alg !== undefined && !namesOnCurve(jwk.crv).includes(alg)) malformed(`the key on ${jwk.crv} is not for its alg`)
+  const names: readonly unknown[] = detailsOfCurve(jwk.crv)?.jose ?? []
+  if (alg !== undefined && !names.includes(alg)) malformed(`the key on ${jwk.crv} is not for its alg`)
   return jwk
 }
 
-/** Returns the JOSE names of the algorithm of a curve. */
-function namesOnCurve(crv: PublicJwk['crv']): readonly unknown[] {
-  return Object.values(algorithms).find((each) => each.crv === crv)?.jose ?? []
+/** Returns the algorithm of a curve; undefined if the curve is not supported. */
+function detailsOfCurve(crv: unknown): AlgorithmDetails | undefined {
+  return Object.values(algorithms).find((each) => each.crv === crv)
 }
 
 /** Returns the public key of a private or public key. Throws a MalformedError if it is not supported. */
 export function publicJwkOf(key: KeyObject): PublicJwk {
   // `node:crypto` cannot export all curves as JWK, so this is checked first.
-  if (algorithmOf(key) === undefined) malformed('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
+  requireAlgorithm(key)
   return readPublicJwk((key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' }))
 }
 

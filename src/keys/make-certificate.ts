@@ -22,7 +22,7 @@ import {
 } from '../codec/der.ts'
 import { EXTENSION, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
 import { writeName } from './certificate-name.ts'
-import { type Algorithm, algorithmOf, algorithms } from './signature.ts'
+import { type Algorithm, algorithms, requireAlgorithm } from './signature.ts'
 
 export interface SubjectAltNames {
   readonly dnsNames?: readonly string[]
@@ -81,9 +81,7 @@ export function makeSelfSignedCertificate(options: SelfSignedOptions): Buffer {
 /** Makes a certificate in DER. */
 export function makeCertificate(content: CertificateContent): Buffer {
   const { subject, publicKey, issuer, serial, notBefore, notAfter, extensions } = content
-  const algorithm = algorithmOf(issuer.privateKey)
-  if (algorithm === undefined)
-    throw new TypeError('unsupported type of the key that signs; use EC P-256, P-384, P-521 or Ed25519')
+  const algorithm = requireAlgorithm(issuer.privateKey)
   const identifier = writeSequence(writeOid(SIGNATURE_OIDS[algorithm]))
   const tbsCertificate = writeSequence(
     writeDer(contextTag(0, 'constructed'), writeInteger(V3)),

@@ -8,6 +8,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
 import { own } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
+import { malformed } from '../codec/malformed.ts'
 
 export type Algorithm = keyof typeof algorithms
 
@@ -52,6 +53,11 @@ export function algorithmOf(key: KeyObject): Algorithm | undefined {
   return (Object.keys(algorithms) as Algorithm[]).find((name) => algorithms[name].namedCurve === namedCurve)
 }
 
+/** Returns the algorithm of a private or public key. Throws a MalformedError if it is not supported. */
+export function requireAlgorithm(key: KeyObject): Algorithm {
+  return algorithmOf(key) ?? malformed('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
+}
+
 /**
  * Tests whether `key` made `signature` over `data`. For ECDSA, the signature is r and s with the length of a coordinate
  * each. Never throws.
@@ -70,9 +76,7 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
 
 /** Returns the raw signature over `data` with a private key of a supported algorithm. */
 export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
-  const algorithm = algorithmOf(key)
-  if (algorithm === undefined) throw new TypeError('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
-  return sign(algorithms[algorithm].digest, data, { key, dsaEncoding: 'ieee-p1363' })
+  return sign(algorithms[requireAlgorithm(key)].digest, data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
 /**
