@@ -153,24 +153,17 @@ export function signerProblem(
   const [leaf] = signerChain
   if (issuer === undefined || leaf === undefined) return 'there is no certificate of its key'
   if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
-  const leafAsSigner = anchorAsSigner(leaf, context.trustAnchors ?? [])
-  const problem = leafProblem(leafAsSigner, context.now, context.clockSkewSeconds, 'status')
+  const { trustAnchors = [], now, clockSkewSeconds } = context
+  const problem = leafProblem(anchorAsSigner(leaf, trustAnchors), now, clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
   if (isSameKey(leaf, issuer)) return undefined
-  const trustPath = findSignerPath(signerChain, context)
+  const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
   if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
-}
-
-function findSignerPath(
-  certificates: readonly Certificate[],
-  { trustAnchors = [], now, clockSkewSeconds }: StatusCheckContext,
-) {
-  return findTrustPath(certificates, trustAnchors, { now, clockSkewSeconds })
 }
 
 /**
