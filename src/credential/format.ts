@@ -86,27 +86,30 @@ export interface Binding {
   readonly transactionData: readonly string[]
 }
 
+/** The issuer of a presented credential, by what the credential says. */
+export interface IssuerEvidence {
+  /**
+   * The issuers that the credential names, one for each member that names one. A member of another type, or a
+   * required one that is missing, is an empty text. Empty if only the certificate names the issuer.
+   */
+  readonly identifiers: readonly string[]
+  /** The certificates of the credential (DER), the issuer's own first. They are not trusted yet. */
+  readonly chain: readonly Uint8Array[]
+  /**
+   * When the issuer signed, for a format that requires this within the certificate's validity: only mdoc (`signed`).
+   * The `iat` of JWTs is not used for it.
+   */
+  readonly signedAt?: Instant
+  isSignedBy(key: KeyObject): boolean
+}
+
 /** A parsed presentation. Nothing in it is verified: the checks in `verifier/checks` do that. */
 export interface Evidence {
   /** The format identifiers that fit its type header or members; empty if it is of another format. */
   readonly formats: readonly string[]
   /** A description of what decides on `formats`, as part of a sentence: `its type (typ) is JWT`. */
   readonly statedFormat: string
-  readonly issuer: {
-    /**
-     * The issuers that the credential names, one for each member that names one. A member of another type, or a
-     * required one that is missing, is an empty text. Empty if only the certificate names the issuer.
-     */
-    readonly identifiers: readonly string[]
-    /** The certificates of the credential (DER), the issuer's own first. They are not trusted yet. */
-    readonly chain: readonly Uint8Array[]
-    /**
-     * When the issuer signed, for a format that requires this within the certificate's validity: only mdoc (`signed`).
-     * The `iat` of JWTs is not used.
-     */
-    readonly signedAt?: Instant
-    isSignedBy(key: KeyObject): boolean
-  }
+  readonly issuer: IssuerEvidence
   /** The holder's proof; undefined if there is none. */
   readonly holder: HolderEvidence | undefined
   /** The key that the issuer bound the credential to, or why there is none. */

@@ -1,13 +1,13 @@
 /** Finds the path from the issuer of a credential to a trust anchor, once for all checks. RFC 5280 section 6. */
 import { orProblem, type Problem, within } from '../codec/malformed.ts'
-import type { Evidence } from '../credential/format.ts'
+import type { IssuerEvidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
 
 type AcceptPath = (path: readonly Certificate[]) => boolean
 
 /** Finds a path for an issuer. With `accepts`, returns a path for which it returns true. */
-export type FindIssuerPath = (issuer: Evidence['issuer'], accepts?: AcceptPath) => TrustPath
+export type FindIssuerPath = (issuer: IssuerEvidence, accepts?: AcceptPath) => TrustPath
 
 type ParseCertificate = (der: Uint8Array) => Certificate
 
@@ -20,8 +20,8 @@ export function createIssuerPathFinder(context: {
 }): FindIssuerPath {
   const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
   const options = { now, clockSkewSeconds, checks: createSignatureChecks() }
-  const paths = new WeakMap<Evidence['issuer'], TrustPath>()
-  const search = ({ chain }: Evidence['issuer'], accepts: AcceptPath = () => true): TrustPath => {
+  const paths = new WeakMap<IssuerEvidence, TrustPath>()
+  const search = ({ chain }: IssuerEvidence, accepts: AcceptPath = () => true): TrustPath => {
     const sentChain = parseSentChain(chain, parseCertificate)
     return 'problem' in sentChain
       ? sentChain

@@ -9,7 +9,7 @@ import { malformed, orProblem, type Problem, within } from '../../codec/malforme
 import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
-import type { Evidence } from '../../credential/format.ts'
+import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
@@ -121,7 +121,7 @@ export interface StatusCheckContext {
   /** Whether TLS server certificates may sign status lists. */
   readonly acceptTlsServerCertificates: boolean
   /** Finds the path from the issuer of a credential to a trust anchor. */
-  readonly findIssuerPath: (issuer: Evidence['issuer']) => TrustPath
+  readonly findIssuerPath: (issuer: IssuerEvidence) => TrustPath
   readonly status: StatusPolicy
 }
 
@@ -131,10 +131,10 @@ export interface StatusCheckContext {
  */
 export function readSignerChain(
   { chain }: FetchedStatusList,
-  evidence: Evidence['issuer'],
+  issuer: IssuerEvidence,
   { parseCertificate }: StatusCheckContext,
 ): readonly Certificate[] | Problem {
-  if (chain.length === 0) return evidence.chain.map((der) => parseCertificate(der))
+  if (chain.length === 0) return issuer.chain.map((der) => parseCertificate(der))
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
   return orProblem(() => within('a certificate of it cannot be read', () => chain.map((der) => parseCertificate(der))))
 }
@@ -146,22 +146,22 @@ export function readSignerChain(
 export function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
-  evidence: Evidence['issuer'],
+  issuer: IssuerEvidence,
   context: StatusCheckContext,
 ): string | undefined {
-  const [issuer] = evidence.chain.map((der) => context.parseCertificate(der))
+  const [issuerLeaf] = issuer.chain.map((der) => context.parseCertificate(der))
   const [leaf] = signerChain
-  if (issuer === undefined || leaf === undefined) return 'there is no certificate of its key'
+  if (issuerLeaf === undefined || leaf === undefined) return 'there is no certificate of its key'
   if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
   const { trustAnchors = [], now, clockSkewSeconds } = context
   const problem = leafProblem(anchorAsSigner(leaf, trustAnchors), now, clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
-  if (isSameKey(leaf, issuer)) return undefined
+  if (isSameKey(leaf, issuerLeaf)) return undefined
   const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
-  if (isSameIssuer(leaf, issuer, evidence.identifiers)) return undefined
-  if (isProvider(leaf, trustPath.path, context.findIssuerPath(evidence))) return undefined
+  if (isSameIssuer(leaf, issuerLeaf, issuer.identifiers)) return undefined
+  if (isProvider(leaf, trustPath.path, context.findIssuerPath(issuer))) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }

@@ -46,10 +46,9 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
     needs: CREDIBLE,
     skipReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
-    run({ issuer: evidence }, { findIssuerPath, parseCertificate, acceptTlsServerCertificates }) {
-      const trustPath = findIssuerPath(evidence)
-      const [leaf] =
-        'path' in trustPath ? trustPath.path : evidence.chain.slice(0, 1).map((der) => parseCertificate(der))
+    run({ issuer }, { findIssuerPath, parseCertificate, acceptTlsServerCertificates }) {
+      const trustPath = findIssuerPath(issuer)
+      const [leaf] = 'path' in trustPath ? trustPath.path : issuer.chain.slice(0, 1).map((der) => parseCertificate(der))
       if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
       if (leaf && !acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
         return fail(`${tlsProblem(leaf)} (acceptTlsServerCertificates). ${trustInstruction(leaf)}`)

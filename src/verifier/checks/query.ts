@@ -1,7 +1,7 @@
 /** Checks whether the credential satisfies the query, independently of the wallet. OpenID4VP 1.0, DCQL. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
-import type { Evidence } from '../../credential/format.ts'
+import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
@@ -77,7 +77,7 @@ export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] =
  * sign the one before (RFC 7515 section 4.1.6).
  */
 function verifiedCertificatesOf(
-  issuer: Evidence['issuer'],
+  issuer: IssuerEvidence,
   answers: (path: readonly Certificate[]) => boolean,
   { trustAnchors, findIssuerPath, parseCertificate }: PresentationCheckContext,
 ): readonly Certificate[] {
