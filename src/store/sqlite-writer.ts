@@ -156,7 +156,7 @@ function applyBatches(
  */
 function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchResult {
   for (const [index, statement] of batch.entries()) {
-    if (applyBatch(prepare, statement)) continue
+    if (applyOrThrowPartial(prepare, statement)) continue
     if (index > 0) throw new PartialBatchError()
     return { conflict: index }
   }
@@ -164,7 +164,7 @@ function applyWhole(prepare: Prepare, batch: readonly BoundStatement[]): BatchRe
 }
 
 /** Applies a statement. Throws a PartialBatchError when the statement fails. */
-function applyBatch(prepare: Prepare, statement: BoundStatement): boolean {
+function applyOrThrowPartial(prepare: Prepare, statement: BoundStatement): boolean {
   try {
     return applyStatement(prepare, statement)
   } catch (cause) {
