@@ -83,7 +83,7 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
   const { description, ...status } = BROKEN_REQUESTS[code] ?? UNREADABLE_REQUEST
   return {
     ...status,
-    headers: { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' },
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ error: 'invalid_request', error_description: description }),
   }
 }
