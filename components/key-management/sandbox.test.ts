@@ -73,6 +73,10 @@ describe.each(chains)('key management in the sandbox on $name', ({ start }) => {
       const answer = await olderProfile.http('POST', `/keys/1/${what}`, { body, as: signer })
       expect([answer.status, answer.text]).toEqual([401, '{"error":"Unauthorized: sign by the profile offchain-v2"}'])
     }
+    for (const length of [1000, 34_304, 200_000]) {
+      const answer = await first.http('POST', path, { body: '['.repeat(length), as: signer })
+      expect([answer.status, answer.text]).toEqual([400, '{"error":"Malformed request"}'])
+    }
     await expect(signTogether(1n, new TextEncoder().encode('take 10'), key, engines)).rejects.toThrow('does not allow')
     await contract.send(owner, 'setPolicy', { id: 1n, policy_: { ...policy, signers: [] } })
     await expect(signTogether(1n, message, key, engines)).rejects.toThrow('its component refused (401): Unauthorized')

@@ -15,6 +15,10 @@ import { groupKey, type KeyShare, loadKeyShares } from './stored.ts'
 
 /** The most bytes of a message. Longer ones are signed by their digest. */
 export const LONGEST_MESSAGE = 16_384
+/** The most characters of the commitments of an engine, however JSON sets them out. */
+const LONGEST_COMMITMENTS = 512
+/** The most brackets that a body opens, more than any message with commitments has. */
+const MOST_BRACKETS = 1000
 
 interface Asked {
   readonly registration: Uint8Array
@@ -96,7 +100,10 @@ interface Parsed {
  * Reads a message and the commitments of enough different engines, of which this is one; undefined for anything else.
  */
 function parse(request: Request, { secret, public: { signers, verifyingShares } }: KeyShare): Parsed | undefined {
+  if (request.body.length > 2 * LONGEST_MESSAGE + signers.max * LONGEST_COMMITMENTS) return undefined
   try {
+    // JSON that is nested too deeply ends the call, and so is not parsed.
+    if (request.text().split(/[[{]/).length > MOST_BRACKETS) return undefined
     const { message, commitments } = request.json() as Record<string, unknown>
     if (typeof message !== 'string' || message.length > 2 * LONGEST_MESSAGE || !Array.isArray(commitments))
       return undefined

@@ -16,7 +16,7 @@ export interface Request {
   bodyDigest(): Uint8Array
   /** Returns the body as UTF-8. Throws a TypeError when it is none. */
   text(): string
-  /** Returns the body as JSON. Throws when it is none. */
+  /** Returns the body as JSON. Throws when it is none; JSON that is nested some ten thousand times ends the call. */
   json(): unknown
 }
 
