@@ -23,7 +23,7 @@ import type { OpeningOptions } from './service/service-kind.ts'
 export async function confirmDatabase(
   store: Store<GenerationCollections>,
   database: DatabaseConfig,
-  { log, isRestored }: OpeningOptions,
+  { log, isRestored, consequence = 'new status lists are started, and open sessions end' }: OpeningOptions,
   isWalMissing = false,
 ): Promise<void> {
   const file = witnessFile(database)
@@ -38,10 +38,7 @@ export async function confirmDatabase(
   if (file !== undefined) writeWitnesses(file, [next], 'open')
   if (why === undefined) return
   const line = { event: 'database_restored', why }
-  log.warn(
-    line,
-    'the database may be an older copy, without the newest changes: new status lists are started, and open sessions end',
-  )
+  log.warn(line, `the database may be an older copy, without the newest changes: ${consequence}`)
 }
 
 /** Throws a message for the operator if the database was restored and no service has started since. */

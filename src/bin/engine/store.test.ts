@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { readIdentity } from '../../engine/engine-key.ts'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -40,4 +41,17 @@ it('a database whose keys cannot be read says so, and nothing of another key', a
     mistake: expect.stringMatching(/^database\.url: .*engine\.db: .*is damaged: it is not JSON/) as string,
     isTemporary: false,
   })
+})
+
+it('an engine that was restored says what that means for its components, and nothing of sessions', async () => {
+  const { config } = await usedDatabase()
+  const lines: string[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(line) })
+  const store = await openStore(config, { log, isRestored: true })
+  if ('mistake' in store) throw new Error(store.mistake)
+  await store.close()
+  const [line = ''] = lines.filter((text) => text.includes('database_restored'))
+  expect(line).toMatch(/values that components bound to their generation are void/)
+  expect(line).toMatch(/requests that were used since are good again, for five minutes at most/)
+  expect(line).not.toMatch(/session|status list/)
 })

@@ -8,6 +8,10 @@ import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 
+/** The consequence of a restored database. */
+const CONSEQUENCE =
+  'values that components bound to their generation are void, and requests that were used since are good again, for five minutes at most'
+
 /**
  * Opens the database of an engine. Returns a mistake that begins with the setting if it cannot be opened. `options` is
  * given if the engine is going to run on it.
@@ -21,7 +25,7 @@ export async function openStore(
     store =
       options === undefined
         ? await openDatabase(database, engineMigrations)
-        : await openServiceDatabase(database, engineMigrations, options)
+        : await openServiceDatabase(database, engineMigrations, { consequence: CONSEQUENCE, ...options })
   } catch (error) {
     return openingMistakeOf(database, error)
   }

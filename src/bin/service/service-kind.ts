@@ -35,6 +35,8 @@ export interface OpeningOptions {
   readonly log: Logger
   /** Whether the database is certainly restored from a backup. */
   readonly isRestored?: boolean | undefined
+  /** The consequence of a restored database, for the log; that for an issuer or a verifier when absent. */
+  readonly consequence?: string
 }
 
 /** Why a service cannot be opened or cannot listen; begins with the setting. */
