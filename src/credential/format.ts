@@ -227,6 +227,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly datasetMembers: DatasetMembers
   /** The members of a dataset that the format uses, in words: `mso_mdoc objects with a dot in their name`. */
   readonly datasetRule: string
+  /** The top-level claims that the issuer writes itself, and that no dataset has. */
+  readonly writtenClaims: readonly string[]
   /** Refuses with `invalid_request` and the path a dataset that this configuration cannot be issued with. */
   checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
   /** Returns the claims of a valid dataset, as they will be in the credential. */

@@ -17,6 +17,27 @@ describe('a dataset', () => {
     refuseUnfittingDataset({ credentialSubject: many(2000) }, [w3c])
   })
 
+  const demanding = (configuration: object, ...paths: string[][]) =>
+    configurationOf({
+      ...configuration,
+      credential_metadata: { claims: paths.map((path) => ({ path, mandatory: true })) },
+    })
+
+  it.each([
+    ['an SD-JWT VC', sdJwtVc, { a: 1 }, [['iss'], ['exp'], ['vct'], ['status'], ['cnf', 'jwk']]],
+    [
+      'a W3C credential',
+      w3c,
+      { credentialSubject: { a: 1 } },
+      [['issuer'], ['validUntil'], ['credentialSubject', 'a']],
+    ],
+  ])('needs no mandatory claim that the issuer writes into %s', (_, { posted }, dataset, paths) => {
+    refuseUnfittingDataset(dataset, [demanding(posted, ...paths)])
+    expect(() => refuseUnfittingDataset(dataset, [demanding(posted, ...paths, ['b'])])).toThrow(
+      'credential_dataset.b: this claim is mandatory in a credential configuration',
+    )
+  })
+
   it.each([
     ['an mdoc', mdoc, { 'org.example': many(3000) }, 'credential_dataset: it holds more than 3000 values'],
     ['an SD-JWT VC', sdJwtVc, many(2001), 'credential_dataset: it holds more than 2000 claims'],

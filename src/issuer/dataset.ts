@@ -87,8 +87,14 @@ function refuseEmpty({ formatId }: Configuration): never {
   )
 }
 
+/**
+ * Refuses with `invalid_request` a dataset without a mandatory claim. Claims that the issuer writes itself need not be
+ * there. OpenID4VCI 1.0, Claims Description.
+ */
 function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {
+  const { writtenClaims } = configuration.format
   for (const { path, mandatory } of configuration.claims) {
+    if (writtenClaims.includes(String(path[0]))) continue
     if (mandatory === true && 'problem' in selectClaims(claims, path)) {
       refuse(
         'invalid_request',

@@ -40,6 +40,7 @@ export const msoMdoc: CredentialFormat = {
   parseMembers,
   datasetMembers: 'namespaces',
   datasetRule: 'mso_mdoc objects with a dot in their name',
+  writtenClaims: [],
   checkDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes,

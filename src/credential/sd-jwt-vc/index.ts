@@ -6,7 +6,7 @@ import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
-import { checkDataset, claimsOf, findOwnQueryMistakes, parseMembers, type SdJwtVcMembers } from './schema.ts'
+import { checkDataset, claimsOf, ENVELOPE, findOwnQueryMistakes, parseMembers, type SdJwtVcMembers } from './schema.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
@@ -26,6 +26,7 @@ export const sdJwtVc: CredentialFormat = {
   parseMembers,
   datasetMembers: 'claims',
   datasetRule: 'dc+sd-jwt the other members',
+  writtenClaims: ENVELOPE,
   checkDataset,
   claimsOf,
   findOwnQueryMistakes,
