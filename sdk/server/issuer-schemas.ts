@@ -381,7 +381,7 @@ export interface IssuerSchemas {
     input_mode?: 'numeric' | 'text'
     /** The length of the value when absent; else 6, or 8 of text. */
     length?: number
-    /** Shown by the wallet. */
+    /** Shown by the wallet; without line breaks and control characters. */
     description?: string
   }
   Redelivery: {

@@ -12,6 +12,7 @@ import { ProtocolError, refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
+import { configurationMetadata } from './configuration-metadata.ts'
 import type { IssuerContext } from './context.ts'
 import { checkCredentialMetadata } from './credential-metadata.ts'
 import { profileProblem } from './haip.ts'
@@ -20,6 +21,11 @@ import { refuseForeignType } from './type-metadata.ts'
 
 /** The maximum number of parsed configurations in the cache. */
 const MAX_CACHED_CONFIGURATIONS = 1000
+/**
+ * The maximum size of all configurations in the metadata that sessions share: the reference wallet reads 1 MiB, of
+ * which this leaves 64 KiB for the other members.
+ */
+const MAX_SHARED_BYTES = (1024 - 64) * 1024
 
 /**
  * Validates and stores a posted configuration, and returns its id. Refuses with `invalid_request` and the path of the
@@ -30,7 +36,8 @@ export async function createConfiguration(
   posted: CredentialConfiguration,
   caller: string,
 ): Promise<string> {
-  const { isRevocable, hasBitstringStatus } = parseConfiguration(posted)
+  const configuration = parseConfiguration(posted)
+  const { isRevocable, hasBitstringStatus } = configuration
   if (!isRevocable && hasBitstringStatus) {
     refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
   }
@@ -38,6 +45,7 @@ export async function createConfiguration(
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)
+  await refuseLargeMetadata(context, configuration)
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }
   await context.store.commit([
@@ -67,6 +75,23 @@ export function isOffered(
   { profile }: Pick<IssuerConfig, 'profile'>,
 ): boolean {
   return !removed && (profile === undefined || profileProblem(configuration) === undefined)
+}
+
+/**
+ * Refuses with `invalid_request` a configuration with which the metadata of all configurations would be larger than
+ * wallets read, if sessions have no metadata of their own.
+ */
+async function refuseLargeMetadata(context: IssuerContext, configuration: Configuration): Promise<void> {
+  if (context.config.issuer.identifier === 'session') return
+  const { json } = await context.offeredConfigurations.get()
+  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentials))
+  const size = json.byteLength + Buffer.byteLength(addedText)
+  if (size <= MAX_SHARED_BYTES) return
+  const hint = 'use smaller images and shorter texts, or remove configurations'
+  refuse(
+    'invalid_request',
+    `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_SHARED_BYTES}; ${hint}`,
+  )
 }
 
 /** Refuses with `invalid_request` and the path a configuration that the profile excludes. */

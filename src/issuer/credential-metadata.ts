@@ -20,11 +20,11 @@ const MAX_DATA_URI = 64 * 1024
 
 /**
  * Refuses with `invalid_request` and the path: an invalid or repeated locale, an image without an http(s) or data: URI,
- * a data: URI over 64 KiB, an invalid colour, a claim that is described twice, and a misspelt member name.
+ * a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a misspelt member name.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
-  refuseLongData(configuration as Json, '')
+  refuseUnfitTexts(configuration as Json, '')
   refuseMisspeltNames(configuration)
   refuseMisspeltDisclosures(configuration)
   const { display = [], claims = [] } = metadata ?? {}
@@ -110,16 +110,27 @@ function isBelow(path: ClaimPath, start: ClaimPath): boolean {
   )
 }
 
-/** Refuses with `invalid_request` a too long `data:` URI anywhere in `value`. */
-function refuseLongData(value: Json, path: string): void {
+/** Refuses with `invalid_request` a too long `data:` URI, and a text with control characters, anywhere in `value`. */
+function refuseUnfitTexts(value: Json, path: string, name = ''): void {
   if (typeof value === 'string') {
-    if (value.length <= MAX_DATA_URI || !/^\s*data:/i.test(value)) return
-    refuse('invalid_request', `${path}: a data: URI has 64 KiB at most; use a smaller image, or its https: URL`)
+    if (/^\s*data:/i.test(value)) refuseLongData(value, path)
+    else refuseControlCharacters(value, path, name)
   }
   if (typeof value !== 'object' || value === null) return
-  for (const [name, member] of Object.entries(value)) {
-    refuseLongData(member, Array.isArray(value) ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`)
+  for (const [key, member] of Object.entries(value)) {
+    refuseUnfitTexts(member, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`, key)
   }
+}
+
+function refuseLongData(value: string, path: string): void {
+  if (value.length <= MAX_DATA_URI) return
+  refuse('invalid_request', `${path}: a data: URI has 64 KiB at most; use a smaller image, or its https: URL`)
+}
+
+/** Refuses a text that could change what a terminal shows. Descriptions may have line breaks and tabs. */
+function refuseControlCharacters(value: string, path: string, name: string): void {
+  const text = name === 'description' ? value.replace(/[\t\r\n]/g, '') : value
+  if (/\p{Cc}/u.test(text)) refuse('invalid_request', `${path}: it has a control character; leave it out`)
 }
 
 /** Refuses an invalid language tag (BCP 47, RFC 5646), and two objects for the same language. */

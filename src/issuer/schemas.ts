@@ -43,7 +43,13 @@ const NewTxCode = Type.Object(
         description: 'The length of the value when absent; else 6, or 8 of text',
       }),
     ),
-    description: Type.Optional(Type.String({ maxLength: 300, description: 'Shown by the wallet' })),
+    description: Type.Optional(
+      Type.String({
+        maxLength: 300,
+        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+        description: 'Shown by the wallet; without line breaks and control characters',
+      }),
+    ),
   },
   {
     title: 'NewTransactionCode',

@@ -15,14 +15,15 @@ export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Intege
   maxItems: 32,
 })
 
-const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String()) })
+const Name = Type.String({ maxLength: 500 })
+const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String({ maxLength: 500 })) })
 const BackgroundImage = Type.Object({ uri: Type.String() })
 
 const Display = Type.Object(
   {
-    name: Type.String(),
+    name: Name,
     locale: Type.Optional(Type.String()),
-    description: Type.Optional(Type.String()),
+    description: Type.Optional(Type.String({ maxLength: 2000 })),
     background_color: Type.Optional(Type.String()),
     text_color: Type.Optional(Type.String()),
     logo: Type.Optional(Logo),
@@ -31,7 +32,7 @@ const Display = Type.Object(
   { title: 'CredentialDisplay' },
 )
 
-const ClaimDisplay = Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) })
+const ClaimDisplay = Type.Object({ name: Name, locale: Type.Optional(Type.String()) })
 
 const ClaimDescription = Type.Object(
   {

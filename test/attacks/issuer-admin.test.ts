@@ -86,6 +86,11 @@ const sessionMistakes: readonly Mistake[] = [
     body: { credential_configurations: ['nobody'] },
     why: /credential_configurations\[0\].*nobody/,
   },
+  ...['a\u001b[2Jb', 'a\nb'].map((description) => ({
+    mistake: `a description of the code that moves the cursor (${JSON.stringify(description)})`,
+    body: { tx_code: { description } },
+    why: /tx_code\.description/,
+  })),
   { mistake: 'an expiry of zero', body: { expires_in: 0 }, why: /expires_in/ },
   { mistake: 'an expiry after a week', body: { expires_in: 604_801 }, why: /expires_in/ },
   { mistake: 'an expiry of half a second', body: { expires_in: 0.5 }, why: /expires_in/ },
@@ -158,6 +163,37 @@ const describedMistakes: readonly Mistake[] = [
       why: new RegExp(`credential_metadata\\.display\\[0\\]\\.${member}: .*#102030`),
     })),
   ),
+  ...(
+    [
+      ['a name', { name: 'x'.repeat(501) }, 'name'],
+      ['a description', { name: 'a', description: 'x'.repeat(2001) }, 'description'],
+      ['the text of a logo', { name: 'a', logo: { uri: 'https://a.example', alt_text: 'x'.repeat(501) } }, 'alt_text'],
+    ] as const
+  ).map(([text, display, member]) => ({
+    mistake: `${text} that is too long`,
+    body: displayed(display),
+    why: new RegExp(`${member}: `),
+  })),
+  ...(
+    [
+      [
+        'a name with an escape character',
+        displayed({ name: 'a\u001b[2Jb' }),
+        /display\[0\]\.name: .*control character/,
+      ],
+      ['a name of two lines', displayed({ name: 'a\nb' }), /display\[0\]\.name: .*control character/],
+      [
+        'a description that rings',
+        displayed({ name: 'a', description: 'a\u0007' }),
+        /description: .*control character/,
+      ],
+      [
+        'a type with a NUL',
+        { credential_definition: { ...configuration.credential_definition, x: ['a\u0000'] } },
+        /x\[0\]: .*control character/,
+      ],
+    ] as const
+  ).map(([mistake, body, why]) => ({ mistake, body, why })),
   {
     mistake: 'a background image that is not an image',
     body: displayed({ name: 'a', background_image: { uri: 'file:///etc/passwd' } }),

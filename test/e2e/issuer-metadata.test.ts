@@ -225,6 +225,39 @@ describe('issuer metadata', () => {
     expect(Object.keys((await get(PATH)).credential_configurations_supported)).toContain('other')
   })
 
+  it('of the base is never larger than a wallet reads, where wallets read it', async () => {
+    const issuer = { id: ISSUER_URL, display: { name: 'Uni' }, identifier: 'base' }
+    const based = await startServices({ issuer: { issuer } })
+    try {
+      const uri = `data:image/png;base64,${'A'.repeat(65_000)}`
+      const large = {
+        ...configuration,
+        credential_metadata: {
+          display: Array.from({ length: 9 }, (_, i) => ({ name: 'a', locale: `en-x-${i}`, logo: { uri } })),
+        },
+      }
+      // One that an earlier release stored is served as before.
+      const stored = { configuration: large, removed: false }
+      await based.issuerStore.commit([{ insert: 'credential_configuration', id: 'stored', value: stored }])
+      const create = (posted: object) => call(based, `${ISSUER_URL}/credential-configuration/create`, posted)
+      const refused = await create(large)
+      expect([refused.status, await refused.json()]).toEqual([
+        400,
+        {
+          error: 'invalid_request',
+          error_description: expect.stringMatching(
+            /would have 11\d{5} bytes, and wallets read 983040.*remove/,
+          ) as string,
+        },
+      ])
+      expect((await create(configuration)).status).toBe(201)
+      const text = await (await based.fetch(`${ISSUER_URL}${PATH}`)).text()
+      expect([text.length < 1024 * 1024, text.includes('"stored":')]).toEqual([true, true])
+    } finally {
+      await based.close()
+    }
+  })
+
   it('is the same text each time', async () => {
     for (const [path = ''] of places()) {
       const [first, second] = await Promise.all([fetchFrom(path), fetchFrom(path)])
