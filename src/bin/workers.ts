@@ -222,22 +222,38 @@ async function endWorkers(pool: Pool, signal: string): Promise<void> {
 /** Creates the metrics of all workers, each aggregated as it defines. The code is loaded with the first request. */
 function addUpMetrics(pool: Pool): MetricsSource {
   let lastQuestion = 0
+  let silentBefore: readonly StartedWorker[] = []
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     metrics: async () => {
       const { mergeMetrics } = await import('./metrics.ts')
       const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
-      const metrics = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
-      return mergeMetrics(metrics)
+      const answers = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
+      const silent = listening.filter((_, index) => answers[index] === undefined)
+      for (const { number, worker } of silent.filter((each) => !silentBefore.includes(each))) {
+        const line = { event: 'worker_silent', worker: number, pid: worker.process.pid }
+        pool.log.error(line, 'a worker does not give its metrics: it stands still; end it, and another follows')
+      }
+      silentBefore = silent
+      const metrics = answers.flatMap((answer) => (answer === undefined ? [] : [answer]))
+      if (metrics.length === 0) throw new Error('no worker gives its metrics')
+      return mergeMetrics(silent.length === 0 ? metrics : [...metrics, makeUnready(metrics[0] ?? [])])
     },
   }
 }
 
-/** Requests the metrics of a worker; empty if it ends meanwhile. Rejects after a time limit. */
+/** Returns the gauge of readiness of a worker as one that is not ready has it. */
+function makeUnready(metrics: readonly MeasuredMetric[]): readonly MeasuredMetric[] {
+  return metrics
+    .filter(({ name }) => /^vouchsafe_[a-z]+_ready$/.test(name))
+    .map((metric) => ({ ...metric, values: metric.values.map((each) => ({ ...each, value: 0 })) }))
+}
+
+/** Requests the metrics of a worker; empty if it ends meanwhile, and undefined after a time limit. */
 async function measureWorker(
-  { worker, number, ended }: StartedWorker,
+  { worker, ended }: StartedWorker,
   measure: number,
-): Promise<readonly MeasuredMetric[]> {
+): Promise<readonly MeasuredMetric[] | undefined> {
   const late = new AbortController()
   const answer = new Promise<readonly MeasuredMetric[]>((resolve) => {
     const onMessage = (message: MessageOfWorker): void => {
@@ -247,10 +263,7 @@ async function measureWorker(
     worker.on('message', onMessage)
     late.signal.addEventListener('abort', () => worker.off('message', onMessage))
   })
-  const timeout = wait(MEASURE_MS, undefined, { signal: late.signal }).then(
-    () => Promise.reject(new Error(`worker ${number} does not give its metrics`)),
-    () => [],
-  )
+  const timeout = wait(MEASURE_MS, undefined, { signal: late.signal }).catch(() => undefined)
   sendToWorker(worker, { measure })
   try {
     return await Promise.race([answer, ended.then(() => []), timeout])

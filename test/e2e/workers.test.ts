@@ -207,6 +207,22 @@ describe('the workers of a service', () => {
     expect(Number(expires)).toBeGreaterThan(0)
   })
 
+  it('have metrics without those of one that stands still, which is told', async () => {
+    const service = await shared('issuer', await directoryOf('issuer', { management: { port: 0 } }))
+    const pid = pidsOf(service).get(1) ?? 0
+    process.kill(pid, 'SIGSTOP')
+    const readiness = async () => {
+      const { status, text } = await ask(`http://127.0.0.1:${String(service.listening.managementPort)}/metrics`)
+      return [status, /^vouchsafe_issuer_ready (\d)$/m.exec(text)?.[1]]
+    }
+    expect(await readiness()).toEqual([200, '0'])
+    expect(await readiness()).toEqual([200, '0'])
+    const told = service.lines().filter(({ event }) => event === 'worker_silent')
+    expect(told).toEqual([expect.objectContaining({ level: 50, worker: 1, pid })])
+    process.kill(pid, 'SIGCONT')
+    expect(await readiness()).toEqual([200, '1'])
+  })
+
   it('read certificates again, all of them, at one signal', async () => {
     const { child, lines } = await shared('issuer', await directoryOf('issuer'))
     child.kill('SIGHUP')
