@@ -17,6 +17,13 @@ describe('a dataset', () => {
     refuseUnfittingDataset({ credentialSubject: many(2000) }, [w3c])
   })
 
+  it.each([5, null, ['a'], {}])('has no sub that is %j in an SD-JWT VC', (sub) => {
+    const why = /^credential_dataset(\.credentialSubject)?\.sub: it must be a string$/
+    expect(() => refuseUnfittingDataset({ sub }, [sdJwtVc])).toThrow(why)
+    expect(() => refuseUnfittingDataset({ credentialSubject: { sub } }, [sdJwtVc])).toThrow(why)
+    refuseUnfittingDataset({ sub: 'ada', inside: { sub } }, [sdJwtVc])
+  })
+
   const demanding = (configuration: object, ...paths: string[][]) =>
     configurationOf({
       ...configuration,

@@ -60,6 +60,12 @@ const sessionMistakes: readonly Mistake[] = [
   { mistake: 'a dataset that is a text', body: { credential_dataset: 'a' }, why: /credential_dataset/ },
   { mistake: 'a dataset without subject', body: { credential_dataset: {} }, why: /credentialSubject/ },
   { mistake: 'a subject that is an array', body: subject([{}]), why: /credentialSubject/ },
+  { mistake: 'a subject without claims', body: subject({}), why: /credential_dataset\.credentialSubject: .*claims/ },
+  ...[5, null, '', 'ada', 'not a uri', ['did:example:1'], { id: 'did:example:1' }].map((id) => ({
+    mistake: `a subject whose id is ${JSON.stringify(id)}`,
+    body: subject({ id, name: 'Ada' }),
+    why: /credential_dataset\.credentialSubject\.id: it must be a URL/,
+  })),
   { mistake: 'a subject of null', body: subject(null), why: /credentialSubject/ },
   {
     mistake: 'no configurations',
@@ -391,7 +397,13 @@ describe('a mistake of the integrating application', () => {
     const claims = [{ path: ['credentialSubject', 'degrees', null, 'name'], mandatory: true }]
     const strict = await declare(services, { ...configuration, credential_metadata: { claims } })
     const start = (claimsOf: object) => newSession({ ...subject(claimsOf), credential_configurations: [strict] })
-    for (const wrong of [{}, { degrees: [] }, { degrees: {} }, { degrees: ['BSc'] }, { degrees: [{ title: 'BSc' }] }]) {
+    for (const wrong of [
+      { a: 1 },
+      { degrees: [] },
+      { degrees: {} },
+      { degrees: ['BSc'] },
+      { degrees: [{ title: 'BSc' }] },
+    ]) {
       const refusal = { status: 400, error: 'invalid_request', why: /credential_dataset\.credentialSubject\.degrees/ }
       await expectRefusal(await start(wrong), refusal)
     }
@@ -401,7 +413,7 @@ describe('a mistake of the integrating application', () => {
   it('does not take members that every object has for a mandatory claim', async () => {
     const claims = [{ path: ['credentialSubject', 'constructor'], mandatory: true }]
     const strict = await declare(services, { ...configuration, credential_metadata: { claims } })
-    const response = await newSession({ ...subject({}), credential_configurations: [strict] })
+    const response = await newSession({ ...subject({ a: 1 }), credential_configurations: [strict] })
     await expectRefusal(response, { status: 400, error: 'invalid_request', why: /constructor/ })
   })
 
@@ -433,7 +445,7 @@ describe('a mistake of the integrating application', () => {
     ['numbers at their limits', { a: Number.MAX_SAFE_INTEGER, b: 5e-324, c: -1, d: 0.1, e: -9007199254740991 }],
     ['two thousand values', { a: Array.from({ length: 1999 }, (_, at) => at) }],
     ['nesting up to the limit', nested(15) as object],
-    ['nothing', {}],
+    ['an id that is a URL', { id: 'urn:uuid:58172aac-d8ba-11ed-83dd-0b3aef56cc33' }],
   ])('issues %s', async (_, claims) => {
     for (const disclosure of ['all', 'none']) {
       const configured = await declare(services, { ...configuration, selective_disclosure: disclosure })

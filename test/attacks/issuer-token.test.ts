@@ -432,7 +432,7 @@ describe('a token request that is wrong', () => {
     const removed = await call(services, `${ISSUER_URL}/credential-configuration/remove/${id}`, {})
     expect([removed.status, await removed.json()]).toEqual([200, {}])
     const refused = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, {
-      credential_dataset: { credentialSubject: {} },
+      credential_dataset: { credentialSubject: { a: 1 } },
       credential_configurations: [id],
     })
     await expectRefusal(refused, { status: 400, error: 'invalid_request', why: new RegExp(id) })

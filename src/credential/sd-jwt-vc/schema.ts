@@ -88,7 +88,10 @@ export function writeTypeMetadata({ vct, type_metadata: metadata }: CredentialCo
   return JSON.stringify({ vct, ...members })
 }
 
-/** Refuses with `invalid_request` reserved names, and top-level claims that the issuer sets. */
+/**
+ * Refuses with `invalid_request` reserved names, top-level claims that the issuer sets, and a `sub` that is not a text
+ * (RFC 7519 section 4.1.2).
+ */
 export function checkDataset(dataset: JsonObject): void {
   const claims = claimsOf(dataset)
   const at = claims === dataset ? 'credential_dataset' : 'credential_dataset.credentialSubject'
@@ -96,6 +99,8 @@ export function checkDataset(dataset: JsonObject): void {
   if (registeredName !== undefined) {
     refuse('invalid_request', `${at}.${registeredName}: the issuer writes this claim; use another name`)
   }
+  const sub = own(claims, 'sub')
+  if (sub !== undefined && typeof sub !== 'string') refuse('invalid_request', `${at}.sub: it must be a string`)
   refuseReservedNames(claims, at)
   // Each value may become a disclosure, and the parser limits their number.
   if (countValues(claims) > MAX_DISCLOSURES)

@@ -4,6 +4,7 @@
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
+import { parseInternationalUrl } from '../../codec/url.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -39,18 +40,16 @@ export function parseDefinition(
   }
 }
 
+const SUBJECT_PATH = 'credential_dataset.credentialSubject'
+
 /**
  * Refuses with `invalid_request` a dataset without `credentialSubject`, with other members, with reserved names, or
- * with more claims than an SD-JWT may have disclosures. The limit holds for plain JWTs too.
+ * with more claims than an SD-JWT may have disclosures. The limit holds for plain JWTs too. Refuses a subject without
+ * claims, or whose `id` is not a URL. VCDM 2.0, Credential Subject and Identifiers.
  */
 export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
   const subject = own(dataset, 'credentialSubject')
-  if (!isObject(subject)) {
-    refuse(
-      'invalid_request',
-      'credential_dataset.credentialSubject: it must be an object with the claims of the subject',
-    )
-  }
+  if (!isObject(subject)) refuseSubject()
   const stray = Object.keys(dataset).find((name) => name !== 'credentialSubject')
   if (stray !== undefined) {
     refuse(
@@ -58,10 +57,18 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
       `credential_dataset.${stray}: the format ${formatId} takes credentialSubject and nothing else`,
     )
   }
-  const at = 'credential_dataset.credentialSubject'
-  refuseReservedNames(subject, at)
+  if (Object.keys(subject).length === 0) refuseSubject()
+  const id = own(subject, 'id')
+  if (id !== undefined && (typeof id !== 'string' || parseInternationalUrl(id) === undefined)) {
+    refuse('invalid_request', `${SUBJECT_PATH}.id: it must be a URL, such as did:example:1 or https://example.org/1`)
+  }
+  refuseReservedNames(subject, SUBJECT_PATH)
   if (countValues(subject) > MAX_DISCLOSURES)
-    refuse('invalid_request', `${at}: it holds more than ${MAX_DISCLOSURES} claims`)
+    refuse('invalid_request', `${SUBJECT_PATH}: it holds more than ${MAX_DISCLOSURES} claims`)
+}
+
+function refuseSubject(): never {
+  return refuse('invalid_request', `${SUBJECT_PATH}: it must be an object with the claims of the subject`)
 }
 
 /**
