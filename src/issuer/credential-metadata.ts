@@ -20,7 +20,8 @@ const MAX_DATA_URI = 64 * 1024
 
 /**
  * Refuses with `invalid_request` and the path: an invalid or repeated locale, an image without an http(s) or data: URI,
- * a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a misspelt member name.
+ * a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a misspelt
+ * member name.
  */
 export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration

@@ -117,7 +117,7 @@ export function cacheCertificates(size: number): (der: Uint8Array) => Certificat
 }
 
 /** Returns the SHA-256 fingerprint of a certificate in hexadecimal, as tools print it. */
-export function sha256Hex({ fingerprint }: Pick<Certificate, 'fingerprint'>): string {
+export function hexFingerprint({ fingerprint }: Pick<Certificate, 'fingerprint'>): string {
   return Buffer.from(fingerprint, 'base64url').toString('hex')
 }
 

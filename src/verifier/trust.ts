@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orElse } from '../codec/malformed.ts'
-import { type Certificate, certificateProblem, readPemCertificates, sha256Hex } from '../keys/certificate.ts'
+import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
 import type { TrustAnchor, TrustPath } from '../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
@@ -83,7 +83,7 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
 function describeCertificate(certificate: Certificate) {
   return {
     subject: certificate.subjectText,
-    sha256: sha256Hex(certificate),
+    sha256: hexFingerprint(certificate),
     issuer: certificate.issuerText,
     not_before: secondsOf(certificate.notBefore),
     not_after: secondsOf(certificate.notAfter),

@@ -10,7 +10,7 @@ import { orProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence-readers.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
-import { type Certificate, sha256Hex } from '../keys/certificate.ts'
+import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import type { PresentationCheckContext } from './checks/context.ts'
@@ -224,7 +224,7 @@ function describeHolderKey(
 }
 
 function certificateName(certificate: Certificate): NamedCertificate {
-  return { subject: certificate.subjectText, sha256: sha256Hex(certificate) }
+  return { subject: certificate.subjectText, sha256: hexFingerprint(certificate) }
 }
 
 function shownClaims({ claims, envelope }: Evidence): JsonObject {

@@ -236,7 +236,7 @@ describe('issuer metadata', () => {
           display: Array.from({ length: 9 }, (_, i) => ({ name: 'a', locale: `en-x-${i}`, logo: { uri } })),
         },
       }
-      // One that an earlier release stored is served as before.
+      // A configuration that an earlier release stored is served as before.
       const stored = { configuration: large, removed: false }
       await based.issuerStore.commit([{ insert: 'credential_configuration', id: 'stored', value: stored }])
       const create = (posted: object) => call(based, `${ISSUER_URL}/credential-configuration/create`, posted)

@@ -1,5 +1,5 @@
 /** The JSON output of the wallet's commands. */
-import { sha256Hex } from '../../keys/certificate.ts'
+import { hexFingerprint } from '../../keys/certificate.ts'
 import { chosenAnswers } from '../../wallet/answer.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
@@ -29,7 +29,7 @@ export function credentialToJson(credential: StoredCredential) {
 function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
   if (certificate === undefined) return undefined
   const { subjectText, issuerText } = certificate
-  return { subject: subjectText, issuer: issuerText, sha256: sha256Hex(certificate) }
+  return { subject: subjectText, issuer: issuerText, sha256: hexFingerprint(certificate) }
 }
 
 export function planToJson(plan: PresentationPlan) {

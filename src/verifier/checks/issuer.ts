@@ -4,7 +4,7 @@ import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.t
 import { orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { type Certificate, leafProblem, sha256Hex } from '../../keys/certificate.ts'
+import { type Certificate, hexFingerprint, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
@@ -107,7 +107,7 @@ function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, a
 
 /** Tells the application how to trust the certificate: by its fingerprint, since anybody can choose its names. */
 function trustInstruction(leaf: Certificate | undefined): string {
-  return `To trust it, put certificate SHA-256 ${leaf ? sha256Hex(leaf) : ''} or its CA's into issuerTrustAnchors`
+  return `To trust it, put certificate SHA-256 ${leaf ? hexFingerprint(leaf) : ''} or its CA's into issuerTrustAnchors`
 }
 
 function readLeaf(
