@@ -31,7 +31,7 @@ import type { Files } from '../config/files.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
-import type { Certificate } from '../keys/certificate.ts'
+import { type Certificate, hasSameSubject } from '../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
 import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
@@ -288,9 +288,8 @@ function localIdentifierWarnings(issuerId: string, baseUrl: string): string[] {
 function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: string): string[] {
   const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]
   if (leaf === undefined) return []
-  const isSameSubject = leaf.subject.equals(signingLeaf.subject) && leaf.issuer.equals(signingLeaf.issuer)
   const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
-  if (isSameSubject || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
+  if (hasSameSubject(leaf, signingLeaf) || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
   const names = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
   return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${names}`]
 }

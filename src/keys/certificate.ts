@@ -121,6 +121,14 @@ export function hexFingerprint({ fingerprint }: Pick<Certificate, 'fingerprint'>
   return Buffer.from(fingerprint, 'base64url').toString('hex')
 }
 
+/**
+ * Tests whether two certificates name the same subject, and are of the same CA. RFC 5280 section 4.1.2.6 allows empty
+ * subjects.
+ */
+export function hasSameSubject(one: Certificate, other: Certificate): boolean {
+  return one.subjectText !== '' && one.subject.equals(other.subject) && one.issuer.equals(other.issuer)
+}
+
 /** Tests whether `issuer` is the issuer of `certificate` by name and signed it. Does not check whether it may. */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signedBytes, value } = certificate.signature

@@ -11,7 +11,7 @@ import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
 import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
-import { type Certificate, leafProblem } from '../../keys/certificate.ts'
+import { type Certificate, hasSameSubject, leafProblem } from '../../keys/certificate.ts'
 import { strangerText } from '../../keys/certificate-name.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
@@ -176,13 +176,11 @@ function isSameKey(one: Certificate, other: Certificate): boolean {
 }
 
 /**
- * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject, which names
- * somebody, and the same CA, or with the issuer identifier of the credential as a name. The subject may be empty (RFC
- * 5280 section 4.1.2.6).
+ * Tests whether `leaf` is another certificate of `issuer` with a different key: with the same subject and the same CA,
+ * or with the issuer identifier of the credential as a name.
  */
 function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
-  const isNamed = issuer.subjectText !== ''
-  if (isNamed && leaf.subject.equals(issuer.subject) && leaf.issuer.equals(issuer.issuer)) return true
+  if (hasSameSubject(leaf, issuer)) return true
   const [identifier] = identifiers
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
