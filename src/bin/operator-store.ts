@@ -15,7 +15,7 @@ import {
   credentialServices,
   isCredentialServiceName,
 } from './service/credential-services.ts'
-import { serviceOf, unknownServiceMistake } from './service/which-service.ts'
+import { refuseOtherService, serviceOf, unknownServiceMistake } from './service/which-service.ts'
 
 /** The service and the configuration file of a command. */
 interface ServiceWords {
@@ -56,6 +56,7 @@ async function readServiceConfig({
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) throw new Error(unknownServiceMistake(config, credentialServiceNames))
+  await refuseOtherService(file.value, service, config)
   return { service, config: requireConfig<CommonConfig>(credentialServices[service], config, file) }
 }
 

@@ -88,4 +88,33 @@ describe("another service's configuration", () => {
       ),
     )
   })
+
+  it.each([
+    [['status-list', 'export', 'lists'], "this is a verifier's configuration, and not the issuer's"],
+    [['db', 'status', '--service', 'issuer'], "this is a verifier's configuration, and not the issuer's"],
+    [['audit', 'export', '--service', 'issuer'], "this is a verifier's configuration, and not the issuer's"],
+  ])('is named by %j', async (words, text) => {
+    const cwd = temporaryDirectory()
+    const settings = { baseUrl: 'http://127.0.0.1:1', clientMetadata: { clientName: 'a' } }
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify(settings))
+    const { status, stderr } = await vouchsafe([...words, '--config', 'a.json'], { cwd })
+    expect([status, stderr]).toEqual([2, expect.stringContaining(`a.json: ${text}\n`)])
+  })
+
+  it('is named by the doctor of an engine', async () => {
+    const cwd = temporaryDirectory()
+    writeFileSync(join(cwd, 'a.json'), JSON.stringify({ baseUrl: 'http://127.0.0.1:1', issuer: { id: 'a' } }))
+    const { stdout } = await vouchsafe(['doctor', 'engine', '--config', 'a.json'], { cwd })
+    expect(stdout.replace(/\s+/g, ' ')).toMatch(
+      /problem configuration: this is an issuer's configuration, and not the engine's; use: .* doctor issuer/,
+    )
+  })
+})
+
+it.each([
+  [['db', 'backup', 'a', 'b'], 'db backup takes one file; leave out b'],
+  [['db', 'status', 'a'], 'db status takes no file; leave out a'],
+])('%j is told what is wrong with it beside the usage', async (words, text) => {
+  const { status, stderr } = await vouchsafe(words, { cwd: temporaryDirectory() })
+  expect([status, stderr]).toEqual([2, expect.stringContaining(`${text}\n\nUsage`)])
 })

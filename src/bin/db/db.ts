@@ -33,7 +33,11 @@ async function runSubcommand(
   values: Values,
 ): Promise<CommandResult> {
   const takesFile = word === 'backup' || word === 'restore'
-  if (more.length > 0 || (file !== undefined && !takesFile)) throw new UsageError('db')
+  const unexpected = takesFile ? more[0] : file
+  if (unexpected !== undefined) {
+    const words = takesFile ? `db ${word} takes one file` : `db ${word} takes no file`
+    throw new UsageError('db', `${words}; leave out ${unexpected}`)
+  }
   if (takesFile && file === undefined) throw new UsageError('db', `name the file: db ${word} FILE`)
   switch (word) {
     case 'backup':

@@ -10,7 +10,7 @@ import { fileProblem, findKindProblem } from '../database-file.ts'
 import { withClosingNoted, withMissingWalKept } from '../generation-file.ts'
 import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
 import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
-import { serviceOf, unknownServiceMistake } from '../service/which-service.ts'
+import { refuseOtherService, serviceOf, unknownServiceMistake } from '../service/which-service.ts'
 import { describeStorageError } from '../storage-advice.ts'
 import { fetchTitle } from '../who-listens.ts'
 
@@ -34,6 +34,7 @@ export async function readSubject(words: {
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const kind = await kindLoaders[name ?? (await kindOf(file.value, path))]()
+  await refuseOtherService(file.value, kind.name, path)
   return { kind, config: requireConfig(kind, path, file) }
 }
 

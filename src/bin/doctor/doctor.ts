@@ -9,7 +9,7 @@ import type { KindName } from '../service/service-kind.ts'
 import { findOtherServiceMistake, serviceOf } from '../service/which-service.ts'
 import { findConfigurationFileFindings } from './configuration-file.ts'
 import { diagnose } from './diagnosis.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingOfMistake } from './finding.ts'
 import { describeMachine } from './machine.ts'
 import { redactSettings } from './redact.ts'
 import { printReport } from './report.ts'
@@ -19,7 +19,15 @@ export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', args)
   const alone = readConfigFile(values.config, positionals[0])
   const service = namedService(positionals) ?? (await serviceOf('value' in alone ? alone.value : undefined))
-  if (service === 'engine') return (await import('../engine/commands.ts')).runDoctorEngine(values.config, values.json)
+  const otherFindings = await findOtherServiceFindings(
+    'value' in alone ? alone.value : undefined,
+    service,
+    values.config,
+  )
+  if (service === 'engine') {
+    const { runDoctorEngine } = await import('../engine/commands.ts')
+    return runDoctorEngine(values.config, values.json, otherFindings)
+  }
   const file = service === undefined ? alone : addEnvironment(credentialServices[service].settings, alone)
   const value = 'value' in file ? file.value : undefined
   const findings =
@@ -27,7 +35,7 @@ export async function runDoctor(args: string[]): Promise<void> {
       ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))
       : service === undefined
         ? [UNKNOWN_SERVICE]
-        : await findingsOf(service, value, values.config)
+        : [...otherFindings, ...(await findingsOf(service, value, values.config))]
   const settings =
     value === undefined || service === undefined
       ? undefined
@@ -39,15 +47,17 @@ export async function runDoctor(args: string[]): Promise<void> {
 /** Runs the diagnosis, and adds findings about the configuration file itself. */
 async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
   const findings = await diagnose(service, value, files, now())
-  const start = { name: service, configFile, before: ['doctor'] }
-  const otherMistake = (await findOtherServiceMistake(value, start))?.replace(/^configuration: /, '')
-  return [
-    ...(otherMistake === undefined
-      ? []
-      : [{ subject: 'configuration', outcome: 'problem', text: otherMistake } as const]),
-    ...findConfigurationFileFindings(configFile, findings),
-    ...findings,
-  ]
+  return [...findConfigurationFileFindings(configFile, findings), ...findings]
+}
+
+/** Returns a problem if the configuration is of another service than the one that is named. */
+async function findOtherServiceFindings(
+  value: unknown,
+  name: KindName | undefined,
+  configFile: string,
+): Promise<Finding[]> {
+  const mistake = name && (await findOtherServiceMistake(value, { name, configFile, before: ['doctor'] }))
+  return mistake === undefined ? [] : [findingOfMistake('problem', mistake)]
 }
 
 const UNKNOWN_SERVICE: Finding = {

@@ -1,6 +1,7 @@
 /** The commands of the execution engine, whose code is only loaded for them. */
 import type { DemoEngine } from '../demo/engines.ts'
 import type { SecretPlay } from '../demo/secret.ts'
+import type { Finding } from '../doctor/finding.ts'
 import type { ServiceKind } from '../service/service-kind.ts'
 import type { InitWords } from './init.ts'
 
@@ -21,9 +22,13 @@ export async function writeEngineFiles(words: InitWords): Promise<string> {
   return (await import('./init.ts')).initEngine(words)
 }
 
-/** Runs `vouchsafe doctor engine`. */
-export async function runDoctorEngine(configFile: string, json: boolean): Promise<void> {
-  return (await import('./doctor.ts')).doctorEngine(configFile, json)
+/** Runs `vouchsafe doctor engine`; `otherFindings` are of a file of another service. */
+export async function runDoctorEngine(
+  configFile: string,
+  json: boolean,
+  otherFindings: readonly Finding[],
+): Promise<void> {
+  return (await import('./doctor.ts')).doctorEngine(configFile, json, otherFindings)
 }
 
 /** Plays the second part of `vouchsafe demo`, and returns the engines that it started. */

@@ -33,8 +33,12 @@ interface ReachedChain {
   readonly engine: Address
 }
 
-/** Runs `vouchsafe doctor engine`, and prints the findings. */
-export async function doctorEngine(configFile: string, json: boolean): Promise<void> {
+/** Runs `vouchsafe doctor engine`, and prints the findings; `otherFindings` are of a file of another service. */
+export async function doctorEngine(
+  configFile: string,
+  json: boolean,
+  otherFindings: readonly Finding[],
+): Promise<void> {
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
     'mistakes' in file ? file.mistakes.map((text) => problemFinding('configuration', text)) : await diagnose(file.value)
@@ -42,7 +46,13 @@ export async function doctorEngine(configFile: string, json: boolean): Promise<v
   const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
   const machine = describeMachine(now())
   printReport(
-    { service: 'engine', config: configFile, machine, settings, findings: [...fileFindings, ...findings] },
+    {
+      service: 'engine',
+      config: configFile,
+      machine,
+      settings,
+      findings: [...otherFindings, ...fileFindings, ...findings],
+    },
     json,
   )
 }

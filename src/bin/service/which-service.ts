@@ -42,10 +42,25 @@ export async function findOtherServiceMistake(
   value: unknown,
   { name, configFile, before = [] }: ServiceCommand,
 ): Promise<string | undefined> {
+  const other = await findOther(value, name)
+  if (other === undefined) return undefined
+  const option = configFile === CONFIG_FILE ? [] : ['--config', shellWord(configFile)]
+  const command = [commandName(), ...before, other.name, ...option].join(' ')
+  return `configuration: ${other.text}; use: ${command}`
+}
+
+/** Throws a message for the operator if the configuration is of another service than the command is for. */
+export async function refuseOtherService(value: unknown, name: KindName, configFile: string): Promise<void> {
+  const other = await findOther(value, name)
+  if (other !== undefined) throw new Error(`${configFile}: ${other.text}`)
+}
+
+async function findOther(
+  value: unknown,
+  name: KindName,
+): Promise<{ readonly name: KindName; readonly text: string } | undefined> {
   const actualName = await serviceOf(value)
   if (actualName === undefined || actualName === name) return undefined
-  const option = configFile === CONFIG_FILE ? [] : ['--config', shellWord(configFile)]
-  const command = [commandName(), ...before, actualName, ...option].join(' ')
   const article = actualName === 'verifier' ? 'a' : 'an'
-  return `configuration: this is ${article} ${actualName}'s configuration, and not the ${name}'s; use: ${command}`
+  return { name: actualName, text: `this is ${article} ${actualName}'s configuration, and not the ${name}'s` }
 }
