@@ -57,6 +57,7 @@ export function replacePostgresTables(
   return withConnection(server, async (run) => {
     const runSql = createSqlRunner(run)
     await refuseWhileUsed(runSql)
+    await refuseUnowned(runSql)
     await runSql('begin')
     const schemaOfPrevious = await moveAside(runSql, kept)
     await applyMissingSteps(run, server, migrations, onWait)
@@ -232,6 +233,21 @@ async function refuseWhileUsed(runSql: RunSql): Promise<void> {
      and application_name = current_setting('application_name') and backend_type = 'client backend'`,
   )
   if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
+}
+
+/** Refuses tables of another user, whose role this user has not: only the owner of a table may move it. */
+async function refuseUnowned(runSql: RunSql): Promise<void> {
+  const { rows } = await runSql(
+    `select quote_ident(current_user) as name, quote_ident(pg_get_userbyid(c.relowner)) as owner
+     from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = current_schema() and ${TABLES_WITHOUT_EXTENSIONS} and not pg_has_role(c.relowner, 'usage') limit 1`,
+  )
+  const [row] = rows
+  if (row === undefined) return
+  const [name, owner] = [String(row.name), String(row.owner)]
+  throw new Error(
+    `the tables belong to ${owner}, and this user, ${name}, may not move them; restore as ${owner}, or run: grant ${owner} to ${name}`,
+  )
 }
 
 /**

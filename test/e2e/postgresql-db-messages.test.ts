@@ -59,6 +59,33 @@ it('a table that the user may not read is named, and not taken for a missing one
   )
 })
 
+it('a restore as a user who does not own the tables says who does', async () => {
+  const url = freshUrl()
+  const cwd = await serviceDirectory('issuer', { database: { url } })
+  expect((await db(cwd, 'migrate')).status).toBe(0)
+  expect((await db(cwd, 'backup', 'backup.db')).status).toBe(0)
+  const role = `writer_${randomBytes(8).toString('hex')}`
+  const run = (...texts: readonly string[]) =>
+    withConnection(postgresOf(serverUrl()), async (query) => {
+      for (const text of texts) await query({ text, values: [] })
+    })
+  const schema = new URL(url).searchParams.get('currentSchema') ?? 'none'
+  const grants = [`usage on schema ${schema}`, `all on all tables in schema ${schema}`]
+  await run(`create role ${role} login password 'a'`, ...grants.map((each) => `grant ${each} to ${role}`))
+  onTestFinished(() => run(`drop owned by ${role}`, `drop role ${role}`))
+  const file = join(cwd, 'conf/server.json')
+  const settings = JSON.parse(readFileSync(file, 'utf8')) as object
+  const writerUrl = Object.assign(new URL(url), { username: role, password: 'a' }).href
+  writeFileSync(file, JSON.stringify({ ...settings, database: { url: writerUrl } }))
+  const { status, stderr } = await db(cwd, 'restore', 'backup.db')
+  expect([status, stderr.trim()]).toEqual([
+    2,
+    expect.stringMatching(
+      new RegExp(`: the tables belong to (\\S+), and this user, ${role}, may not move them; .*grant \\1 to ${role}$`),
+    ),
+  ])
+})
+
 it('a copy is not made of a dump that was put back, until a service has started on it', async () => {
   const url = freshUrl()
   const cwd = await serviceDirectory('issuer', { database: { url } })
