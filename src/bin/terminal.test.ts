@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  hangingIndent,
-  hasColours,
-  removeControlCharacters,
-  removeControlCharactersByLine,
-  wrap,
-  wrapIndented,
-} from './terminal.ts'
+import { removeControlCharacters } from '../codec/control-characters.ts'
+import { hangingIndent, hasColours, removeControlCharactersByLine, wrap, wrapIndented } from './terminal.ts'
 
 describe('wrapped text', () => {
   it('is broken between words, of which a long one stands alone', () => {

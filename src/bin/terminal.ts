@@ -1,5 +1,6 @@
 /** Formats text for a terminal: wrapping, colours, and removal of control characters in text of others. */
 import { styleText } from 'node:util'
+import { removeControlCharacters } from '../codec/control-characters.ts'
 
 export const WIDTH = 80
 const WIDEST_COLUMN = 32
@@ -49,11 +50,6 @@ export function wrapIndented(text: string, indent = ''): string {
   return wrap(text, WIDTH - indent.length)
     .map((line) => indent + line)
     .join('\n')
-}
-
-/** Removes characters that move the cursor, change colours, or change the writing direction. */
-export function removeControlCharacters(text: string): string {
-  return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
 /** Calls {@link removeControlCharacters} for each line. */

@@ -1,4 +1,5 @@
 /** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { orElse } from '../codec/malformed.ts'
 
 export type WalletErrorCode =
@@ -35,6 +36,7 @@ export interface ServerError {
   readonly error_description?: string
 }
 
+/** An error of the wallet. Its message is one line, since it may have text of a server. */
 export class WalletError extends Error {
   override readonly name = 'WalletError'
   readonly code: WalletErrorCode
@@ -45,7 +47,7 @@ export class WalletError extends Error {
     message: string,
     details: { readonly server?: ServerError; cause?: unknown } = {},
   ) {
-    super(message, 'cause' in details ? { cause: details.cause } : undefined)
+    super(removeControlCharacters(message), 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
     this.server = details.server
   }

@@ -4,7 +4,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { certify, makeAuthority } from '../../test/support/forge.ts'
 import { makeKey, pemOf } from '../../test/support/services.ts'
 import { toPem } from '../keys/make-certificate.ts'
+import { requireAddress } from './address.ts'
 import type { Step, WalletContext } from './context.ts'
+import type { WalletError } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 
 /** Sends one request to a server that gives `answer`, and returns the step that people see. */
@@ -49,4 +51,27 @@ it('says of a server with a certificate of an unknown authority what the trouble
   await expect(exchangeJson(wallet, { what: 'asked', means: '', spec: '', url })).rejects.toThrow(
     /^the TLS certificate of 127\.0\.0\.1:\d+ is not accepted \(UNABLE_TO_\w+\); .* NODE_EXTRA_CA_CERTS/,
   )
+})
+
+describe('the message of a refusal', () => {
+  const FAKE = 'no\r\n✓ Received\u001b[2J\u2028'
+  const SHOWN = 'no\ufffd\ufffd✓ Received\ufffd[2J\ufffd'
+
+  it.each<[string, object]>([
+    ['error', { error: FAKE }],
+    ['error_description', { error: FAKE, error_description: FAKE }],
+  ])('is one line, whatever stands in the %s of a server', async (_, body) => {
+    const wallet = { fetch: () => Promise.resolve(Response.json(body, { status: 400 })) } as unknown as WalletContext
+    const request = { what: 'asked', means: '', spec: '', url: 'https://issuer.example/par' }
+    const error = (await exchangeJson(wallet, request).catch((thrown: unknown) => thrown)) as WalletError
+    expect(error.message).toContain(`said no when the wallet asked: ${SHOWN}`)
+    expect(Object.values(error.server ?? {})).toEqual(Object.keys(body).map(() => SHOWN))
+  })
+
+  it('is one line, whatever stands in an address', () => {
+    const address = 'http://example.com/a\n✓ Received'
+    expect(() => requireAddress(address, 'credential_endpoint', 'invalid_metadata')).toThrow(
+      / is http:[^\n]*\ufffd✓ Rec/,
+    )
+  })
 })

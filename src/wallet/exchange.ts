@@ -2,7 +2,7 @@
  * Sends an HTTP request and reads its response, for both protocols. Redirects are not followed, and responses are
  * limited in time, size and media type.
  */
-
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { describeCertificateProblem } from '../protocol/tls-problem.ts'
@@ -161,7 +161,11 @@ function readBodyError(text: string): ServerError | undefined {
   if (error === undefined) return undefined
   const description = ownString(body as JsonObject, 'error_description')
   return {
-    error: error.slice(0, MAX_SERVER_TEXT),
-    ...(description ? { error_description: description.slice(0, MAX_SERVER_TEXT) } : {}),
+    error: serverText(error),
+    ...(description ? { error_description: serverText(description) } : {}),
   }
+}
+
+function serverText(text: string): string {
+  return removeControlCharacters(text.slice(0, MAX_SERVER_TEXT))
 }

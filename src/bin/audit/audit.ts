@@ -8,11 +8,11 @@ import { createReadStream } from 'node:fs'
 import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../../audit/checkpoint.ts'
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
-import { removeControlCharacters } from '../terminal.ts'
 
 /** The maximum length of a line of a copy. */
 const MAX_LINE = 1024 * 1024

@@ -3,6 +3,7 @@
  * session ids and payloads.
  */
 import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { EventCollections } from '../../event/event.ts'
 import { redeliverDeadCallback } from '../../event/redelivery.ts'
 import { readEveryRow } from '../../store/every-row.ts'
@@ -10,7 +11,7 @@ import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
 import { readSubcommand, UsageError } from '../command-line.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
-import { removeControlCharacters, timeText } from '../terminal.ts'
+import { timeText } from '../terminal.ts'
 
 /** The maximum number of sessions with waiting events, and of dead events, in the list. */
 const MAX_LISTED_ROWS = 1000

@@ -2,11 +2,12 @@
 
 import { ChainError } from '../../chain/chain.ts'
 import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { parsePort, readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
-import { removeControlCharacters, timeText } from '../terminal.ts'
+import { timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect } from './connection.ts'
 import { deploy, readNewComponent } from './deploy.ts'

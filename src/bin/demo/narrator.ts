@@ -1,6 +1,8 @@
 /** The output of the demo: numbered steps, each with its request and its meaning. */
+
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Step } from '../../wallet/context.ts'
-import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal.ts'
 
 /** A step of the wallet or of another party; `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { VerificationReport } from '../../verifier/verification.ts'
-import { removeControlCharacters } from '../terminal.ts'
 import { createNarrator } from './narrator.ts'
 import { claimLines, issuerLines, reportLines } from './report.ts'
 

@@ -1,9 +1,10 @@
 /** Formats a verification report: all checks with their outcomes, and the disclosed claims. */
 
 import type { CheckResult } from '../../check/check.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { isObject, type Json } from '../../codec/json.ts'
 import type { VerificationReport } from '../../verifier/verification.ts'
-import { hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
 /** The number of shown characters of a fingerprint. */

@@ -1,6 +1,7 @@
 /** Reports that a wallet has used a link of the demo. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { paint, removeControlCharacters } from '../terminal.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
+import { paint } from '../terminal.ts'
 import { fetchStatus, type Status } from './calls.ts'
 import type { Links } from './links.ts'
 import { claimLines, reportLines } from './report.ts'

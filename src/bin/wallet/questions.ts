@@ -1,8 +1,9 @@
 /** The questions of `vouchsafe wallet` to the person: consent to a presentation, and the transaction code. */
 import { createInterface } from 'node:readline'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
-import { removeControlCharacters, wrapIndented } from '../terminal.ts'
+import { wrapIndented } from '../terminal.ts'
 
 /** Shows `what` and asks whether to continue. Refuses with `not_agreed` without a terminal. */
 export type AskConsent = (what: string) => Promise<boolean>

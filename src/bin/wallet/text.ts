@@ -1,4 +1,6 @@
 /** Texts of the wallet for people: credentials, and what a presentation discloses and withholds. */
+
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
@@ -7,7 +9,7 @@ import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../wal
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
-import { formatColumns, paint, removeControlCharacters, timeText, wrapIndented } from '../terminal.ts'
+import { formatColumns, paint, timeText, wrapIndented } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
 const MAX_VALUE = 72

@@ -1,8 +1,10 @@
 /** Formats a transaction in full, since a person approves only what is shown. */
+
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { pathText } from '../../protocol/claim-path.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
-import { formatColumns, hangingIndent, paint, removeControlCharacters } from '../terminal.ts'
+import { formatColumns, hangingIndent, paint } from '../terminal.ts'
 
 /** The members that do not describe the transaction itself. */
 const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])

@@ -1,6 +1,7 @@
 /** `vouchsafe wallet`: the reference wallet on the command line. With `--json`, the output is JSON. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { refuseWith, WalletError } from '../../wallet/error.ts'
@@ -13,7 +14,7 @@ import { commandName, readSubcommand, type Subcommand, shellWord, UsageError } f
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
 import { browserCommand, openBrowser } from '../open-browser.ts'
-import { paint, removeControlCharacters, timeText } from '../terminal.ts'
+import { paint, timeText } from '../terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
 import { type AskConsent, askTxCodeAtTerminal, createConsentQuestion } from './questions.ts'
