@@ -135,7 +135,7 @@ export const NotificationRequest = Type.Object(
   {
     notification_id: Type.String({ description: 'That of the credential response' }),
     event: NotificationEvent,
-    event_description: Type.Optional(Type.String({ maxLength: 500, pattern: PLAIN_TEXT })),
+    event_description: Type.Optional(Type.String({ pattern: PLAIN_TEXT })),
   },
   { title: 'NotificationRequest' },
 )

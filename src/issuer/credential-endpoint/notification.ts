@@ -24,6 +24,9 @@ export function makeNotificationId(
   return writeMacToken(secrets.notification[0], body, sessionId)
 }
 
+/** The number of characters of an `event_description` that are kept. */
+const MAX_DESCRIPTION = 500
+
 /**
  * Records a notification of a wallet. A repeated notification changes nothing. `sessionId` is the session in the path,
  * if any. Refuses with `invalid_token` a token of another session, and with `invalid_notification_id` an id of another
@@ -47,7 +50,7 @@ export async function receiveNotification(
     const notifiedSession = recordNotification(session, position, {
       event,
       at: at.getTime(),
-      ...(description && { description }),
+      ...(description && { description: description.slice(0, MAX_DESCRIPTION) }),
     })
     const changedSession = {
       sessionId: openSession.sessionId,
