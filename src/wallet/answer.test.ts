@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { CredentialQuery } from '../protocol/dcql.ts'
-import { answerQuery } from './answer.ts'
+import { type AnsweredQuery, answerQuery } from './answer.ts'
+import { sortClaims } from './claim-text.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 const stored = {
@@ -66,4 +67,26 @@ it('a wallet answers with one credential, or with all that fit and no more than 
   expect(ids(true, wallet.slice(0, 3))).toEqual(['0', '1', '2'])
   expect(ids(true)).toEqual(wallet.slice(0, 20).map(({ id }) => id))
   expect(ids(true, [])).toEqual([false])
+})
+
+it('a wallet looks at the claims of a credential once, however many queries ask for it', () => {
+  const names = Array.from({ length: 2000 }, (_, index) => `claim${index}`)
+  const large = {
+    ...stored,
+    format: 'dc+sd-jwt',
+    types: ['urn:card'],
+    claims: Object.fromEntries(names.map((name) => [name, name])),
+    claimNames: names.slice(0, 400).map((name) => ({ path: [name], name: `Claim ${name}` })),
+    envelope: [],
+    hidable: names.map((name) => [name]),
+  } as unknown as StoredCredential
+  const start = process.cpuUsage()
+  for (let index = 0; index < 50; index++) {
+    const query = { id: `q${index}`, format: 'dc+sd-jwt', meta: {} } as CredentialQuery
+    const [answer] = answerQuery(query, [large], new Date())
+    const hidden = (answer as AnsweredQuery).hidden.map((position) => ({ position }))
+    expect(sortClaims(large, hidden).at(-1)?.position).toEqual(['claim1999'])
+  }
+  // The limit leaves room for a slow machine.
+  expect(process.cpuUsage(start).user / 1e6).toBeLessThan(3)
 })

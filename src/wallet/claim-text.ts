@@ -8,6 +8,16 @@ import type { StoredCredential } from './stored-credential.ts'
 /** The members that describe the credential itself. */
 const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
 
+interface ClaimText {
+  /** The index of its description in the issuer's metadata; the number of descriptions if it has none. */
+  readonly rank: number
+  readonly label: string
+}
+
+/** The texts of the claims of each credential, by position as JSON. */
+const claimTexts = new WeakMap<StoredCredential, Map<string, ClaimText>>()
+const collator = new Intl.Collator('en', { numeric: true })
+
 /** Returns all single claims about the holder. */
 export function holderClaims(credential: StoredCredential): ReturnType<typeof leavesOf> {
   const claims = leavesOf(credential.claims, []).filter(({ position }) => !isEnvelopeClaim(credential, position))
@@ -19,14 +29,10 @@ export function sortClaims<T extends { readonly position: ClaimPosition }>(
   credential: StoredCredential,
   claims: readonly T[],
 ): readonly T[] {
-  const rankOf = ({ position }: T): number => {
-    const index = credential.claimNames.findIndex(({ path }) =>
-      path.every((step, at) => stepMatches(step, position[at])),
-    )
-    return index === -1 ? credential.claimNames.length : index
-  }
-  const labelOf = ({ position }: T): string => claimLabel(credential, position)
-  return [...claims].sort((a, b) => rankOf(a) - rankOf(b) || compareTexts(labelOf(a), labelOf(b)))
+  return claims
+    .map((claim) => ({ claim, ...claimTextOf(credential, claim.position) }))
+    .sort((a, b) => a.rank - b.rank || collator.compare(a.label, b.label))
+    .map(({ claim }) => claim)
 }
 
 /** Tests whether a claim describes the credential and not the holder. */
@@ -36,6 +42,25 @@ export function isEnvelopeClaim({ envelope }: StoredCredential, [member]: ClaimP
 
 /** Returns the issuer's label for the claim, or its path if there is none. */
 export function claimLabel(credential: StoredCredential, position: ClaimPosition): string {
+  return claimTextOf(credential, position).label
+}
+
+/** Returns the label of a claim and its place among all claims. Computes both once for each credential. */
+function claimTextOf(credential: StoredCredential, position: ClaimPosition): ClaimText {
+  const texts = claimTexts.get(credential) ?? new Map<string, ClaimText>()
+  claimTexts.set(credential, texts)
+  const key = JSON.stringify(position)
+  const text = texts.get(key) ?? { rank: rankOf(credential, position), label: makeLabel(credential, position) }
+  texts.set(key, text)
+  return text
+}
+
+function rankOf({ claimNames }: StoredCredential, position: ClaimPosition): number {
+  const index = claimNames.findIndex(({ path }) => path.every((step, at) => stepMatches(step, position[at])))
+  return index === -1 ? claimNames.length : index
+}
+
+function makeLabel(credential: StoredCredential, position: ClaimPosition): string {
   const [description] = credential.claimNames
     .filter(({ path }) => path.length <= position.length && path.every((step, at) => stepMatches(step, position[at])))
     .sort((a, b) => b.path.length - a.path.length)
@@ -48,8 +73,4 @@ export function claimLabel(credential: StoredCredential, position: ClaimPosition
 /** Formats the position of a claim as its format does. */
 function positionText({ format, claims }: StoredCredential, position: ClaimPosition): string {
   return formatOf(format)?.positionText(position, claims) ?? pathText(position)
-}
-
-function compareTexts(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true })
 }

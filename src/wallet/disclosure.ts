@@ -25,6 +25,15 @@ export interface Disclosure {
   readonly hidden: readonly ClaimPosition[]
 }
 
+/** A single value, and the selectively disclosable claims that it is or that contain it. */
+interface CoveredLeaf {
+  readonly position: ClaimPosition
+  readonly value: Json
+  readonly covers: readonly ClaimPosition[]
+}
+
+const coveredLeaves = new WeakMap<StoredCredential, readonly CoveredLeaf[]>()
+
 /** Returns the smallest disclosure that satisfies the query. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
   const { hidable } = credential
@@ -32,12 +41,24 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, cred
   const visible = new Set(hidable.filter((position) => positions.some((each) => isDisclosedFor(position, each))))
   const disclosed: DisclosedClaim[] = []
   const hidden: ClaimPosition[] = []
-  for (const { position, value } of leavesOf(credential.claims, [])) {
-    const covers = hidable.filter((cover) => isWithin(position, cover))
+  for (const { position, value, covers } of coveredLeavesOf(credential)) {
     if (covers.some((cover) => !visible.has(cover))) hidden.push(position)
     else disclosed.push({ position, value, because: reasonFor(position, answer.disclose, covers.length === 0) })
   }
   return { positions, disclosed, hidden }
+}
+
+/** Returns all single values of a credential with what can hide them. Computes them once for each credential. */
+function coveredLeavesOf(credential: StoredCredential): readonly CoveredLeaf[] {
+  const knownLeaves = coveredLeaves.get(credential)
+  if (knownLeaves !== undefined) return knownLeaves
+  const { claims, hidable } = credential
+  const leaves = leavesOf(claims, []).map((leaf) => ({
+    ...leaf,
+    covers: hidable.filter((cover) => isWithin(leaf.position, cover)),
+  }))
+  coveredLeaves.set(credential, leaves)
+  return leaves
 }
 
 /** Returns all single values in the claims, and empty objects and arrays. */
