@@ -271,6 +271,13 @@ const payloadAttacks: readonly Attack[] = [
     error: 'invalid_nonce',
     why: /c_nonce/,
   },
+  {
+    attack: 'an invented nonce, for which no signature is verified',
+    module: NONCE,
+    proof: () => ({ payload: { nonce: 'AAAA' }, sign: () => Promise.resolve(Buffer.alloc(64, 1)) }),
+    error: 'invalid_nonce',
+    why: /c_nonce/,
+  },
   { attack: 'a short nonce', module: NONCE, proof: payload({ nonce: 'AAAA' }), error: 'invalid_nonce', why: /c_nonce/ },
   {
     attack: 'a nonce that is not base64url',

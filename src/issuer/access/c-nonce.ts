@@ -38,12 +38,25 @@ export async function checkNonce(
   nonce: string,
   now: Date,
 ): Promise<SingleUse> {
-  const dueAt = expiryOf(secrets.nonce, sessionId, nonce) ?? refuseNonce()
-  if (now >= dueAt) refuseNonce()
+  const dueAt = refuseForeignNonce(secrets, sessionId, nonce, now)
   const change = { insert: 'spent_nonce', id: nonce, value: {}, dueAt } as const
   const singleUse = { change, refuseReuse: refuseNonce }
   await refuseIfUsed(store, singleUse)
   return singleUse
+}
+
+/**
+ * Returns when `nonce` expires. Refuses with `invalid_nonce` a nonce that this service did not make, and one that has
+ * expired. Reads nothing from the store, so it can come before the verification of signatures.
+ */
+export function refuseForeignNonce(
+  secrets: Pick<AccessContext['secrets'], 'nonce'>,
+  sessionId: string,
+  nonce: string,
+  now: Date,
+): Date {
+  const expiresAt = expiryOf(secrets.nonce, sessionId, nonce)
+  return expiresAt === undefined || now >= expiresAt ? refuseNonce() : expiresAt
 }
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */

@@ -22,6 +22,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
+import { refuseForeignNonce } from '../access/c-nonce.ts'
 import { type JwtClock, jwtTimeProblem, PROOF_TIMES } from '../access/jwt-checks.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
@@ -43,13 +44,18 @@ type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: rea
 export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
-  /** The nonce of the proofs. The caller checks it. */
+  /** The nonce of the proofs. The caller checks that it was not used. */
   readonly nonce: string
 }
 
 interface ProofPolicy extends JwtClock {
   /** The accepted values of `aud`: the credential issuer identifiers. */
   readonly audiences: readonly string[]
+}
+
+interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
+  /** Refuses a nonce of others with `invalid_nonce`. */
+  readonly checkNonce: (nonce: string) => void
 }
 
 /** A parsed key proof. */
@@ -86,7 +92,8 @@ export async function verifyProofs(
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const verifiedAttestations = new Map<string, KeyAttestation>()
-  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations }
+  const checkNonce = (nonce: string) => void refuseForeignNonce(context.secrets, sessionId, nonce, now)
+  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, checkNonce }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
   const { holderKeys, nonce } = await (type === 'jwt'
@@ -128,15 +135,14 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
 }
 
 /** Verifies the proofs of the type `jwt`. Returns the keys that signed them, and after these the attested keys. */
-async function verifyKeyProofs(
-  jwts: readonly string[],
-  policy: ProofPolicy & KeyAttestationPolicy,
-): Promise<ProvedKeys> {
+async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy): Promise<ProvedKeys> {
   // Repeated proofs are refused before any signature is verified.
   if (new Set(jwts).size < jwts.length) refuseSameKey()
   const keyProofs = await runInTurn(jwts, (jwt) => readKeyProof(jwt, policy))
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
+  // Signatures cost much more than a nonce, and anybody with a token can send many.
+  policy.checkNonce(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
     const attestedProof = verifyAttestationOfProof(keyProof, policy)
