@@ -24,39 +24,9 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '.
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './access/pre-authorized-code.ts'
-import { IssuanceSessionStatus, OfferedPerson } from './session-schema.ts'
+import { IssuanceSessionStatus, NewTransactionCode, OfferedPerson } from './session-schema.ts'
 
 const ConfigurationParams = Type.Object({ credential_configuration_id: Type.String() })
-
-const NewTxCode = Type.Object(
-  {
-    value: Type.Optional(
-      Type.String({ minLength: 4, maxLength: 32, description: 'Generated, and in the answer, when absent' }),
-    ),
-    input_mode: Type.Optional(
-      Type.Union([Type.Literal('numeric'), Type.Literal('text')], { description: 'numeric when absent' }),
-    ),
-    length: Type.Optional(
-      Type.Integer({
-        minimum: 4,
-        maximum: 32,
-        description: 'The length of the value when absent; else 6, or 8 of text',
-      }),
-    ),
-    description: Type.Optional(
-      Type.String({
-        maxLength: 300,
-        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
-        description: 'Shown by the wallet; without line breaks and control characters',
-      }),
-    ),
-  },
-  {
-    title: 'NewTransactionCode',
-    additionalProperties: false,
-    description: 'The wallet asks its holder for a transaction code; give it another way than the offer',
-  },
-)
 
 const DatasetSchema = Type.Object(
   { credentialSubject: Type.Optional(AnyObject) },
@@ -106,7 +76,7 @@ export const NewIssuanceSession = Type.Object(
       }),
     ),
     person: Type.Optional(OfferedPerson),
-    tx_code: Type.Optional(NewTxCode),
+    tx_code: Type.Optional(NewTransactionCode),
     refresh_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,

@@ -1,4 +1,4 @@
-/** The schema of the status of an issuance session, for the application. */
+/** The schemas of a session for the application: its status, and parts of a new one. */
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
@@ -85,4 +85,35 @@ export const OfferedPerson = Type.Unsafe<Readonly<Record<string, string>>>(
       examples: [{ sub: '248289761001' }],
     },
   ),
+)
+
+/** The transaction code of a new session. */
+export const NewTransactionCode = Type.Object(
+  {
+    value: Type.Optional(
+      Type.String({ minLength: 4, maxLength: 32, description: 'Generated, and in the answer, when absent' }),
+    ),
+    input_mode: Type.Optional(
+      Type.Union([Type.Literal('numeric'), Type.Literal('text')], { description: 'numeric when absent' }),
+    ),
+    length: Type.Optional(
+      Type.Integer({
+        minimum: 4,
+        maximum: 32,
+        description: 'The length of the value when absent; else 6, or 8 of text',
+      }),
+    ),
+    description: Type.Optional(
+      Type.String({
+        maxLength: 300,
+        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
+        description: 'Shown by the wallet; without line breaks and control characters',
+      }),
+    ),
+  },
+  {
+    title: 'NewTransactionCode',
+    additionalProperties: false,
+    description: 'The wallet asks its holder for a transaction code; give it another way than the offer',
+  },
 )
