@@ -28,7 +28,8 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
   [2, 'audit export --service verifier'],
   [2, 'db backup new.db --service verifier'],
   [2, 'status-list export lists'],
-  [1, 'audit verify list.json --certificate verifier.pem'],
+  [2, 'audit verify list.json --certificate verifier.pem'],
+  [1, 'audit verify copy.jsonl --certificate verifier.pem'],
   [0, 'wallet list --home wallet'],
   [1, 'wallet show nothing --home wallet'],
   [2, 'wallet steal'],
@@ -47,6 +48,7 @@ const rows: readonly (readonly [status: 0 | 1 | 2, words: string])[] = [
 function prepared(certificate: string): string {
   const cwd = temporaryDirectory()
   writeFileSync(join(cwd, 'list.json'), '[]\n')
+  writeFileSync(join(cwd, 'copy.jsonl'), '{"sequence":2}\n')
   cpSync(certificate, join(cwd, 'verifier.pem'))
   writeFileSync(join(cwd, 'good.js'), GOOD)
   writeFileSync(
