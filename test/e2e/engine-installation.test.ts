@@ -1,5 +1,6 @@
 /** An installation that is not whole: said before an engine has opened or answered anything. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -65,5 +66,7 @@ it('dist/ alone starts an engine: no package but SQLite, which older Node lacks'
     engine.on('close', () => resolve(said))
   })
   expect(await event).toBe('listening')
+  const closed = once(engine, 'close')
   engine.kill()
+  await closed
 })

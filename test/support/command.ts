@@ -77,7 +77,8 @@ export function vouchsafe(args: readonly string[], options: CommandOptions = {})
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-test-'))
   onTestFinished(() => {
-    rmSync(directory, { recursive: true, force: true })
+    // A process that a test has just ended may still write a file.
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
   })
   return directory
 }
