@@ -94,7 +94,9 @@ describe('a service that cannot be built', () => {
     const { privateKey: key } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
     const signing = { key, chain: config.keys.signing.chain, previous: [] }
     const unsound = { ...config, keys: { ...config.keys, signing } }
-    await expect(buildService(credentialServiceKind('verifier'), unsound, store, { log })).rejects.toThrow(/unsupported key type/)
+    await expect(buildService(credentialServiceKind('verifier'), unsound, store, { log })).rejects.toThrow(
+      /unsupported key type/,
+    )
     await expect(store.list('verification_query')).rejects.toThrow(/not open/)
   })
 })

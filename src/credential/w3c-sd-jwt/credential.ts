@@ -10,7 +10,14 @@ import type { Signer } from '../../keys/signer.ts'
 import { readChain, readConfirmedKey, statedTypeText } from '../evidence-readers.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
-import { credentialStatusMember, hasOrderedMembers, isoSeconds, VCDM_1_CONTEXT, w3cEvidence } from '../w3c/members.ts'
+import {
+  credentialStatusMember,
+  hasOrderedMembers,
+  isoSeconds,
+  VCDM_1_CONTEXT,
+  WRITTEN_MEMBERS,
+  w3cEvidence,
+} from '../w3c/members.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
 
 export const IDS = ['jwt_vc_json-ld', 'vc+sd-jwt'] as const
@@ -21,19 +28,7 @@ const PROTOCOL_MEMBERS = new Set(['iss', 'iat', 'exp', 'nbf', 'jti', 'sub', 'aud
  * The members that must not be selectively disclosable. RFC 9901, Security Considerations; VC-JOSE-COSE, Securing with
  * SD-JWT.
  */
-const ALWAYS_SHOWN = new Set([
-  ...PROTOCOL_MEMBERS,
-  '@context',
-  'type',
-  'issuer',
-  'validFrom',
-  'validUntil',
-  'issuanceDate',
-  'expirationDate',
-  'credentialStatus',
-  'credentialSchema',
-  'relatedResource',
-])
+const ALWAYS_SHOWN = new Set([...PROTOCOL_MEMBERS, ...WRITTEN_MEMBERS, 'credentialSchema', 'relatedResource'])
 
 /** Issues a W3C credential as an SD-JWT. */
 export function issue(

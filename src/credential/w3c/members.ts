@@ -18,6 +18,18 @@ import type { Evidence, Order, Validity } from '../format.ts'
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 export const VCDM_2_CONTEXT = 'https://www.w3.org/ns/credentials/v2'
 
+/** The members of a credential that the issuer writes, and that no dataset has. */
+export const WRITTEN_MEMBERS: readonly string[] = [
+  '@context',
+  'type',
+  'issuer',
+  'validFrom',
+  'validUntil',
+  'issuanceDate',
+  'expirationDate',
+  'credentialStatus',
+]
+
 /** Makes the common evidence from the JWT (`payload`) and the credential in it (`claims`). Checks compare the two. */
 export function w3cEvidence(
   payload: JsonObject,
