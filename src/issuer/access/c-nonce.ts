@@ -7,7 +7,7 @@ import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import { refuseIfUsed, type SingleUse } from './single-use.ts'
+import type { SingleUse } from './single-use.ts'
 
 /** The lifetime of a nonce. */
 export const NONCE_SECONDS = 300
@@ -29,34 +29,19 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
 }
 
 /**
- * Checks the nonce of a request for the session, and returns the single use that marks it as used. Refuses with
- * `invalid_nonce` a nonce that this service did not make, and one that has expired or was used.
+ * Returns the single use of the nonce of a request. Refuses with `invalid_nonce` a nonce that this service did not make
+ * for the session, and one that has expired. Reads nothing from the store, so it can come before the verification of
+ * signatures; the caller refuses a nonce that was used.
  */
-export async function checkNonce(
-  { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
+export function readNonce(
+  { secrets }: Pick<NonceContext, 'secrets'>,
   sessionId: string,
   nonce: string,
   now: Date,
-): Promise<SingleUse> {
-  const dueAt = refuseForeignNonce(secrets, sessionId, nonce, now)
-  const change = { insert: 'spent_nonce', id: nonce, value: {}, dueAt } as const
-  const singleUse = { change, refuseReuse: refuseNonce }
-  await refuseIfUsed(store, singleUse)
-  return singleUse
-}
-
-/**
- * Returns when `nonce` expires. Refuses with `invalid_nonce` a nonce that this service did not make, and one that has
- * expired. Reads nothing from the store, so it can come before the verification of signatures.
- */
-export function refuseForeignNonce(
-  secrets: Pick<AccessContext['secrets'], 'nonce'>,
-  sessionId: string,
-  nonce: string,
-  now: Date,
-): Date {
-  const expiresAt = expiryOf(secrets.nonce, sessionId, nonce)
-  return expiresAt === undefined || now >= expiresAt ? refuseNonce() : expiresAt
+): SingleUse {
+  const dueAt = expiryOf(secrets.nonce, sessionId, nonce)
+  if (dueAt === undefined || now >= dueAt) return refuseNonce()
+  return { change: { insert: 'spent_nonce', id: nonce, value: {}, dueAt }, refuseReuse: refuseNonce }
 }
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */

@@ -10,9 +10,8 @@ import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4v
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
-import { checkNonce } from '../access/c-nonce.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { SingleUse } from '../access/single-use.ts'
+import { refuseIfUsed, type SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
@@ -42,14 +41,18 @@ export async function requestCredential(
 ): Promise<CredentialResponse> {
   const now = context.now()
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
-  const { holderKeys, nonce } = await verifyProofs(context, request, { ...openSession, ...requestedConfiguration, now })
+  const { holderKeys, nonceUse } = await verifyProofs(context, request, {
+    ...openSession,
+    ...requestedConfiguration,
+    now,
+  })
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
-  const singleUse = await checkNonce(context, openSession.sessionId, nonce, now)
+  await refuseIfUsed(context.store, nonceUse)
   refuseDenied(openSession.row.value)
   const grant = { ...requestedConfiguration, holderKeys, now }
   return isUndecided(openSession.row.value)
-    ? deferCredentials(context, openSession, { ...grant, form }, singleUse)
-    : issueCredentials(context, openSession, grant, { singleUse })
+    ? deferCredentials(context, openSession, { ...grant, form }, nonceUse)
+    : issueCredentials(context, openSession, grant, { singleUse: nonceUse })
 }
 
 /**

@@ -22,9 +22,10 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
-import { refuseForeignNonce } from '../access/c-nonce.ts'
+import { readNonce } from '../access/c-nonce.ts'
 import { type JwtClock, jwtTimeProblem, PROOF_TIMES } from '../access/jwt-checks.ts'
 import type { OpenSession } from '../access/open-session.ts'
+import type { SingleUse } from '../access/single-use.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
@@ -44,8 +45,8 @@ type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: rea
 export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
-  /** The nonce of the proofs. The caller checks that it was not used. */
-  readonly nonce: string
+  /** The use of the nonce of the proofs. The caller checks that it was not used. */
+  readonly nonceUse: SingleUse
 }
 
 interface ProofPolicy extends JwtClock {
@@ -54,8 +55,8 @@ interface ProofPolicy extends JwtClock {
 }
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
-  /** Refuses a nonce of others with `invalid_nonce`. */
-  readonly checkNonce: (nonce: string) => void
+  /** Refuses with `invalid_nonce` like {@link readNonce}. */
+  readonly readNonceUse: (nonce: string) => SingleUse
 }
 
 /** A parsed key proof. */
@@ -80,8 +81,8 @@ const NO_NONCE =
   "compatibility of this issuer has 'draft13')"
 
 /**
- * Returns the keys that the request proves, and the nonce of its proofs. Refuses with `invalid_proof` a proof that is
- * not valid, and with `invalid_credential_request` a wrong form.
+ * Returns the keys that the request proves, and the use of the nonce of its proofs. Refuses with `invalid_proof` a
+ * proof that is not valid, and with `invalid_credential_request` a wrong form.
  */
 export async function verifyProofs(
   context: IssuerContext,
@@ -92,14 +93,14 @@ export async function verifyProofs(
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const verifiedAttestations = new Map<string, KeyAttestation>()
-  const checkNonce = (nonce: string) => void refuseForeignNonce(context.secrets, sessionId, nonce, now)
-  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, checkNonce }
+  const readNonceUse = (nonce: string): SingleUse => readNonce(context, sessionId, nonce, now)
+  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, readNonceUse }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
-  const { holderKeys, nonce } = await (type === 'jwt'
+  const { holderKeys, nonceUse } = await (type === 'jwt'
     ? verifyKeyProofs(jwts, policy)
     : verifyAttestedKeys(jwts, policy))
-  return { holderKeys: firstKeys(holderKeys, maxKeys), nonce }
+  return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
 }
 
 /** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
@@ -142,7 +143,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   // Signatures cost much more than a nonce, and anybody with a token can send many.
-  policy.checkNonce(nonce)
+  const nonceUse = policy.readNonceUse(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
     const attestedProof = verifyAttestationOfProof(keyProof, policy)
@@ -153,7 +154,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
   const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
   await refuseInvalidPoints(attestedKeys)
-  return { holderKeys: [...holderKeys, ...attestedKeys], nonce }
+  return { holderKeys: [...holderKeys, ...attestedKeys], nonceUse }
 }
 
 /**
@@ -257,13 +258,13 @@ export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): voi
 }
 
 /**
- * Verifies the key attestation of the proof type `attestation`, and returns its keys and its nonce. Refuses it unless
- * the configuration requires key attestations of a trusted provider, since nothing else proves possession of the keys.
- * OpenID4VCI 1.0, attestation Proof Type.
+ * Verifies the key attestation of the proof type `attestation`, and returns its keys and the use of its nonce. Refuses
+ * it unless the configuration requires key attestations of a trusted provider, since nothing else proves possession of
+ * the keys. OpenID4VCI 1.0, attestation Proof Type.
  */
 async function verifyAttestedKeys(
   [jwt = '', ...others]: readonly string[],
-  policy: KeyAttestationPolicy,
+  policy: KeyProofsPolicy,
 ): Promise<ProvedKeys> {
   if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
   if (policy.requirement === undefined) {
@@ -272,7 +273,7 @@ async function verifyAttestedKeys(
   const { attestedKeys: holderKeys, nonce } = verifyKeyAttestation(jwt, 'attestation', policy)
   if (!nonce) return refuse('invalid_proof', 'the key attestation has no nonce; fetch one from the nonce endpoint')
   await refuseInvalidPoints(holderKeys)
-  return { holderKeys, nonce }
+  return { holderKeys, nonceUse: policy.readNonceUse(nonce) }
 }
 
 /** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
