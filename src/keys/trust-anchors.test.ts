@@ -329,6 +329,24 @@ describe('a chain that is made to cost time', () => {
     expect(await quickly(() => outcome(chain, [root]))).toMatch(/more than 32 signatures|longer than 8|no trust anchor/)
   })
 
+  test.each([
+    ['that no anchor signed', { signer: otherKeys }, []],
+    ['of which an anchor signed the first', {}, ['CN=Top']],
+  ])('certificates %s: no key verifies anything before it is trusted itself', (_, change, usedKeys) => {
+    const top = ca('Top', root, change)
+    const middle = ca('Middle', top, { signer: otherKeys })
+    const used: string[] = []
+    const chain = [issue('Leaf', middle), middle, top].map(({ certificate }) => ({
+      ...certificate,
+      get publicKey() {
+        used.push(certificate.subjectText)
+        return certificate.publicKey
+      },
+    }))
+    expect(findTrustPath(chain, [root.certificate], { now: NOW, clockSkewSeconds: 0 })).toHaveProperty('problem')
+    expect(used).toEqual(usedKeys)
+  })
+
   test('a thousand namesakes of the anchor do not hide it', async () => {
     expect(await quickly(() => outcome([issue('Leaf', root), ...namesakes], [root]))).toEqual(['Leaf', 'Root'])
   })

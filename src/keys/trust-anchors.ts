@@ -14,7 +14,7 @@ export interface TrustAnchor extends Certificate {
 /** A path from a certificate to its anchor, or the `problem` as part of a sentence. */
 export type TrustPath = { readonly path: readonly Certificate[] } | Problem
 
-/** The number of failed signature verifications that are still allowed. The searches for one response share it. */
+/** The number of issuers that may still be tried in vain. The searches for one response share it. */
 export interface SignatureChecks {
   remaining: number
 }
@@ -39,7 +39,7 @@ interface Search extends Required<SearchOptions> {
 const MAX_PATH = 8
 const MAX_SIGNATURE_CHECKS = 12
 
-/** Creates the budget of signature verifications for one or several searches. */
+/** Creates the budget of issuers to try for one or several searches. */
 export function createSignatureChecks(): SignatureChecks {
   return { remaining: MAX_SIGNATURE_CHECKS }
 }
@@ -75,7 +75,7 @@ export function findTrustPath(
   }
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
   if (path === undefined) return untrustedPath(leaf, search.closest.problem)
-  // The verifications of the found path do not count.
+  // The issuers of the found path do not count.
   checks.remaining += path.length - 1
   return { path }
 }
@@ -101,7 +101,7 @@ export function readTrustAnchors(files: readonly { readonly name: string; readon
 
 /**
  * Extends `path`, which ends with `last`, by each possible issuer, recursively, until it reaches an anchor or the
- * budget is used up.
+ * budget is used up. Only the keys of anchors verify signatures here; the others do once an anchor is reached.
  */
 function extendPath(
   path: readonly Certificate[],
@@ -119,12 +119,9 @@ function extendPath(
       return undefined
     }
     search.checks.remaining -= 1
-    if (!isSignedBy(last, issuer)) {
-      noteProblem(
-        search,
-        2 * path.length,
-        wrongSignatureText(last, issuer, anchors.includes(issuer) ? 'trust anchor' : 'certificate'),
-      )
+    const isAnchor = anchors.includes(issuer)
+    if (isAnchor && !isSignedBy(last, issuer)) {
+      noteProblem(search, 2 * path.length, wrongSignatureText(last, issuer, 'trust anchor'))
       continue
     }
     const problem = issuerProblem(issuer, path, search)
@@ -133,23 +130,30 @@ function extendPath(
       continue
     }
     const longerPath = [...path, issuer]
-    const wholePath = anchors.includes(issuer)
-      ? acceptedPath(longerPath, search)
-      : extendPath(longerPath, issuer, search)
+    const wholePath = isAnchor ? acceptedPath(longerPath, search) : extendPath(longerPath, issuer, search)
     if (wholePath !== undefined) return wholePath
   }
   return undefined
 }
 
+/** Returns the path, whose anchor signed the certificate below, if all of its signatures hold and it is asked for. */
 function acceptedPath(path: readonly Certificate[], search: Search): readonly Certificate[] | undefined {
+  // Each key is used only after the certificate with the key was verified, from the anchor down.
+  const pairs = path.slice(0, -2).map((certificate, index) => ({ certificate, issuer: path[index + 1] ?? certificate }))
+  const broken = pairs.findLast(({ certificate, issuer }) => !isSignedBy(certificate, issuer))
+  if (broken !== undefined) {
+    const { certificate, issuer } = broken
+    noteProblem(search, 2 * (path.indexOf(certificate) + 1), wrongSignatureText(certificate, issuer, 'certificate'))
+    return undefined
+  }
   if (search.accepts(path)) return path
   noteProblem(search, 2 * path.length, 'no path to an anchor is one that was asked for')
   return undefined
 }
 
 /**
- * Returns why `issuer` may not issue the last certificate of `path`, whose signature is verified already. RFC 5280
- * section 6.1.4 (k) to (o).
+ * Returns why `issuer` may not issue the last certificate of `path`, whatever the signature. RFC 5280 section 6.1.4 (k)
+ * to (o).
  */
 function issuerProblem(issuer: Certificate, path: readonly Certificate[], search: Search): string | undefined {
   const { subjectText, isCa, keyUsage, pathLength } = issuer
