@@ -46,7 +46,9 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
   }
   const findProblem = () => findEndedCertificate(context.config.keys, effects.now())
-  return createApp(makeAppOptions(document, config, effects, findProblem), (app) => addIssuerRoutes(app, context))
+  return createApp(makeAppOptions(document, config, effects, findProblem), (app) =>
+    addIssuerRoutes(app, context, findProblem),
+  )
 }
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {

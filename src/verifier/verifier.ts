@@ -37,7 +37,9 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
   const context = createContext(config, effects)
   const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL' }
   const findProblem = () => findEndedCertificate(context.config.keys, effects.now())
-  return createApp(makeAppOptions(document, config, effects, findProblem), (app) => addVerifierRoutes(app, context))
+  return createApp(makeAppOptions(document, config, effects, findProblem), (app) =>
+    addVerifierRoutes(app, context, findProblem),
+  )
 }
 
 function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {
