@@ -67,6 +67,18 @@ function renewCertificate(
   writeFileSync(join(directory, `${service}.pem`), toPem(certificate))
 }
 
+/** Renews the certificate by one that ends soon, but not before a slow machine has read it. */
+async function renewForSeconds(
+  directory: string,
+  service: 'issuer' | 'verifier',
+  child: Running['child'],
+): Promise<void> {
+  for (let seconds = 2; ; seconds *= 2) {
+    renewCertificate(directory, service, 'short', new Date(Date.now() + seconds * 1000))
+    if ((await hangUp({ child } as Running)).event === 'renewed') return
+  }
+}
+
 it('a verifier trusts an issuer from then on, without a request of others being dropped', async () => {
   const services = await startServices()
   const holder = await holderSigner()
@@ -178,12 +190,12 @@ it('an issuer signs with its new certificate and shows it in TLS; another key it
 
 it.each(['issuer', 'verifier'] as const)('%s whose certificate has ended is ready again', async (service) => {
   const directory = await serviceDirectory(service)
-  renewCertificate(directory, service, 'short', new Date(Date.now() + 4000))
   const { url, child } = await started(service, directory)
   const readiness = async () => (await fetch(`${url}/health/ready`)).status
   expect(await readiness()).toBe(200)
-  await expect.poll(readiness, { timeout: 10_000, interval: 200 }).toBe(503)
+  await renewForSeconds(directory, service, child)
+  await expect.poll(readiness, { interval: 200 }).toBe(503)
   renewCertificate(directory, service, 'long')
   expect(await hangUp({ child } as Running)).toMatchObject({ event: 'renewed' })
-  await expect.poll(readiness, { timeout: 5000, interval: 200 }).toBe(200)
+  expect(await readiness()).toBe(200)
 })
