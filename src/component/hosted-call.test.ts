@@ -4,7 +4,8 @@ import { operation } from '../offchain/hosted.ts'
 import { type HttpRequestData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
 import { createHostedCall } from './hosted-call.ts'
-import { callMessage, type HostQuestion } from './messages.ts'
+import { askHost, callMessage, type HostQuestion } from './messages.ts'
+import type { Host } from './runtime.ts'
 
 /** Runs one operation, and returns the error, and the questions that it asks the engine. */
 function runOperation(code: number, operand: Uint8Array) {
@@ -12,7 +13,7 @@ function runOperation(code: number, operand: Uint8Array) {
   const ask = (question: HostQuestion) => {
     questions.push(question)
     if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
-    return question.ask === 'contract' ? new Uint8Array(1) : undefined
+    return question.ask === 'readContract' ? new Uint8Array(1) : undefined
   }
   const effects = {
     limits: LIMITS,
@@ -77,5 +78,10 @@ describe('a question to the engine, whose thread serves all requests', () => {
   it('has a limit: the method of a request', () => {
     const { questions, error } = runOperation(operation.sendHttpRequest, request({ method: 'G'.repeat(10_000) }))
     expect([questions, error]).toEqual([[], expect.stringMatching(/URL of a request: 10020; .* 2048/)])
+  })
+
+  it('names an operation of the engine, and nothing else that every object has', async () => {
+    const question = { ask: 'valueOf', args: [] } as unknown as HostQuestion
+    await expect(askHost({} as Host, question)).rejects.toThrow('the engine has no operation valueOf')
   })
 })

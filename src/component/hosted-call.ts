@@ -6,17 +6,12 @@ import { createHash } from 'node:crypto'
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation } from '../offchain/hosted.ts'
-import {
-  type HttpRequestData,
-  type HttpResponseData,
-  readHttpRequest,
-  writeHttpResponse,
-} from '../offchain/http-data.ts'
+import { type HttpRequestData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { type CollectedEffects, collectEffects } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import { checkQuestion } from './question.ts'
-import type { RuntimeLimits, TimerState } from './runtime.ts'
+import type { Host, RuntimeLimits, TimerState } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
 /** The functions of the worker that the operations of a call use. */
@@ -41,7 +36,9 @@ export interface HostedCall {
   readonly getTrap: () => Trap | undefined
 }
 
-interface RunningCall extends HostedEffects {
+interface RunningCall extends Omit<HostedEffects, 'ask'> {
+  /** Checks a question, and asks the engine. */
+  readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostAnswer<M>
   readonly message: CallMessage
   readonly effects: CollectedEffects
   /** The random bytes and requests that the limits still allow the call. */
@@ -54,9 +51,10 @@ type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 export function createHostedCall(message: CallMessage, workerEffects: HostedEffects): HostedCall {
   const effects = collectEffects(workerEffects.limits)
   const { limits } = workerEffects
-  const ask = (question: HostQuestion): HostAnswer => {
+  const ask: RunningCall['ask'] = (operationName, ...args) => {
+    const question = { ask: operationName, args } as HostQuestion
     checkQuestion(question, limits)
-    return workerEffects.ask(question)
+    return workerEffects.ask(question) as HostAnswer<typeof operationName>
   }
   const remaining = { random: limits.randomBytes, requests: limits.outboundRequests }
   const running: RunningCall = { ...workerEffects, ask, message, effects, remaining }
@@ -119,7 +117,7 @@ const operations: Readonly<Record<number, Operation>> = {
     const [bucket, key] = readStorageName(from, running)
     const ownValue = running.effects.getStored(bucket, key)
     if (ownValue !== undefined) return ownValue.value
-    const value = running.ask({ ask: 'load', bucket, key }) as Uint8Array | undefined
+    const value = running.ask('load', bucket, key)
     running.effects.noteLoaded(bucket, key, value)
     return value
   },
@@ -128,7 +126,7 @@ const operations: Readonly<Record<number, Operation>> = {
     remaining.requests -= 1
     if (remaining.requests < 0)
       trapOverLimit('outboundRequests', limits.outboundRequests, 'too many requests to others in one call')
-    const response = writeHttpResponse(ask({ ask: 'send', request }) as HttpResponseData).done()
+    const response = writeHttpResponse(ask('send', request)).done()
     effects.reserveBytes(response.length)
     return response
   },
@@ -164,12 +162,12 @@ const operations: Readonly<Record<number, Operation>> = {
     return undefined
   },
   [operation.configuration]: (from, { ask }) => {
-    const value = ask({ ask: 'configuration', key: from.text() }) as string | undefined
+    const value = ask('getConfiguration', from.text())
     return value === undefined ? undefined : Buffer.from(value)
   },
   [operation.authenticate]: (from, running) => authenticateSigner(from, running),
   [operation.readContract]: (from, { ask, effects }) => {
-    const answer = ask({ ask: 'contract', input: from.bytes() }) as Uint8Array
+    const answer = ask('readContract', from.bytes())
     effects.reserveBytes(answer.length)
     return answer
   },
@@ -177,10 +175,7 @@ const operations: Readonly<Record<number, Operation>> = {
     effects.log(from.text())
     return undefined
   },
-  [operation.generation]: (_from, { ask }) =>
-    writer()
-      .text(ask({ ask: 'generation' }) as string)
-      .done(),
+  [operation.generation]: (_from, { ask }) => writer().text(ask('getGeneration')).done(),
   [operation.bodyDigest]: (_from, { message }) =>
     message.expects === 'response' ? createHash('sha256').update(readRequest(message).body).digest() : undefined,
   [operation.block]: (_from, { message: { chain, block } }) =>
@@ -212,7 +207,7 @@ function timerStatusOf(id: number, running: RunningCall): number {
 
 /** Returns the status of each timer by id: the engine's timers, with the changes of this call. */
 function readTimers({ ask, effects }: RunningCall): Map<number, number> {
-  const engineTimers = ask({ ask: 'timers' }) as readonly TimerState[]
+  const engineTimers = ask('listTimers')
   const timers = new Map(engineTimers.map(({ id, status }) => [id, STATUS[status]]))
   for (const timer of effects.listTimers()) timers.set(timer.id, 'cancel' in timer ? CANCELLED : SCHEDULED)
   return timers
@@ -242,7 +237,7 @@ function authenticateSigner(
   // Existing clients of the older profile repeat an upload with the same signature; the component answers it again.
   const isRepeatable = isOlder && ['PUT', 'POST'].includes(request.method)
   if (!isRepeatable) {
-    if (ask({ ask: 'spent', id }) === true) return undefined
+    if (ask('isSpent', id)) return undefined
     effects.spend({ id, until, unlessRefused: isOlder })
   }
   effects.noteSigner(address)

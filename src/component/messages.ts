@@ -5,9 +5,9 @@
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
-import { type HttpRequestData, type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
+import { type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
-import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits, TimerState } from './runtime.ts'
+import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits } from './runtime.ts'
 
 export interface WorkerData {
   /** A number that the engine increments with each answer; the worker waits for its change. */
@@ -69,28 +69,23 @@ export interface ForgetMessage {
   readonly forget: string
 }
 
-export interface AnswerMessage {
-  readonly job: number
-  readonly answer: HostAnswer
+/** The reason for which the engine could not answer; the call traps. */
+export interface FailedAnswer {
+  readonly failed: string
 }
 
-export type HostQuestion =
-  | { readonly ask: 'load'; readonly bucket: Uint8Array; readonly key: Uint8Array }
-  | { readonly ask: 'contract'; readonly input: Uint8Array }
-  | { readonly ask: 'send'; readonly request: HttpRequestData }
-  | { readonly ask: 'configuration'; readonly key: string }
-  | { readonly ask: 'timers' }
-  | { readonly ask: 'generation' }
-  | { readonly ask: 'spent'; readonly id: string }
+export interface AnswerMessage {
+  readonly job: number
+  readonly answer: HostAnswer | FailedAnswer
+}
 
-export type HostAnswer =
-  | Uint8Array
-  | HttpResponseData
-  | string
-  | readonly TimerState[]
-  | boolean
-  | undefined
-  | { readonly failed: string }
+/** A question that only the engine can answer: the name of an operation of {@link Host}, and its arguments. */
+export type HostQuestion = {
+  readonly [M in keyof Host]: { readonly ask: M; readonly args: Parameters<Host[M]> }
+}[keyof Host]
+
+/** The result of an operation of {@link Host}. */
+export type HostAnswer<M extends keyof Host = keyof Host> = Awaited<ReturnType<Host[M]>>
 
 /**
  * The effects as a worker sends them. For a call that changed nothing, the most common case, they are only the number
@@ -169,21 +164,8 @@ function hookName(hook: Hook): string {
 }
 
 /** Asks the engine a question of a running component, and returns the answer. */
-export async function askHost(host: Host, question: HostQuestion): Promise<HostAnswer> {
-  switch (question.ask) {
-    case 'load':
-      return host.load(question.bucket, question.key)
-    case 'contract':
-      return host.readContract(question.input)
-    case 'send':
-      return host.send(question.request)
-    case 'configuration':
-      return host.getConfiguration(question.key)
-    case 'timers':
-      return host.listTimers()
-    case 'generation':
-      return host.getGeneration()
-    case 'spent':
-      return host.isSpent(question.id)
-  }
+export async function askHost(host: Host, { ask, args }: HostQuestion): Promise<HostAnswer> {
+  // A component that breaks out of its sandbox may name anything, such as `valueOf`.
+  if (!Object.hasOwn(host, ask)) throw new Error(`the engine has no operation ${ask}`)
+  return (host[ask] as (...args: HostQuestion['args']) => HostAnswer | Promise<HostAnswer>)(...args)
 }

@@ -18,19 +18,19 @@ const MAX_HEADERS = 128
 /** Traps when a question is too large. The name of a stored value was checked when it was read. */
 export function checkQuestion(question: HostQuestion, limits: RuntimeLimits): void {
   switch (question.ask) {
-    case 'contract':
-      checkLength('bytes in the input of a read', question.input.length, MAX_QUESTION_BYTES)
+    case 'readContract':
+      checkLength('bytes in the input of a read', question.args[0].length, MAX_QUESTION_BYTES)
       return
-    case 'configuration':
-      checkLength('characters in a key of the configuration', question.key.length, MAX_QUESTION_BYTES)
+    case 'getConfiguration':
+      checkLength('characters in a key of the configuration', question.args[0].length, MAX_QUESTION_BYTES)
       return
     case 'send':
-      checkRequest(question.request, limits)
+      checkRequest(question.args[0], limits)
       return
     case 'load':
-    case 'timers':
-    case 'generation':
-    case 'spent':
+    case 'listTimers':
+    case 'getGeneration':
+    case 'isSpent':
   }
 }
 

@@ -6,8 +6,7 @@ import { cacheStoredValues } from './stored-values.ts'
 const [ONE, OTHER] = [`00${'11'.repeat(20)}`, `00${'22'.repeat(20)}`]
 const load = (key: string, bucket = 'b'): HostQuestion => ({
   ask: 'load',
-  bucket: Buffer.from(bucket),
-  key: Buffer.from(key),
+  args: [Buffer.from(bucket), Buffer.from(key)],
 })
 
 /** Makes an engine that answers each question with how often it was asked. */
@@ -39,8 +38,8 @@ describe('stored values', () => {
     })
     const again = stored.wrapAsk({ contract: ONE, storageVersion: -1 }, () => Uint8Array.of(9))
     expect([remembering(load('k')), again(load('k'))]).toEqual([undefined, undefined])
-    remembering({ ask: 'spent', id: 'x' })
-    remembering({ ask: 'spent', id: 'x' })
+    remembering({ ask: 'isSpent', args: ['x'] })
+    remembering({ ask: 'isSpent', args: ['x'] })
     expect(asked).toBe(3)
   })
 

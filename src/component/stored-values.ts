@@ -54,7 +54,7 @@ export function cacheStoredValues(most: number): StoredValues {
         if (question.ask !== 'load') return ask(question)
         const cachedValues = contracts.get(contract)
         const values = cachedValues?.version === version ? cachedValues.values : undefined
-        const name = entryName(question.bucket, question.key)
+        const name = entryName(...question.args)
         if (values?.has(name) === true) return values.get(name)
         const value = ask(question) as Uint8Array | undefined
         addValue(contract, version, name, value)

@@ -13,7 +13,7 @@ const asksTwice = script(`off_chain_on_state_change() {
   for (const each of [1, 2]) hosted(0x81, Uint8Array.of(0, 0, 0, 1, each))
   return new Uint8Array(0)
 }`)
-const question = { job: 1, question: { ask: 'contract' } }
+const question = { job: 1, question: { ask: 'readContract' } }
 
 /** Starts a worker, and the first job of the script that asks twice. */
 async function startJob() {

@@ -59,7 +59,7 @@ function askEngine(job: number, question: HostQuestion): HostAnswer {
   }
 }
 
-function unwrapAnswer(answer: HostAnswer): HostAnswer {
+function unwrapAnswer(answer: AnswerMessage['answer']): HostAnswer {
   return typeof answer === 'object' && 'failed' in answer ? trap(answer.failed) : answer
 }
 
