@@ -4,32 +4,11 @@
  * instance that changes is the stack pointer.
  */
 import type { HostedCall } from './hosted-call.ts'
+import type { LoadedComponent } from './loaded-component.ts'
 import { PRELUDE } from './prelude.ts'
 import { evaluate, instantiate, type QuickJs, refuseException, runTextFunction } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { trap } from './trap.ts'
-
-export interface ScriptCall {
-  readonly hook: string
-  readonly input: Uint8Array
-  readonly stateLength: number
-  /** Milliseconds since 1970. */
-  readonly now: number
-}
-
-/** A script in a QuickJS instance of its own, in the state after its evaluation. */
-export interface Script {
-  /** The bytes of the instance's memory and of its copy. */
-  readonly heldBytes: number
-  readonly listHooks: () => readonly string[]
-  /**
-   * Runs a hook, and returns its result. Throws a Trap, or an error of WebAssembly. The caller must call `restore`
-   * afterwards, also after an error.
-   */
-  readonly run: (call: ScriptCall, hosted: HostedCall) => Uint8Array
-  /** Resets the instance to the state after the evaluation. */
-  readonly restore: () => void
-}
 
 /** The bytes of memory that QuickJS itself needs: its data, its stack, and its records of a script's objects. */
 const OWN_BYTES = 1_441_792
@@ -44,7 +23,7 @@ const SPARE_BYTES = 524_288
  * Evaluates a script in a new QuickJS instance. Throws a ComponentError when the script throws, and a Trap when it
  * calls an operation of its engine.
  */
-export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): Script {
+export function loadScript(module: WebAssembly.Module, source: string, limits: RuntimeLimits): LoadedComponent {
   let runningCall: { readonly now: number; readonly hosted: HostedCall } | undefined
   const host = {
     call: (name: string, machine: QuickJs, args: readonly number[]): number | undefined =>
@@ -61,8 +40,9 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
   const image = machine.bytes().slice()
   const stackPointer = exports.__stack_pointer.value
   return {
+    // The memory of the instance, and its copy.
     heldBytes: 2 * image.length,
-    listHooks: () => machine.textOf(callFunction(machine, hooks, [])).split(' '),
+    listFunctions: () => machine.textOf(callFunction(machine, hooks, [])).split(' '),
     run: ({ hook, input, stateLength, now }, hosted) => {
       runningCall = { now, hosted }
       const args = [

@@ -6,19 +6,12 @@
 import { createAvlMaps, type Memory } from './avl.ts'
 import type { HostedCall } from './hosted-call.ts'
 import { importTable } from './import-table.ts'
+import type { LoadedComponent } from './loaded-component.ts'
 import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'
 import { MAX_HEADER_CHARACTERS } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
 import { MAX_HELD_OBJECTS, trap, trapOverLimit } from './trap.ts'
-
-/** A compiled module whose hooks can be called. */
-export interface LoadedModule {
-  /**
-   * Runs a hook in a new instance, and returns the sections of its result. Throws a Trap, or an error of WebAssembly.
-   */
-  readonly run: (call: { readonly hook: string; readonly input: Uint8Array }, hosted: HostedCall) => Uint8Array
-}
 
 type Hook = (pointer: number, length: number) => bigint
 
@@ -33,10 +26,13 @@ interface RunningCall {
 }
 
 /** Makes the imports of a compiled module, and the function that runs its hooks. */
-export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedModule {
+export function loadWasmModule(program: Extract<Program, { kind: 'wasm' }>, limits: RuntimeLimits): LoadedComponent {
   let runningCall: RunningCall | undefined
   const imports = createImports(() => runningCall ?? trap('no call runs'))
   return {
+    heldBytes: 0,
+    listFunctions: () => [],
+    restore: () => undefined,
     run: ({ hook, input }, hosted) => {
       runningCall = { hosted, results: createResultList(limits.memoryBytes) }
       try {

@@ -9,7 +9,8 @@ import { type AuthenticationInput, authenticate } from '../offchain/authenticati
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
 import { createHostedCall, type HostedCall } from './hosted-call.ts'
-import { loadScript, type Script } from './javascript.ts'
+import { loadScript } from './javascript.ts'
+import type { LoadedComponent } from './loaded-component.ts'
 import type {
   AnswerMessage,
   ForgetMessage,
@@ -25,26 +26,21 @@ import { BadResult, readHookResult } from './result.ts'
 import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
 import { isHook, MAX_EXPORTED_HOOKS } from './vet.ts'
-import { type LoadedModule, loadWasmModule } from './wasm.ts'
+import { loadWasmModule } from './wasm.ts'
 
 /** The most bytes of cached values, of all contracts together. */
 const STORED_BYTES = 8 * 1024 * 1024
-
-/** A component that this worker has loaded. */
-type LoadedComponent = LoadedModule | Script
 
 const port = parentPort as MessagePort
 const { signal, limits, quickjs } = workerData as WorkerData
 /**
  * The most bytes of the scripts that stay loaded: two of the largest, or many small ones. A script that was dropped is
- * evaluated again at its next call. Modules count as zero, since they hold no memory between calls.
+ * evaluated again at its next call.
  */
 const SCRIPT_BYTES = Math.max(4 * limits.memoryBytes, 32 * 1024 * 1024)
 
 const programs = new Map<string, Program>()
-const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, (each) =>
-  'heldBytes' in each ? each.heldBytes : 0,
-)
+const components = createLru<string, LoadedComponent>(SCRIPT_BYTES, ({ heldBytes }) => heldBytes)
 const storedValues = cacheStoredValues(STORED_BYTES)
 
 /** Sends a question to the engine, and blocks until the answer arrives. Ignores answers to earlier jobs. */
@@ -79,20 +75,20 @@ function loadComponent(component: string): LoadedComponent {
 }
 
 /** Returns the hooks of a script. It may have millions of other functions, whose names stay in this thread. */
-function listHooks(program: LoadedComponent): readonly string[] {
-  const hooks = 'listHooks' in program ? program.listHooks().filter(isHook) : []
+function listHooks(component: LoadedComponent): readonly string[] {
+  const hooks = component.listFunctions().filter(isHook)
   return hooks.length > MAX_EXPORTED_HOOKS ? trap(`it has more than ${MAX_EXPORTED_HOOKS} hooks`) : hooks
 }
 
 function runJob({ number, component, call }: JobMessage, recover: Recover): WorkerReport {
   let hosted: HostedCall | undefined
   try {
-    const program = loadComponent(component)
-    if (call === undefined) return { report: 'hooks', hooks: listHooks(program) }
+    const loadedComponent = loadComponent(component)
+    if (call === undefined) return { report: 'hooks', hooks: listHooks(loadedComponent) }
     const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
     const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
     hosted = createHostedCall(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
-    const sections = program.run(call, hosted)
+    const sections = loadedComponent.run(call, hosted)
     const callTrap = hosted.getTrap()
     if (callTrap !== undefined) throw callTrap
     const result = readHookResult(sections, call.expects, limits)
@@ -128,8 +124,7 @@ void loadRecovery().then((recover) => {
     if (job.program !== undefined) programs.set(job.component, job.program)
     port.postMessage(runJob(job, recover))
     // The script is restored after the report is sent, so that the engine does not wait for it.
-    const loadedComponent = components.get(job.component)
-    if (loadedComponent !== undefined && 'restore' in loadedComponent) loadedComponent.restore()
+    components.get(job.component)?.restore()
   })
   port.postMessage({ report: 'ready' } satisfies WorkerReport)
 })
