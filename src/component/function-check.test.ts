@@ -18,16 +18,20 @@ const repeat = (times: number, text: string): string => Array(times).fill(text).
 
 /** Estimates the last function of a module. */
 function estimateLast(bytes: Uint8Array): number {
-  const { sections, types, signatures } = readModule(bytes)
-  const code = sections.find(({ id }) => id === CODE)
+  const outline = readModule(bytes)
+  const code = outline.sections.find(({ id }) => id === CODE)
   const from = createModuleReader(bytes, code?.start ?? 0, code?.end ?? 0, 'its code')
   const bodies = from.vector(() => {
     const length = from.u32()
     from.skip(length)
     return bytes.subarray(from.at() - length, from.at())
   })
-  const called = { types, functions: signatures }
-  return estimateFunction(bodies.at(-1) as Uint8Array, signatures.at(-1) as FunctionType, called, MAX_VALUES)
+  return estimateFunction(
+    bodies.at(-1) as Uint8Array,
+    outline.functionTypes.at(-1) as FunctionType,
+    outline,
+    MAX_VALUES,
+  )
 }
 
 const LOCALS = repeat(1000, '(local i32)')
@@ -119,7 +123,7 @@ describe('the estimate of a function', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
-          estimateFunction(bytes, type, { types: [type], functions: [type] }, MAX_VALUES)
+          estimateFunction(bytes, type, { types: [type], functionTypes: [type] }, MAX_VALUES)
         } catch (error) {
           expect(error).toBeInstanceOf(ComponentError)
         }

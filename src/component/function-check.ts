@@ -17,7 +17,7 @@ const TURN_MS = 10
  * is for the author of the module.
  */
 export async function checkFunctions(bytes: Uint8Array, outline: ModuleOutline): Promise<void> {
-  const { types, signatures, imports, sections } = outline
+  const { functionTypes, imports, sections } = outline
   const code = sections.find(({ id }) => id === CODE)
   if (code === undefined) return
   const from = createModuleReader(bytes, code.start, code.end, 'its code')
@@ -28,8 +28,7 @@ export async function checkFunctions(bytes: Uint8Array, outline: ModuleOutline):
     const start = from.at()
     from.skip(length)
     const body = bytes.subarray(start, start + length)
-    const called = { types, functions: signatures }
-    if (estimateFunction(body, typeAt(signatures, number), called, MAX_VALUES) > MAX_VALUES) refuseFunction(number)
+    if (estimateFunction(body, typeAt(functionTypes, number), outline, MAX_VALUES) > MAX_VALUES) refuseFunction(number)
     if (performance.now() < turnEnd) continue
     await nextTurn()
     turnEnd = performance.now() + TURN_MS

@@ -6,15 +6,8 @@
  * "Instructions".
  */
 import { BULK, type Instruction, LEB, PLAIN, VECTOR } from './instruction-table.ts'
-import { type FunctionType, readBlockType, typeAt } from './module.ts'
+import { type FunctionType, type FunctionTypes, readBlockType, typeAt } from './module.ts'
 import { createModuleReader, type ModuleReader, refuseModule } from './module-reader.ts'
-
-/** The types to which instructions refer by index. */
-export interface Signatures {
-  readonly types: readonly FunctionType[]
-  /** The types of all functions, also those that are imported. */
-  readonly functions: readonly FunctionType[]
-}
 
 interface Block {
   readonly type: FunctionType
@@ -22,7 +15,7 @@ interface Block {
   readonly base: number
 }
 
-interface Walk extends Signatures {
+interface Walk extends FunctionTypes {
   readonly from: ModuleReader
   /** The number of locals, with the parameters. */
   readonly locals: number
@@ -36,7 +29,12 @@ interface Walk extends Signatures {
  * Returns the number of values of a function, or a number above `most` as soon as it is exceeded. `body` is the
  * function's entry in the code section. Throws a ComponentError for an instruction that is not of core WebAssembly.
  */
-export function estimateFunction(body: Uint8Array, type: FunctionType, signatures: Signatures, most: number): number {
+export function estimateFunction(
+  body: Uint8Array,
+  type: FunctionType,
+  { types, functionTypes }: FunctionTypes,
+  most: number,
+): number {
   const from = createModuleReader(body, 0, body.length, 'a function')
   let locals = type.parameters.length
   let groups = from.u32()
@@ -45,7 +43,7 @@ export function estimateFunction(body: Uint8Array, type: FunctionType, signature
     locals += from.u32()
     from.byte()
   }
-  const walk = { ...signatures, from, locals, blocks: [{ type, base: 0 }], height: 0, values: locals }
+  const walk = { types, functionTypes, from, locals, blocks: [{ type, base: 0 }], height: 0, values: locals }
   while (!from.atEnd() && walk.values <= most) readInstruction(walk)
   return walk.values
 }
@@ -140,7 +138,7 @@ const CALL = 8
 const INDIRECT_CALL = 24
 
 function callFunction(walk: Walk): void {
-  countCall(walk, typeAt(walk.functions, walk.from.u32()), CALL)
+  countCall(walk, typeAt(walk.functionTypes, walk.from.u32()), CALL)
 }
 
 function callIndirectly(walk: Walk): void {

@@ -18,7 +18,7 @@ describe('the reader of modules', () => {
     const outline = readModule(bytes)
     expect(outline.memory).toEqual({ initial: 2, maximum: 900 })
     expect(outline.imports.map(({ name }) => name)).toEqual(['call', 'result', 'exit'])
-    expect([...outline.functions]).toEqual([['off_chain_on_http_request', { parameters: 'ii', results: 'I' }]])
+    expect([...outline.exportedFunctions]).toEqual([['off_chain_on_http_request', { parameters: 'ii', results: 'I' }]])
     const again = boundModule(bytes, outline, 128, 4)
     await WebAssembly.compile(again)
     expect(readModule(again)).toMatchObject({

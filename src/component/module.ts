@@ -19,13 +19,17 @@ export interface SizeLimits {
   readonly maximum: number | undefined
 }
 
-export interface ModuleOutline {
-  readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
+/** The types to which instructions refer by index. */
+export interface FunctionTypes {
   readonly types: readonly FunctionType[]
   /** The types of all functions: first the imported ones, then the module's own. */
-  readonly signatures: readonly FunctionType[]
+  readonly functionTypes: readonly FunctionType[]
+}
+
+export interface ModuleOutline extends FunctionTypes {
+  readonly imports: readonly { readonly module: string; readonly name: string; readonly type: FunctionType }[]
   /** The types of the exported functions by name, including imported functions that are exported again. */
-  readonly functions: ReadonlyMap<string, FunctionType>
+  readonly exportedFunctions: ReadonlyMap<string, FunctionType>
   /** The name under which the memory is exported. */
   readonly memoryName: string | undefined
   readonly memory: SizeLimits
@@ -87,12 +91,12 @@ export function readModule(bytes: Uint8Array): ModuleOutline {
   if (memory === undefined) return refuseModule('The module has no memory of its own.')
   if (otherMemories.length > 0) refuseModule('The module has more than one memory.')
   if (tables.length > MAX_TABLES) refuseModule(`The module has more than ${MAX_TABLES} tables.`)
-  const signatures = [...imports.map(({ type }) => type), ...ownFunctions]
-  const functions = exports
-    .filter(({ kind }) => kind === 0)
-    .map(({ name, index }) => [name, typeAt(signatures, index)] as const)
+  const functionTypes = [...imports.map(({ type }) => type), ...ownFunctions]
+  const exportedFunctions = new Map(
+    exports.filter(({ kind }) => kind === 0).map(({ name, index }) => [name, typeAt(functionTypes, index)]),
+  )
   const memoryName = exports.find(({ kind }) => kind === 2)?.name
-  return { imports, types, signatures, functions: new Map(functions), memoryName, memory, tables, sections }
+  return { imports, types, functionTypes, exportedFunctions, memoryName, memory, tables, sections }
 }
 
 /**

@@ -74,8 +74,8 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
 
 const HOOK: FunctionType = { parameters: 'ii', results: 'I' }
 
-function readHooks({ functions }: ModuleOutline): string[] {
-  const hooks = [...functions].filter(([name]) => isHook(name))
+function readHooks({ exportedFunctions }: ModuleOutline): string[] {
+  const hooks = [...exportedFunctions].filter(([name]) => isHook(name))
   for (const [name, actual] of hooks) {
     if (!isSameType(actual, HOOK))
       refuseModule(
