@@ -4,10 +4,10 @@
  * posts a question, waits on `signal`, and reads the answer from its port.
  */
 import { type Address, addressBytes } from '../offchain/address.ts'
-import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
-import type { CallEffects, ComponentCall, Hook, Host, RunOutcome, RuntimeLimits } from './runtime.ts'
+import { hookName } from './hooks.ts'
+import type { CallEffects, ComponentCall, Host, RunOutcome, RuntimeLimits } from './runtime.ts'
 
 export interface WorkerData {
   /** A number that the engine increments with each answer; the worker waits for its change. */
@@ -147,19 +147,6 @@ export function callMessage(call: ComponentCall): CallMessage {
     now: now.getTime(),
     storageVersion: call.storageVersion,
     expects: hook.kind === 'http' ? 'response' : hook.kind === 'engines' ? 'engines' : 'nothing',
-  }
-}
-
-function hookName(hook: Hook): string {
-  switch (hook.kind) {
-    case 'http':
-      return hookNames.httpRequest
-    case 'state-change':
-      return hookNames.stateChange
-    case 'engines':
-      return hookNames.engines
-    case 'timer':
-      return `${hookNames.timer}${(hook.id >>> 0).toString(16)}`
   }
 }
 

@@ -6,7 +6,7 @@ import { binaryOf, moduleText, readsStorage } from '../../test/support/wat.ts'
 import { boundModule, readModule } from './module.ts'
 import { writeU32 } from './module-reader.ts'
 import { ComponentError } from './runtime.ts'
-import { timerIdOf, vetComponent } from './vet.ts'
+import { vetComponent } from './vet.ts'
 
 const vetted = (bytes: Uint8Array): unknown => vetComponent({ sha256: '', bytes }, LIMITS)
 
@@ -33,12 +33,6 @@ describe('the reader of modules', () => {
   it('keeps a lower maximum of the module itself', async () => {
     const bytes = await binaryOf(moduleText('(i64.const 0)', { memory: '1 3' }))
     expect(readModule(boundModule(bytes, readModule(bytes), 128, 4)).memory.maximum).toBe(3)
-  })
-
-  it('knows the timer that a function is of', () => {
-    expect(
-      ['off_chain_thread_44', 'off_chain_thread_0a', 'off_chain_thread_ffffffff', 'off_chain_thread_g'].map(timerIdOf),
-    ).toEqual([0x44, 10, -1, undefined])
   })
 
   it.each([

@@ -3,6 +3,7 @@
  * limits of its memory and tables. `function-check.ts` checks the functions.
  */
 import { hook as hookNames } from '../offchain/hosted.ts'
+import { isHook, MAX_EXPORTED_HOOKS } from './hooks.ts'
 import { importTable } from './import-table.ts'
 import { boundModule, type FunctionType, type ModuleOutline, PAGE_BYTES, quoteImport, readModule } from './module.ts'
 import { refuseModule } from './module-reader.ts'
@@ -19,8 +20,6 @@ export type VettedComponent =
     }
   | { readonly kind: 'javascript'; readonly source: string }
 
-/** The most hooks of a component: a contract has at most as many timers. */
-export const MAX_EXPORTED_HOOKS = 10_000
 /** The most elements of a table; the tables of large modules have fewer. */
 const MAX_ELEMENTS = 100_000
 
@@ -87,20 +86,6 @@ function readHooks({ exportedFunctions }: ModuleOutline): string[] {
   }
   if (hooks.length > MAX_EXPORTED_HOOKS) refuseModule(`The module exports more than ${MAX_EXPORTED_HOOKS} hooks.`)
   return hooks.map(([name]) => name).sort()
-}
-
-/** Tests whether the name is that of a hook, which an engine calls. */
-export function isHook(name: string): boolean {
-  return (
-    [hookNames.httpRequest, hookNames.stateChange, hookNames.engines].some((hookName) => hookName === name) ||
-    timerIdOf(name) !== undefined
-  )
-}
-
-/** Returns the id of the timer that the hook of that name handles; undefined for any other name. */
-export function timerIdOf(name: string): number | undefined {
-  const [, digits] = /^off_chain_thread_([0-9a-f]{1,8})$/.exec(name) ?? []
-  return digits === undefined ? undefined : Number.parseInt(digits, 16) | 0
 }
 
 function isSameType(one: FunctionType, other: FunctionType): boolean {

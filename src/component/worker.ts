@@ -8,6 +8,7 @@ import { createLru } from '../async/cache.ts'
 import { type AuthenticationInput, authenticate } from '../offchain/authentication/authenticate.ts'
 import { loadRecovery } from '../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../offchain/authentication/recover.ts'
+import { isHook, MAX_EXPORTED_HOOKS } from './hooks.ts'
 import { createHostedCall, type HostedCall } from './hosted-call.ts'
 import { loadScript } from './javascript.ts'
 import type { LoadedComponent } from './loaded-component.ts'
@@ -25,7 +26,6 @@ import type {
 import { BadResult, readHookResult } from './result.ts'
 import { cacheStoredValues } from './stored-values.ts'
 import { Trap, trap } from './trap.ts'
-import { isHook, MAX_EXPORTED_HOOKS } from './vet.ts'
 import { loadWasmModule } from './wasm.ts'
 
 /** The most bytes of cached values, of all contracts together. */

@@ -83,7 +83,7 @@ it('writes some of the hooks of a component to the log and to its details, howev
   const engine = closedAfterwards(
     await startEngine({ settings: { integrations: { authentication: { key: 'console' } } } }),
   )
-  const hooks = Array.from({ length: 4000 }, (_, at) => `off_chain_thread_${at.toString(16).padStart(4, '0')}`)
+  const hooks = Array.from({ length: 4000 }, (_, at) => `off_chain_thread_${at.toString(16)}`)
   const { sha256, bytes } = engine.runtime.add('many timers', {})
   engine.files.set(sha256, bytes)
   engine.runtime.describe = () => Promise.resolve({ kind: 'javascript', hooks })

@@ -52,7 +52,7 @@ export const operation = {
 export const hook = {
   httpRequest: 'off_chain_on_http_request',
   stateChange: 'off_chain_on_state_change',
-  /** with the id of the timer in hexadecimal after it */
+  /** with the id of the timer in hexadecimal after it, without leading zeros */
   timer: 'off_chain_thread_',
   /** for contracts whose state is no documented interface: context and state → section {@link section.engines} */
   engines: 'off_chain_engines',
