@@ -251,6 +251,17 @@ describe('the pool', () => {
   })
 
   it.each([
+    ['a script', script('off_chain_on_state_change() {}')],
+    ['a module', module('(i64.const 0)')],
+  ])('says which hook a component does not have: %s', async (_kind, made) => {
+    const outcome = await runtime.run(
+      call(await made, { hook: { kind: 'timer', id: 10, payload: new Uint8Array() } }),
+      noHost,
+    )
+    expect(outcome).toMatchObject({ kind: 'trap', message: 'the component has no off_chain_thread_a' })
+  })
+
+  it.each([
     ['a script', (hooks: string[]) => script(hooks.map((name) => `${name}() {}`).join())],
     [
       'a module',

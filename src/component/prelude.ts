@@ -84,6 +84,7 @@ export const PRELUDE = `(() => {
     : 'the hook ' + hook + ' threw ' + described(error) + ', which is not an Error; throw new Error(...) says where it was thrown'
   define('engineHooks', () => Object.keys(globalThis.offChain ?? {}).filter((name) => typeof offChain[name] === 'function').join(' '))
   define('engineRun', (hook, input, stateLength) => {
+    if (typeof globalThis.offChain?.[hook] !== 'function') return 'the component has no ' + hook
     running = true
     try {
       const result = globalThis.offChain[hook](input, stateLength)
