@@ -151,7 +151,7 @@ function makeInstant(member: string, at: Date | undefined): Instant {
 }
 
 /** Makes the member `status` of a credential, if the order has a status. Token Status List, Referenced Token. */
-export function statusMember({ status }: Order): { readonly status?: JsonObject } {
+export function statusMember({ status }: Pick<Order, 'status'>): { readonly status?: JsonObject } {
   return status === undefined ? {} : { status: { status_list: { idx: status.index, uri: status.uri } } }
 }
 

@@ -182,6 +182,9 @@ export interface HeldCredential extends Evidence {
 /** The top-level members of a dataset that a format uses, if several formats share the dataset. */
 export type DatasetMembers = 'credentialSubject' | 'namespaces' | 'claims'
 
+/** Where a claim of a credential comes from: the dataset of the application, or the issuer itself. */
+export type ClaimSource = 'dataset' | 'issuer'
+
 /** The binding methods that all formats support. */
 export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
@@ -227,8 +230,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly datasetMembers: DatasetMembers
   /** The members of a dataset that the format uses, in words: `mso_mdoc objects with a dot in their name`. */
   readonly datasetRule: string
-  /** The top-level claims that the issuer writes itself, and that no dataset has. */
-  readonly writtenClaims: readonly string[]
+  /** Returns where credentials of a configuration have a claim from; undefined if they never have it. */
+  sourceOf(path: ClaimPath, configuration: Configuration<OwnMembers>): ClaimSource | undefined
   /** Refuses with `invalid_request` and the path a dataset that this configuration cannot be issued with. */
   checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
   /** Returns the claims of a valid dataset, as they will be in the credential. */

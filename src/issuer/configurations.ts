@@ -14,7 +14,7 @@ import type { StoredConfiguration } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata } from './configuration-metadata.ts'
 import type { IssuerContext } from './context.ts'
-import { checkCredentialMetadata } from './credential-metadata.ts'
+import { checkCredentialMetadata, refuseUnissuedClaims } from './credential-metadata.ts'
 import { profileProblem } from './haip.ts'
 import { refuseUnattestable } from './proof-types.ts'
 import { refuseForeignType } from './type-metadata.ts'
@@ -42,6 +42,7 @@ export async function createConfiguration(
     refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
   }
   checkCredentialMetadata(posted)
+  refuseUnissuedClaims(configuration)
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json } from '../codec/json.ts'
+import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
+import { refuseUnissuedClaims } from './credential-metadata.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
 
 const CARD = { type: ['VerifiableCredential'], '@context': ['https://www.w3.org/ns/credentials/v2'] }
+const OLDER_CARD = { type: ['VerifiableCredential'], '@context': ['https://www.w3.org/2018/credentials/v1'] }
 const sdJwtVc = configurationOf({ format: 'dc+sd-jwt', vct: 'https://example.org/card' })
 const mdoc = configurationOf({ format: 'mso_mdoc', doctype: 'org.example.card' })
 const w3c = configurationOf({ format: 'jwt_vc_json-ld', credential_definition: CARD })
@@ -40,9 +43,34 @@ describe('a dataset', () => {
     ],
   ])('needs no mandatory claim that the issuer writes into %s', (_, { posted }, dataset, paths) => {
     refuseUnfittingDataset(dataset, [demanding(posted, ...paths)])
+    refuseUnissuedClaims(demanding(posted, ...paths))
     expect(() => refuseUnfittingDataset(dataset, [demanding(posted, ...paths, ['b'])])).toThrow(
       'credential_dataset.b: this claim is mandatory in a credential configuration',
     )
+  })
+
+  it.each<[string, string[], CredentialConfiguration, object]>([
+    ['an SD-JWT VC', ['jti'], sdJwtVc.posted, {}],
+    ['an SD-JWT VC', ['nbf'], sdJwtVc.posted, {}],
+    ['an SD-JWT VC', ['aud'], sdJwtVc.posted, {}],
+    ['an SD-JWT VC', ['cnf', 'kid'], sdJwtVc.posted, {}],
+    ['an SD-JWT VC', ['aka_vcts'], sdJwtVc.posted, { aka_vcts: ['https://example.org/other'] }],
+    ['an SD-JWT VC without a status', ['status'], { ...sdJwtVc.posted, revocable: false }, { revocable: true }],
+    ['a W3C credential', ['b'], w3c.posted, {}],
+    ['a W3C credential', ['issuer', 'id'], w3c.posted, {}],
+    ['a W3C credential of VCDM 2.0', ['issuanceDate'], w3c.posted, { credential_definition: OLDER_CARD }],
+    ['a W3C credential of VCDM 2.0', ['expirationDate'], w3c.posted, { credential_definition: OLDER_CARD }],
+    ['a W3C credential', ['credentialStatus', 'id'], w3c.posted, {}],
+    ['a W3C credential without entries', ['credentialStatus'], w3c.posted, { status: 'bitstring' }],
+    ['a W3C credential as a JWT', ['validFrom'], { format: 'jwt_vc_json', credential_definition: OLDER_CARD }, {}],
+  ])('of %s never has %j, which is then not mandatory', (_, path, posted, change) => {
+    const configuration = demanding(posted, path)
+    const why = /^credential_metadata\.claims\[0\]: neither a dataset nor the issuer gives these credentials /
+    expect(() => refuseUnissuedClaims(configuration)).toThrow(why)
+    expect(() => refuseUnfittingDataset({ credentialSubject: { a: 1 } }, [configuration])).toThrow(
+      'this claim is mandatory',
+    )
+    if (Object.keys(change).length > 0) refuseUnissuedClaims(demanding({ ...posted, ...change }, path))
   })
 
   it.each([

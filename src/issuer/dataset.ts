@@ -92,10 +92,9 @@ function refuseEmpty({ formatId }: Configuration): never {
  * there. OpenID4VCI 1.0, Claims Description.
  */
 function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {
-  const { writtenClaims } = configuration.format
   for (const { path, mandatory } of configuration.claims) {
-    if (writtenClaims.includes(String(path[0]))) continue
-    if (mandatory === true && 'problem' in selectClaims(claims, path)) {
+    if (mandatory !== true || configuration.format.sourceOf(path, configuration) === 'issuer') continue
+    if ('problem' in selectClaims(claims, path)) {
       refuse(
         'invalid_request',
         `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,

@@ -40,7 +40,7 @@ export const msoMdoc: CredentialFormat = {
   parseMembers,
   datasetMembers: 'namespaces',
   datasetRule: 'mso_mdoc objects with a dot in their name',
-  writtenClaims: [],
+  sourceOf: () => 'dataset',
   checkDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes,

@@ -2,8 +2,9 @@
 import { type JsonObject, ownString } from '../../codec/json.ts'
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
-import { subjectPositionText } from '../evidence-readers.ts'
-import { bindingMethods, type CredentialFormat, type Order } from '../format.ts'
+import { type ClaimPath, selectClaims } from '../../protocol/claim-path.ts'
+import { statusMember, subjectPositionText } from '../evidence-readers.ts'
+import { bindingMethods, type ClaimSource, type Configuration, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
 import { checkDataset, claimsOf, ENVELOPE, findOwnQueryMistakes, parseMembers, type SdJwtVcMembers } from './schema.ts'
@@ -26,7 +27,7 @@ export const sdJwtVc: CredentialFormat = {
   parseMembers,
   datasetMembers: 'claims',
   datasetRule: 'dc+sd-jwt the other members',
-  writtenClaims: ENVELOPE,
+  sourceOf,
   checkDataset,
   claimsOf,
   findOwnQueryMistakes,
@@ -47,12 +48,26 @@ function metaOf(configuration: JsonObject): JsonObject {
 
 /** Issues an SD-JWT VC with the claims of the dataset at the root of its payload. SD-JWT VC, JWT Claims Set. */
 function issue(order: Order<SdJwtVcMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string> {
-  const { vct, akaVcts, typeIntegrity } = order.configuration
-  const clearMembers = {
+  const clearMembers = typeMembers(order.configuration)
+  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers, isConcealable: () => true }
+  return issueSdJwt(content, order, signer, random)
+}
+
+function typeMembers({ vct, akaVcts, typeIntegrity }: SdJwtVcMembers): JsonObject {
+  return {
     vct,
     ...(typeIntegrity && { 'vct#integrity': typeIntegrity }),
     ...(akaVcts && { aka_vcts: [...akaVcts] }),
   }
-  const content = { typ: 'dc+sd-jwt', claims: claimsOf(order.dataset), clearMembers, isConcealable: () => true }
-  return issueSdJwt(content, order, signer, random)
+}
+
+/** Returns where a claim comes from. The issuer writes the members of the envelope, though not all of them. */
+function sourceOf(path: ClaimPath, configuration: Configuration<SdJwtVcMembers>): ClaimSource | undefined {
+  if (!ENVELOPE.includes(String(path[0]))) return 'dataset'
+  const writtenClaims = {
+    ...typeMembers(configuration),
+    ...{ iss: '', iat: 0, exp: 0, cnf: { jwk: { kty: '', crv: '', x: '' } } },
+    ...(configuration.isRevocable && statusMember({ status: { index: 0, uri: '' } })),
+  }
+  return 'problem' in selectClaims(writtenClaims, path) ? undefined : 'issuer'
 }

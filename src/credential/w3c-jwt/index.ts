@@ -5,6 +5,7 @@
 import { joseAlgorithms } from '../../keys/signature.ts'
 import type { CredentialFormat } from '../format.ts'
 import { w3cFormat } from '../w3c/format.ts'
+import { sourceOfMember } from '../w3c/members.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
 import { issue, parseMembers, present } from './write.ts'
@@ -20,6 +21,7 @@ export const w3cJwt: CredentialFormat = {
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
   },
   parseMembers,
+  sourceOf: (path, configuration) => sourceOfMember(path, configuration, ['issuanceDate', 'expirationDate']),
   issue,
   fulfils,
   hold,

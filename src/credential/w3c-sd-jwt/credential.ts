@@ -7,13 +7,15 @@ import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
+import type { ClaimPath } from '../../protocol/claim-path.ts'
 import { readChain, readConfirmedKey, statedTypeText } from '../evidence-readers.ts'
-import type { Evidence, HeldCredential, Order } from '../format.ts'
+import type { ClaimSource, Configuration, Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import {
   credentialStatusMember,
   hasOrderedMembers,
   isoSeconds,
+  sourceOfMember,
   VCDM_1_CONTEXT,
   WRITTEN_MEMBERS,
   w3cEvidence,
@@ -48,17 +50,24 @@ export function issue(
 
 function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order<W3cMembers>): JsonObject {
   const { contexts, types } = configuration
-  const [from, until] = [isoSeconds(issuedAt), isoSeconds(expiresAt)]
   return {
     '@context': [...contexts],
     type: [...types],
     issuer,
-    // VCDM 1.1 requires issuanceDate, and its context also defines validFrom and validUntil.
-    ...(contexts[0] === VCDM_1_CONTEXT ? { issuanceDate: from, expirationDate: until } : {}),
-    validFrom: from,
-    validUntil: until,
+    ...datesOf(contexts, isoSeconds(issuedAt), isoSeconds(expiresAt)),
     credentialSubject: own(dataset, 'credentialSubject') as JsonObject,
   }
+}
+
+function datesOf(contexts: readonly string[], from: string, until: string): Readonly<Record<string, string>> {
+  // VCDM 1.1 requires issuanceDate, and its context also defines validFrom and validUntil.
+  const older = contexts[0] === VCDM_1_CONTEXT ? { issuanceDate: from, expirationDate: until } : {}
+  return { ...older, validFrom: from, validUntil: until }
+}
+
+/** Returns where a claim of a credential comes from; undefined if credentials of the configuration never have it. */
+export function sourceOf(path: ClaimPath, configuration: Configuration<W3cMembers>): ClaimSource | undefined {
+  return sourceOfMember(path, configuration, Object.keys(datesOf(configuration.contexts, '', '')))
 }
 
 /** Parses a presentation. Throws a MalformedError if the text is not an SD-JWT. */

@@ -6,7 +6,7 @@ import type { CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { w3cFormat } from '../w3c/format.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
-import { fulfils, hold, IDS, issue, read } from './credential.ts'
+import { fulfils, hold, IDS, issue, read, sourceOf } from './credential.ts'
 import { parseMembers } from './schema.ts'
 
 export const w3cSdJwt: CredentialFormat = {
@@ -16,6 +16,7 @@ export const w3cSdJwt: CredentialFormat = {
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
   parseMembers,
+  sourceOf,
   issue,
   fulfils,
   hold,

@@ -2,7 +2,7 @@
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence-readers.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
-import { matchesTypeValues, typeValuesOf, WRITTEN_MEMBERS } from './members.ts'
+import { matchesTypeValues, typeValuesOf } from './members.ts'
 import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from './schema.ts'
 
 export const w3cFormat = {
@@ -18,7 +18,6 @@ export const w3cFormat = {
   bindingMethods,
   datasetMembers: 'credentialSubject',
   datasetRule: 'W3C formats take credentialSubject',
-  writtenClaims: WRITTEN_MEMBERS,
   checkDataset: checkW3cDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes: findW3cQueryMistakes,

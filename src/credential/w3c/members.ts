@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
+import { type ClaimPath, selectClaims } from '../../protocol/claim-path.ts'
 import {
   hasOrderedStatus,
   namesOf,
@@ -13,7 +14,8 @@ import {
   statusEntriesOf,
   statusObject,
 } from '../evidence-readers.ts'
-import type { Evidence, Order, Validity } from '../format.ts'
+import type { ClaimSource, Configuration, Evidence, Order, Validity } from '../format.ts'
+import type { W3cMembers } from './schema.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'
 export const VCDM_2_CONTEXT = 'https://www.w3.org/ns/credentials/v2'
@@ -49,7 +51,9 @@ export function w3cEvidence(
  * Makes the member `credentialStatus`, if the order has bitstring status lists. Bitstring Status List,
  * BitstringStatusListEntry.
  */
-export function credentialStatusMember({ status }: Order): { readonly credentialStatus?: JsonObject[] } {
+export function credentialStatusMember({ status }: Pick<Order, 'status'>): {
+  readonly credentialStatus?: JsonObject[]
+} {
   if (status?.bitstrings === undefined) return {}
   const index = String(status.index)
   const credentialStatus = status.bitstrings.map(({ purpose, uri }) => ({
@@ -61,6 +65,25 @@ export function credentialStatusMember({ status }: Order): { readonly credential
     statusListCredential: uri,
   }))
   return { credentialStatus }
+}
+
+/**
+ * Returns where a claim comes from: the subject from the dataset, and other members that the issuer writes from it.
+ * `dates` are the members with the validity.
+ */
+export function sourceOfMember(
+  path: ClaimPath,
+  { contexts, types, hasBitstringStatus }: Configuration<W3cMembers>,
+  dates: readonly string[],
+): ClaimSource | undefined {
+  if (path[0] === 'credentialSubject') return 'dataset'
+  const bitstrings = ['revocation', 'suspension'].map((purpose) => ({ purpose, uri: '' }))
+  const writtenMembers = {
+    ...{ '@context': [...contexts], type: [...types], issuer: '' },
+    ...Object.fromEntries(dates.map((name) => [name, ''])),
+    ...(hasBitstringStatus && credentialStatusMember({ status: { index: 0, uri: '', bitstrings } })),
+  }
+  return 'problem' in selectClaims(writtenMembers, path) ? undefined : 'issuer'
 }
 
 /** Tests whether the credential has the subject and the status of the order. */
