@@ -2,11 +2,15 @@
  * Events of the command's own processes: nothing of them is lost when one is killed, two share the work, and what they
  * leave is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
  */
+import { createPrivateKey } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { writeCheckpoint } from '../../src/audit/checkpoint.ts'
+import { chainRecords, LOG_START_TYPE, ORIGIN, writeRecord } from '../../src/audit/record.ts'
 import { openDatabase } from '../../src/bin/effects.ts'
 import type { CallbackCollections, CallbackQueue } from '../../src/callback/queue.ts'
+import { createSigner } from '../../src/keys/file-signer.ts'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { verifierMigrations } from '../../src/verifier/collections.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
@@ -316,7 +320,7 @@ describe('vouchsafe audit', () => {
       [['verify', 'copy', '--certificate', 'verifier.pem', '--checkpoint', 'copy'], /there is no checkpoint/],
       [
         ['verify', 'copy', '--certificate', 'verifier.pem'],
-        /^copy: no record of an audit log is at its beginning; .*$/m,
+        /^copy: no record of an audit log is in its first lines; .*$/m,
       ],
       [['verify', 'empty', '--certificate', 'verifier.pem'], /^empty: no record of an audit log/],
       [['verify', 'long', '--certificate', 'verifier.pem'], /^long: no record of an audit log/],
@@ -328,6 +332,27 @@ describe('vouchsafe audit', () => {
     }
     const itself = await audit(directory, 'verify', '.', '--certificate', 'verifier.pem')
     expect([itself.status, itself.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
+  })
+
+  it('says what is wrong with a copy that was written anew, and with one that was emptied', async () => {
+    const directory = await serviceDirectory('verifier')
+    const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
+    const [key, at] = [createPrivateKey(readFileSync(join(directory, 'verifier.key'))), '2026-05-01T08:00:00.000Z']
+    const records = chainRecords(ORIGIN, [{ at, type: LOG_START_TYPE, subject: 'log-1' }])
+    const { hash = '' } = records[0] ?? {}
+    const checkpoint = await writeCheckpoint(createSigner(key, []), { log: 'log-1', sequence: 1, hash, at })
+    const copy = [...records.map(writeRecord), JSON.stringify({ checkpoint })]
+    write('kept', checkpoint)
+    write('spaced', copy.map((line) => `  ${line}\n`).join(''))
+    write('empty', '')
+    const verify = (...words: string[]) => audit(directory, 'verify', ...words, '--certificate', 'verifier.pem')
+    const spaced = await verify('spaced')
+    expect([spaced.status, spaced.stdout]).toEqual([
+      1,
+      expect.stringMatching(/line 1: .*; keep copies byte for byte$/m),
+    ])
+    const emptied = await verify('empty', '--checkpoint', 'kept')
+    expect([emptied.status, emptied.stdout]).toEqual([2, expect.stringMatching(/record 1 was signed at .*is missing/)])
   })
 
   it('says with 2 that a gigabyte without a line is not a copy', async () => {

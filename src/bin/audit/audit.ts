@@ -9,6 +9,8 @@ import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../..
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
+import { parseJsonObject } from '../../codec/json.ts'
+import { orUndefined } from '../../codec/malformed.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
 import { files } from '../effects.ts'
@@ -16,9 +18,7 @@ import { withStore } from '../operator-store.ts'
 
 /** The maximum length of a line of a copy. */
 const MAX_LINE = 1024 * 1024
-/** Matches a line of a copy: a record, a checkpoint, or a block that cannot be read. */
-const LINE_OF_COPY = /^\{.*"(sequence|checkpoint|damaged)":/
-const NO_COPY = `no record of an audit log is at its beginning; name a file that ${commandName()} audit export has written`
+const NO_COPY = `no record of an audit log is in its first lines; name a file that ${commandName()} audit export has written`
 
 /** Runs `vouchsafe audit` with the words after it. */
 export async function runAudit(args: string[]): Promise<void> {
@@ -29,12 +29,13 @@ export async function runAudit(args: string[]): Promise<void> {
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = readKeys(values.certificate)
   const checkpoints = values.checkpoint.flatMap(readCheckpoints)
-  const seen = { lineOfCopy: false }
+  const seen = { object: false }
   const lines = watchLines(readLines(file), (line) => {
-    seen.lineOfCopy ||= LINE_OF_COPY.test(line)
+    seen.object ||= isJsonObject(line)
   })
   const report = await verifyCopy(lines, keys, checkpoints)
-  if (!seen.lineOfCopy) throw new Error(`${file}: ${NO_COPY}`)
+  // A copy that was emptied is still wrong if a checkpoint of it was kept.
+  if (!seen.object && checkpoints.length === 0) throw new Error(`${file}: ${NO_COPY}`)
   process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
   if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
 }
@@ -53,6 +54,10 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
   for await (const line of lines) {
     if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain')
   }
+}
+
+function isJsonObject(line: string): boolean {
+  return orUndefined(() => parseJsonObject(line)) !== undefined
 }
 
 /** Calls `onLine` with each line before it is read. */
