@@ -158,21 +158,34 @@ function countCall(walk: Walk, { parameters, results }: FunctionType, values: nu
  * type.
  */
 const CONTROL: readonly (((walk: Walk) => void) | undefined)[] = Object.assign(new Array(256).fill(undefined), {
+  // unreachable
   0: leaveBlock,
+  // block
   2: (walk: Walk) => openBlock(walk, 0, 0),
+  // loop
   3: (walk: Walk) => openBlock(walk, 0, 1),
+  // if
   4: (walk: Walk) => openBlock(walk, 1, 1),
+  // else
   5: openElse,
+  // end
   11: closeBlock,
+  // br
   12: (walk: Walk) => {
     branch(walk)
     walk.height = baseOf(walk)
   },
+  // br_if
   13: branch,
+  // br_table
   14: branchByTable,
+  // return
   15: leaveBlock,
+  // call
   16: callFunction,
+  // call_indirect
   17: callIndirectly,
+  // select with types
   28: (walk: Walk) => {
     walk.from.vector(walk.from.byte)
     moveStack(walk, 2, 0)
