@@ -21,6 +21,8 @@ const TABLES_AND_VIEWS = "c.relkind in ('r', 'p', 'v', 'm', 'f')"
 const TABLES_WITHOUT_EXTENSIONS = `c.relkind in ('r', 'p', 'f') and not exists (
   select 1 from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
+const FUNCTION = 'every_change_applied(integer[])'
+
 /** Runs a statement on a connection, given as its text and its values. */
 type RunSql = (text: string, ...values: Parameters<StatementRunner>[0]['values']) => ReturnType<StatementRunner>
 
@@ -235,19 +237,36 @@ async function refuseWhileUsed(runSql: RunSql): Promise<void> {
   if (Number(rows[0]?.count) > 0) throw new Error('a service is connected to the database; stop each of its processes')
 }
 
-/** Refuses tables of another user, whose role this user has not: only the owner of a table may move it. */
+/** Refuses tables and the function of a service that belong to a user whose role this user has not. */
 async function refuseUnowned(runSql: RunSql): Promise<void> {
+  const tables = tablesToMove(collectionsAmong(await readColumns(runSql, TABLES_AND_VIEWS)))
   const { rows } = await runSql(
-    `select quote_ident(current_user) as name, quote_ident(pg_get_userbyid(c.relowner)) as owner
-     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname = current_schema() and ${TABLES_WITHOUT_EXTENSIONS} and not pg_has_role(c.relowner, 'usage') limit 1`,
+    `select kind || ' ' || quote_ident(current_schema()) || '.' || name as name, quote_ident(pg_get_userbyid(owner)) as owner,
+     quote_ident(current_user) as "user"
+     from (select 'table' as kind, quote_ident(relname) as name, relowner as owner, relnamespace as schema
+           from pg_class where relname = any($1)
+           union all select 'function', oid::regprocedure::text, proowner, pronamespace
+           from pg_proc where oid = to_regprocedure('${FUNCTION}')) moved
+     where schema = current_schema()::regnamespace and not pg_has_role(owner, 'usage') order by kind desc, name`,
+    tables,
   )
-  const [row] = rows
-  if (row === undefined) return
-  const [name, owner] = [String(row.name), String(row.owner)]
+  const unowned = rows as readonly Readonly<Record<'name' | 'owner' | 'user', string>>[]
+  const [first] = unowned
+  if (first === undefined) return
+  const { name, owner, user } = first
+  const more = unowned.filter((each) => each.owner === owner).length - 1
+  const [what, object, owned] =
+    more === 0
+      ? [`${name} belongs`, 'it', 'the owner of it']
+      : [`${name} and ${more} more belong`, 'them', 'the owner of each']
   throw new Error(
-    `the tables belong to ${owner}, and this user, ${name}, may not move them; restore as ${owner}, or run: grant ${owner} to ${name}`,
+    `the ${what} to ${owner}, and this user, ${user}, may not move ${object}; ` +
+      `restore as ${owner}, or make ${user} ${owned} (alter ${name} owner to ${user})`,
   )
+}
+
+function tablesToMove(collections: readonly Table[]): readonly string[] {
+  return ['migration', 'unfinished_copy', ...collections.map(({ name }) => name)]
 }
 
 /**
@@ -268,9 +287,7 @@ async function moveAside(runSql: RunSql, schema: string): Promise<string | undef
       { cause: error },
     )
   }
-  for (const name of ['migration', ...tables.map((table) => table.name)])
-    await runSql(`alter table ${name} set schema ${schema}`)
-  await runSql(`alter table if exists unfinished_copy set schema ${schema}`)
-  await runSql(`alter function every_change_applied(integer[]) set schema ${schema}`)
+  for (const name of tablesToMove(tables)) await runSql(`alter table if exists ${name} set schema ${schema}`)
+  await runSql(`alter function ${FUNCTION} set schema ${schema}`)
   return schema
 }
