@@ -300,7 +300,7 @@ export interface IssuerSchemas {
   IssuerOverview: {
     /** Seconds since the epoch. */
     at: number
-    /** Whether the service can do its work, as /health/ready says. */
+    /** Whether the database takes writes. */
     ready: boolean
     /** The certificates of the keys that this service signs with. */
     certificates: {

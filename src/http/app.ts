@@ -19,7 +19,7 @@ import { describeBrokenRequest, REQUEST_SECONDS, sendError, toProtocolError } fr
 import { describeErrorBehindRefusal, describeRefusalForLog } from './logged-error.ts'
 import { openApiDocument } from './openapi.ts'
 import { createAllowance, limitGuesses, type RateLimits, refuseWhileWaiting } from './rate-limit.ts'
-import { createReadinessCheck, type FindProblem } from './readiness.ts'
+import { createReadinessCheck } from './readiness.ts'
 import { parseFormBody, parseJsonBody, parseTextBody } from './request-body.ts'
 import type { RequestObserver } from './request-metrics.ts'
 import { type RequestTracer, traceRequests } from './request-tracer.ts'
@@ -31,7 +31,7 @@ export interface AppOptions {
   readonly title: string
   readonly description: string
   readonly authenticate: Authenticate
-  /** Rejects if the service is not ready: with the error to send, or as the database cannot be written. */
+  /** Rejects if the database cannot be written. */
   readonly checkReady: () => Promise<unknown>
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
@@ -63,13 +63,12 @@ export function makeAppOptions<C extends GenerationCollections>(
   document: Pick<AppOptions, 'title' | 'description'>,
   { apiKeys, rateLimits, tls }: ServerSettings,
   effects: Effects<C>,
-  findProblem: FindProblem,
 ): AppOptions {
   const { random, log, now, observer, tracer } = effects
   return {
     ...document,
     authenticate: createAuthenticator(apiKeys, random),
-    checkReady: createReadinessCheck(effects, findProblem),
+    checkReady: createReadinessCheck(effects),
     ...{ random, log, now, rateLimits, tls, observer, tracer },
   }
 }
@@ -102,7 +101,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   await app.register((scope: App, _: unknown, done: () => void) => {
     addRoutes(scope)
     addCommonRoutes(scope, {
-      checkReady: () => checkService(options),
+      checkReady: () => checkDatabase(options),
       makeStoppingRefusal: () =>
         new ProtocolError('temporarily_unavailable', 'the service is stopping; ask another instance'),
       makeOpenApiText: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
@@ -247,11 +246,10 @@ function answerUnreadableRequest(
   }
 }
 
-function checkService({ checkReady }: AppOptions): Promise<unknown> {
-  return checkReady().catch((cause: unknown) => {
-    if (cause instanceof ProtocolError) throw cause
-    refuse('temporarily_unavailable', 'the database accepts no writes; search the log for this request id', { cause })
-  })
+function checkDatabase({ checkReady }: AppOptions): Promise<unknown> {
+  return checkReady().catch((cause: unknown) =>
+    refuse('temporarily_unavailable', 'the database accepts no writes; search the log for this request id', { cause }),
+  )
 }
 
 function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptions['openapi']> {

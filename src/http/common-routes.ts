@@ -34,7 +34,7 @@ export function addCommonRoutes(app: App, { checkReady, makeStoppingRefusal, mak
     ...health,
     ...refusalCodes('temporarily_unavailable'),
     operationId: 'getReadiness',
-    summary: 'Whether the database can be written, the certificate of the service is valid, and the service goes on',
+    summary: 'Whether the database can be written, and the service goes on',
   }
   app.get('/health/ready', { schema: readiness }, async () => {
     if (app.connections.isEnding()) throw makeStoppingRefusal()

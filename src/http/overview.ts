@@ -9,7 +9,7 @@ import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
 import type { Effects } from './effects.ts'
 import { Seconds } from './openapi-responses.ts'
-import { createReadinessCheck, type FindProblem } from './readiness.ts'
+import { createReadinessCheck } from './readiness.ts'
 
 /** How long an overview is cached. */
 const OVERVIEW_MS = 5000
@@ -42,7 +42,7 @@ export const SessionHours = Type.Object(
 /** The members of all overviews. */
 export const overviewMembers = {
   at: Seconds,
-  ready: Type.Boolean({ description: 'Whether the service can do its work, as /health/ready says' }),
+  ready: Type.Boolean({ description: 'Whether the database takes writes' }),
   certificates: Type.Array(
     Type.Object({
       key: Type.String({ description: 'The path of its setting' }),
@@ -67,10 +67,9 @@ export const overviewMembers = {
 /** Creates the function that returns the overview from a cache. `makeOverview` makes it. */
 export function createOverviewReader<C extends GenerationCollections, Overview>(
   effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
-  findProblem: FindProblem,
   makeOverview: (isReady: boolean) => Promise<Overview>,
 ): () => Promise<Overview> {
-  const checkReady = createReadinessCheck(effects, findProblem)
+  const checkReady = createReadinessCheck(effects)
   const isReady = (): Promise<boolean> =>
     checkReady().then(
       () => true,

@@ -2,7 +2,6 @@
 
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
-import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -45,10 +44,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
     title: issuerTitle,
     description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
   }
-  const findProblem = () => findEndedCertificate(context.config.keys, effects.now())
-  return createApp(makeAppOptions(document, config, effects, findProblem), (app) =>
-    addIssuerRoutes(app, context, findProblem),
-  )
+  return createApp(makeAppOptions(document, config, effects), (app) => addIssuerRoutes(app, context))
 }
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {

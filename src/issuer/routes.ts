@@ -14,7 +14,6 @@ import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently } from '../http/idempotency.ts'
 import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
-import type { FindProblem } from '../http/readiness.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import type { ErrorCode } from '../protocol/error.ts'
@@ -41,14 +40,14 @@ import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-m
 const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
 const MAX_DESCRIPTION = 300
 
-/** Adds all routes of the issuance service. `findProblem` returns why the service is not ready, if it is not. */
-export function addIssuerRoutes(app: App, context: IssuerContext, findProblem: FindProblem): void {
+/** Adds all routes of the issuance service. */
+export function addIssuerRoutes(app: App, context: IssuerContext): void {
   recordRefusals(app, context)
   addConfigurationRoutes(app, context)
   addSessionRoutes(app, context)
   addDocumentRoutes(app, context)
   addTypeRoutes(app, context)
-  const overview = createOverviewReader(context, findProblem, (isReady) => readIssuerOverview(context, isReady))
+  const overview = createOverviewReader(context, (isReady) => readIssuerOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)

@@ -10,7 +10,6 @@ import { answerIdempotently } from '../http/idempotency.ts'
 import { createSubjectLookUp } from '../http/look-up-first.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
-import type { FindProblem } from '../http/readiness.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
@@ -33,14 +32,14 @@ const FORM = { malformed: 'invalid_request' } as const
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
-/** Adds all routes of the verification service. `findProblem` returns why the service is not ready, if it is not. */
-export function addVerifierRoutes(app: App, context: VerifierContext, findProblem: FindProblem): void {
+/** Adds all routes of the verification service. */
+export function addVerifierRoutes(app: App, context: VerifierContext): void {
   addQueryRoutes(app, context)
   addSessionRoutes(app, context)
   addWalletRoutes(app, context)
   addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
-  const overview = createOverviewReader(context, findProblem, (isReady) => readVerifierOverview(context, isReady))
+  const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))
   app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
 }
 

@@ -3,7 +3,6 @@
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
-import { findEndedCertificate } from '../config/ended-certificate.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -36,10 +35,7 @@ const MAX_CACHED_IDENTITIES = 2 * MAX_KEYS
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const context = createContext(config, effects)
   const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL' }
-  const findProblem = () => findEndedCertificate(context.config.keys, effects.now())
-  return createApp(makeAppOptions(document, config, effects, findProblem), (app) =>
-    addVerifierRoutes(app, context, findProblem),
-  )
+  return createApp(makeAppOptions(document, config, effects), (app) => addVerifierRoutes(app, context))
 }
 
 function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {

@@ -10,7 +10,15 @@ import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { startCommand } from '../support/command.ts'
 import { type Running, serviceDirectory, start } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf, startServices } from '../support/services.ts'
-import { configuration, dcqlQuery, holderSigner, issueCredential, presentationOf } from '../support/wire.ts'
+import {
+  configuration,
+  dataset,
+  dcqlQuery,
+  GRANT,
+  holderSigner,
+  issueCredential,
+  presentationOf,
+} from '../support/wire.ts'
 
 const running: Running[] = []
 afterEach(async () => {
@@ -188,14 +196,33 @@ it('an issuer signs with its new certificate and shows it in TLS; another key it
   expect(await shown()).toBe('CN=renewed')
 })
 
-it.each(['issuer', 'verifier'] as const)('%s whose certificate has ended is ready again', async (service) => {
+/** Returns the function that sends a token request without its transaction code, and returns the status. */
+async function createTokenAttempt(url: string): Promise<() => Promise<number>> {
+  const id = await (await post(`${url}/credential-configuration/create`, configuration)).text()
+  const session = { credential_dataset: dataset, credential_configurations: [id], tx_code: {} }
+  const started = await (await post(`${url}/issuance/oid4vci/new-session`, session)).json()
+  const { session_id: sessionId } = started as { readonly session_id: string }
+  const offer = await (await fetch(`${url}/issuance/oid4vci/credential-offer/${sessionId}`)).json()
+  const { grants } = offer as { readonly grants: Readonly<Record<string, Readonly<Record<string, string>>>> }
+  const body = new URLSearchParams({
+    grant_type: GRANT,
+    'pre-authorized_code': grants[GRANT]?.['pre-authorized_code'] ?? '',
+  })
+  return async () => (await fetch(`${url}/auth/token-endpoint/${sessionId}`, { method: 'POST', body })).status
+}
+
+it.each(['issuer', 'verifier'] as const)('%s whose certificate has ended signs again', async (service) => {
   const directory = await serviceDirectory(service)
   const { url, child } = await started(service, directory)
-  const readiness = async () => (await fetch(`${url}/health/ready`)).status
-  expect(await readiness()).toBe(200)
+  const startUnknown = async () =>
+    (await post(`${url}/presentation/oid4vp/new-session`, { verification_query_id: 'unknown' })).status
+  const [attempt, expected] =
+    service === 'issuer' ? ([await createTokenAttempt(url), 400] as const) : ([startUnknown, 404] as const)
+  expect(await attempt()).toBe(expected)
   await renewForSeconds(directory, service, child)
-  await expect.poll(readiness, { interval: 200 }).toBe(503)
+  await expect.poll(attempt, { interval: 200 }).toBe(503)
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200)
   renewCertificate(directory, service, 'long')
   expect(await hangUp({ child } as Running)).toMatchObject({ event: 'renewed' })
-  expect(await readiness()).toBe(200)
+  expect(await attempt()).toBe(expected)
 })

@@ -2,7 +2,6 @@
 import type { Logger } from 'pino'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
-import { findEndedCertificate } from '../../config/ended-certificate.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
@@ -150,10 +149,12 @@ async function measure<Name extends CredentialServiceName>(
     config,
     conflicts: conflictCounts,
     now,
-    checkReady: createReadinessCheck(
-      { store: serviceStore as unknown as Store<GenerationCollections>, now, random, retryOnConflict },
-      () => findEndedCertificate(config().keys, now()),
-    ),
+    checkReady: createReadinessCheck({
+      store: serviceStore as unknown as Store<GenerationCollections>,
+      now,
+      random,
+      retryOnConflict,
+    }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     store: () => store,
     telemetry: telemetry?.counts,
