@@ -2,8 +2,9 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { makeKey } from '../../test/support/services.ts'
+import { createServerTls } from '../config/server-tls.ts'
 import { parseCertificate } from '../keys/certificate.ts'
-import { makeSelfSignedCertificate } from '../keys/make-certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
 import { createCertificateTask } from './certificate-task.ts'
 
 const HOUR_MS = 3_600_000
@@ -22,7 +23,7 @@ it('tells of a certificate that ends: a warning a day in the last weeks, an erro
   const lines: { level: number; event: string; warning?: string; mistake?: string }[] = []
   const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) })
   const task = createCertificateTask(
-    () => keys,
+    () => ({ keys, tls: undefined }),
     log,
     () => new Date(now),
   )
@@ -54,4 +55,35 @@ it('tells of a certificate that ends: a warning a day in the last weeks, an erro
   )
   keys = keysUntil(now + 365 * 24 * HOUR_MS)
   expect(await runHours(30)).toEqual([])
+})
+
+it('tells of the certificates of TLS and of signed metadata too', async () => {
+  const key = await makeKey()
+  const certificateFor = (days: number) => {
+    const [notBefore, notAfter] = [new Date(0), new Date(Date.now() + days * 24 * HOUR_MS)]
+    const content = { publicKey: createPublicKey(key), commonName: 'short', serial: randomBytes(16) }
+    return makeSelfSignedCertificate({ privateKey: key, ...content, notBefore, notAfter })
+  }
+  const keyFor = (days: number) => ({ key, chain: [parseCertificate(certificateFor(days))] as never, previous: [] })
+  const lines: object[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as object) })
+  const keys = { signing: keyFor(90), accessTokens: keyFor(-1), secrets: [new Uint8Array(32)] as never }
+  const tls = createServerTls({ keyPem: '', certificatePem: toPem(certificateFor(9)) })
+  let now = Date.now()
+  const task = createCertificateTask(
+    () => ({ keys, tls }),
+    log,
+    () => new Date(now),
+  )
+  now += 24 * HOUR_MS
+  await task.run()
+  expect(lines).toMatchObject([
+    {
+      event: 'certificate_ended',
+      mistake: expect.stringMatching(/^keys\.accessTokens: /) as string,
+      msg: 'issuer metadata is sent unsigned until the certificate is renewed',
+    },
+    { warning: expect.stringMatching(/^keys\.accessTokens: /) as string },
+    { warning: expect.stringMatching(/^tls: CN=short is valid until/) as string },
+  ])
 })

@@ -1,24 +1,36 @@
 /** The end of the certificates of a running service: what was signed after it is refused by wallets and verifiers. */
-import { sentCertificates } from '../keys/certificate.ts'
-import type { ServiceKeys } from '../keys/key-ring.ts'
+import { readPemCertificates, sentCertificates } from '../keys/certificate.ts'
+import type { ServiceKeys, SigningKey } from '../keys/key-ring.ts'
 import { refuse } from '../protocol/error.ts'
 import { describeValidity, endsSoon } from './certificate-warnings.ts'
+import type { ServerTls } from './server-tls.ts'
 
-/** Returns why nothing can be signed: the certificate of a key that signs now has ended. Earlier keys do not count. */
+/**
+ * Returns why no session can be completed: the certificate of the current key for credentials and request objects, or
+ * for status lists, has ended.
+ */
 export function findEndedCertificate({ signing, statusLists }: ServiceKeys, now: Date): string | undefined {
-  for (const [path, keys] of [
-    ['signing', signing],
-    ['keys.statusLists', statusLists],
-  ] as const) {
-    const leaf = keys?.chain[0]
-    if (leaf !== undefined && leaf.notAfter < now) {
-      return `${path}: ${describeValidity(leaf, now)}, put the new one in its place, and send SIGHUP`
-    }
-  }
-  return undefined
+  return endedText('signing', signing, now) ?? endedText('keys.statusLists', statusLists, now)
 }
 
-/** Refuses with `temporarily_unavailable` if the certificate of a key that signs now has ended. The log has which. */
+/** Returns why issuer metadata is not signed: the certificate that would be sent with the signature has ended. */
+export function findEndedMetadataCertificate(
+  { signing, accessTokens, metadata }: ServiceKeys,
+  now: Date,
+): string | undefined {
+  if (metadata !== undefined) return endedText('keys.metadata', metadata, now)
+  return accessTokens === undefined
+    ? endedText('signing', signing, now)
+    : endedText('keys.accessTokens', accessTokens, now)
+}
+
+function endedText(path: string, key: SigningKey | undefined, now: Date): string | undefined {
+  const leaf = key?.chain[0]
+  if (leaf === undefined || leaf.notAfter >= now) return undefined
+  return `${path}: ${describeValidity(leaf, now)}, put the new one in its place, and send SIGHUP`
+}
+
+/** Refuses with `temporarily_unavailable` like {@link findEndedCertificate}. The log has which certificate ended. */
 export function refuseEndedCertificate(keys: ServiceKeys, now: Date): void {
   const problem = findEndedCertificate(keys, now)
   if (problem === undefined) return
@@ -28,16 +40,17 @@ export function refuseEndedCertificate(keys: ServiceKeys, now: Date): void {
 
 /** Returns a warning for each sent certificate that ends soon, except those of earlier keys and the audit key. */
 export function findEndingWarnings(
-  { signing, statusLists, accessTokens, metadata }: ServiceKeys,
+  { keys, tls }: { readonly keys: ServiceKeys; readonly tls: ServerTls | undefined },
   now: Date,
 ): readonly string[] {
   return Object.entries({
-    signing,
-    'keys.statusLists': statusLists,
-    'keys.accessTokens': accessTokens,
-    'keys.metadata': metadata,
-  }).flatMap(([path, key]) =>
-    sentCertificates(key?.chain ?? [])
+    signing: keys.signing.chain,
+    'keys.statusLists': keys.statusLists?.chain,
+    'keys.accessTokens': keys.accessTokens?.chain,
+    'keys.metadata': keys.metadata?.chain,
+    tls: tls && readPemCertificates(tls.cert),
+  }).flatMap(([path, chain = []]) =>
+    sentCertificates(chain)
       .filter((certificate) => endsSoon(certificate, now))
       .map((certificate) => `${path}: ${describeValidity(certificate, now)}`),
   )

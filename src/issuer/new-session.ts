@@ -1,6 +1,7 @@
 /** Starts issuance sessions. */
 
 import type { JsonObject } from '../codec/json.ts'
+import { refuseEndedCertificate } from '../config/ended-certificate.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
@@ -33,7 +34,8 @@ export type NewSessionAnswer = {
 
 /**
  * Starts a session, with its dataset or deferred. Refuses with `invalid_request` and the path an unknown configuration
- * and a dataset that does not fit one of them, and with `invalid_state` a supplied code that was used before. Returns
+ * and a dataset that does not fit one of them, with `invalid_state` a supplied code that was used before, and like
+ * {@link refuseEndedCertificate}. Returns
  * the conflicting change if a request with the same idempotency key was first. The transaction code in the answer is
  * encrypted, because the answer is stored; {@link decryptAnswer} decrypts it before the answer is sent.
  */
@@ -42,7 +44,8 @@ export async function startIssuanceSession(
   request: NewIssuanceSession,
   { caller, remember }: { readonly caller: string; readonly remember: RememberAnswer },
 ): Promise<Attempt<NewSessionAnswer>> {
-  const { credential_configurations: configurationIds } = request
+  refuseEndedCertificate(context.config.keys, context.now())
+  const { credential_configurations: configurationIds, person } = request
   const configurations = await Promise.all(
     configurationIds.map((id, index) => requireConfiguration(context, id, index)),
   )
@@ -56,7 +59,6 @@ export async function startIssuanceSession(
   const expiresAt = createdAt + (request.expires_in ?? LIFETIME_SECONDS) * 1000
   const txCode = request.tx_code && makeTxCode(context, sessionId, request.tx_code)
   const suppliedCode = makeSuppliedCodeChanges(context, request['pre-authorized_code'], { sessionId, expiresAt })
-  const { person } = request
   const value: IssuanceSession = {
     configurationIds,
     createdAt,

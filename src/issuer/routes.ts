@@ -161,7 +161,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   )
 }
 
-/** Sends the metadata as JSON, or as a signed JWT if the client prefers it. */
+/** Sends the metadata as JSON, or as a signed JWT if the client prefers it and it can be signed. */
 async function answerMetadata(
   context: IssuerContext,
   request: FastifyRequest,
@@ -175,6 +175,6 @@ async function answerMetadata(
     version,
   )
   const type = preferredType(request.headers.accept, [JSON_TYPE, JWT_TYPE])
-  const document = type === JSON_TYPE ? metadata : await context.signMetadata(metadata)
-  return sendDocument(request, reply.type(type === JSON_TYPE ? `${JSON_TYPE}; charset=utf-8` : type), document)
+  const signed = type === JWT_TYPE ? await context.signMetadata(metadata) : undefined
+  return sendDocument(request, reply.type(signed ? JWT_TYPE : `${JSON_TYPE}; charset=utf-8`), signed ?? metadata)
 }

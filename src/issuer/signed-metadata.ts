@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
+import { findEndedMetadataCertificate } from '../config/ended-certificate.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
@@ -15,16 +16,19 @@ const KEPT_DOCUMENTS = 8
 
 /**
  * Signs a metadata document as a JWS in which each parameter is a claim. The key is `keys.metadata`, or
- * `keys.accessTokens` or `signing` if that is absent; `x5c` has its certificates.
+ * `keys.accessTokens` or `signing` if that is absent; `x5c` has its certificates. Returns undefined if the certificate
+ * of that key has ended.
  */
-export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument>
+export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument | undefined>
 
 /** Creates a {@link SignMetadata} that caches its results. */
 export function createMetadataSigner(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignMetadata {
   const signedDocuments = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
-  return (metadata) => {
+  return async (metadata) => {
+    const { keys, issuer } = config()
+    if (findEndedMetadataCertificate(keys, now()) !== undefined) return undefined
     const currentSigner = signer()
-    const { id } = config().issuer
+    const { id } = issuer
     const key = hash('sha256', [metadata.etag, id, ...currentSigner.x5c].join(), 'base64url')
     const issuedAt = Math.floor(now().getTime() / 1000)
     return signedDocuments.get(key, () => signMetadata(metadata, { issuer: id, signer: currentSigner, issuedAt }))

@@ -6,6 +6,7 @@ import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../suppo
 import {
   call,
   codeOf,
+  dataset,
   fetchNonce,
   GRANT,
   holderSigner,
@@ -100,4 +101,19 @@ it('a verifier starts no session, sends no request, and serves the sessions that
   expect([request.status, await request.json()]).toEqual([410, { ...unavailable, error: 'gone' }])
   await expect(startVerification(services)).rejects.toThrow('certificate')
   expect((await services.fetch(`${VERIFIER_URL}/health/ready`)).status).toBe(200)
+})
+
+it('an issuer starts no session, and sends its metadata unsigned', async () => {
+  const { id, sessionId } = await startIssuance(services, { expires_in: 7200 })
+  const metadataUrl = `${ISSUER_URL}/.well-known/openid-credential-issuer/${sessionId}`
+  const readType = async () => {
+    const answer = await services.fetch(metadataUrl, { headers: { accept: 'application/jwt' } })
+    return [answer.status, answer.headers.get('content-type')]
+  }
+  expect(await readType()).toEqual([200, 'application/jwt'])
+  passTime(HOUR_MS + 60_000)
+  expect(await readType()).toEqual([200, 'application/json; charset=utf-8'])
+  const body = { credential_configurations: [id], credential_dataset: dataset }
+  const refused = await call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, body)
+  expect([refused.status, await refused.json()]).toEqual([503, unavailable])
 })

@@ -125,11 +125,7 @@ async function build<Name extends CredentialServiceName>(
       recordSignedList: metrics?.recordSignedList,
     }),
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [
-      ...createTasks(config, effects),
-      createConflictTask(log),
-      createCertificateTask(() => current.keys, log, now),
-    ],
+    tasks: [...createTasks(config, effects), createConflictTask(log), createCertificateTask(() => current, log, now)],
     renew: (next) => {
       current = next
     },
