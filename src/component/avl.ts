@@ -4,7 +4,7 @@
  * with a compiled contract that has an off-chain hook. Maps in the state of the contract are not supported: access to
  * one traps.
  */
-import type { CollectedEffects } from './effects.ts'
+import type { EffectCollector } from './effects.ts'
 import { trap } from './trap.ts'
 
 export interface Memory {
@@ -26,7 +26,7 @@ const NONE = 0xffff_ffff
 /** Makes the functions `pbc.avl_*` of one call. The bytes of the maps count towards `limits.memoryBytes`. */
 export function createAvlMaps(
   memory: Memory,
-  effects: CollectedEffects,
+  effects: EffectCollector,
 ): Record<string, (...args: number[]) => unknown> {
   const trees: Tree[] = []
   const treeOf = (id: number): Tree =>

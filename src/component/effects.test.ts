@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { collectEffects } from './effects.ts'
+import { createEffectCollector } from './effects.ts'
 import { DEFAULT_LIMITS, type RuntimeLimits } from './runtime.ts'
 
 const MIB = 1024 * 1024
 
 /** Stores values of the length under these keys, and returns the error. */
 function store(keys: readonly number[], length: number, limits: RuntimeLimits = DEFAULT_LIMITS): string | undefined {
-  const effects = collectEffects(limits)
+  const effects = createEffectCollector(limits)
   const [bucket, value] = [new Uint8Array(), new Uint8Array(length)]
   try {
     for (const key of keys) effects.store({ bucket, key: Uint8Array.of(key), value })
@@ -18,7 +18,7 @@ function store(keys: readonly number[], length: number, limits: RuntimeLimits = 
 
 describe('what a worker holds for a call', () => {
   it('is never so many objects that its heap has no room, however much memory the operator allows', () => {
-    const { reserveBytes } = collectEffects({ ...DEFAULT_LIMITS, memoryBytes: 4096 * MIB })
+    const { reserveBytes } = createEffectCollector({ ...DEFAULT_LIMITS, memoryBytes: 4096 * MIB })
     for (let count = 0; count < 200_000; count += 1) reserveBytes(0)
     expect(() => reserveBytes(0)).toThrow('more than 200000 values')
   })

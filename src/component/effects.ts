@@ -8,9 +8,9 @@ import type { SentEffects } from './messages.ts'
 import type { CallEffects, RuntimeLimits, StorageChange } from './runtime.ts'
 import { MAX_HELD_OBJECTS, trap, trapOverLimit } from './trap.ts'
 
-export interface CollectedEffects {
+export interface EffectCollector {
   /** Returns the value that this call has stored or loaded before; undefined when it has not touched the key. */
-  readonly getStored: (bucket: Uint8Array, key: Uint8Array) => { readonly value: Uint8Array | undefined } | undefined
+  readonly getSeen: (bucket: Uint8Array, key: Uint8Array) => { readonly value: Uint8Array | undefined } | undefined
   readonly store: (change: StorageChange) => void
   /** Keeps a value that was loaded from the engine, so that the call loads it once and sees a consistent state. */
   readonly noteLoaded: (bucket: Uint8Array, key: Uint8Array, value: Uint8Array | undefined) => void
@@ -41,8 +41,8 @@ interface Entry extends StorageChange {
   readonly isOwn: boolean
 }
 
-/** Makes an empty collection of effects for one call. Its methods trap when the call exceeds a limit. */
-export function collectEffects(limits: RuntimeLimits): CollectedEffects {
+/** Creates an empty collector of the effects of one call. Its methods trap when the call exceeds a limit. */
+export function createEffectCollector(limits: RuntimeLimits): EffectCollector {
   const reserveBytes = createByteBudget(limits.memoryBytes)
   const overlay = new Map<string, Entry>()
   const transactions: CallEffects['transactions'][number][] = []
@@ -53,7 +53,7 @@ export function collectEffects(limits: RuntimeLimits): CollectedEffects {
   let reads = 0
   const putEntry = createOverlayWriter(overlay, limits, reserveBytes)
   return {
-    getStored: (bucket, key) => overlay.get(entryName(bucket, key)),
+    getSeen: (bucket, key) => overlay.get(entryName(bucket, key)),
     store: (change) => putEntry({ ...change, isOwn: true }),
     noteLoaded: (bucket, key, value) => {
       putEntry({ bucket, key, value, isOwn: false })
@@ -110,7 +110,7 @@ function createSenders(
   reserveBytes: (bytes: number) => void,
   transactions: CallEffects['transactions'][number][],
   timers: Map<number, CallEffects['timers'][number]>,
-): Pick<CollectedEffects, 'transact' | 'changeTimer' | 'listTimers'> {
+): Pick<EffectCollector, 'transact' | 'changeTimer' | 'listTimers'> {
   return {
     transact: (payload, gas) => {
       checkCount(limits, 'transactions', transactions.length)

@@ -15,13 +15,13 @@ function runOperation(code: number, operand: Uint8Array) {
     if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
     return question.ask === 'readContract' ? new Uint8Array(1) : undefined
   }
-  const effects = {
+  const worker = {
     limits: LIMITS,
     authenticate: () => undefined,
     random: (length: number) => new Uint8Array(length),
     ask,
   }
-  const hosted = createHostedCall(callMessage(call(script(''))), effects)
+  const hosted = createHostedCall(callMessage(call(script(''))), worker)
   try {
     hosted.call(code, operand)
     return { questions, error: undefined }

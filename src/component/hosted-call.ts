@@ -8,14 +8,14 @@ import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/auth
 import { operation } from '../offchain/hosted.ts'
 import { type HttpRequestData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
-import { type CollectedEffects, collectEffects } from './effects.ts'
+import { createEffectCollector, type EffectCollector } from './effects.ts'
 import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
 import { checkQuestion } from './question.ts'
 import type { Host, RuntimeLimits, TimerState } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
 /** The functions of the worker that the operations of a call use. */
-export interface HostedEffects {
+export interface WorkerFunctions {
   readonly limits: RuntimeLimits
   readonly authenticate: (input: AuthenticationInput) => AuthenticatedRequest | undefined
   readonly random: (length: number) => Uint8Array
@@ -24,7 +24,7 @@ export interface HostedEffects {
 }
 
 export interface HostedCall {
-  readonly effects: CollectedEffects
+  readonly effects: EffectCollector
   /**
    * Runs one operation. Throws a Trap when it fails; after the first trap every call throws it again, so that a
    * component that catches the exception cannot continue.
@@ -36,28 +36,28 @@ export interface HostedCall {
   readonly getTrap: () => Trap | undefined
 }
 
-interface RunningCall extends Omit<HostedEffects, 'ask'> {
+interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
   /** Checks a question, and asks the engine. */
   readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostAnswer<M>
   readonly message: CallMessage
-  readonly effects: CollectedEffects
+  readonly effects: EffectCollector
   /** The random bytes and requests that the limits still allow the call. */
   readonly remaining: { random: number; requests: number }
 }
 
 type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 
-/** Makes the operations of one call. `message` is the call, and `workerEffects` are what the worker offers. */
-export function createHostedCall(message: CallMessage, workerEffects: HostedEffects): HostedCall {
-  const effects = collectEffects(workerEffects.limits)
-  const { limits } = workerEffects
+/** Makes the operations of one call. `message` is the call, and `worker` is what the worker offers. */
+export function createHostedCall(message: CallMessage, worker: WorkerFunctions): HostedCall {
+  const { limits } = worker
+  const effects = createEffectCollector(limits)
   const ask: RunningCall['ask'] = (operationName, ...args) => {
     const question = { ask: operationName, args } as HostQuestion
     checkQuestion(question, limits)
-    return workerEffects.ask(question) as HostAnswer<typeof operationName>
+    return worker.ask(question) as HostAnswer<typeof operationName>
   }
   const remaining = { random: limits.randomBytes, requests: limits.outboundRequests }
-  const running: RunningCall = { ...workerEffects, ask, message, effects, remaining }
+  const running: RunningCall = { ...worker, ask, message, effects, remaining }
   let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
     firstTrap ??= error instanceof Trap ? error : new Trap((error as Error).message)
@@ -115,7 +115,7 @@ const operations: Readonly<Record<number, Operation>> = {
   },
   [operation.storageLoad]: (from, running) => {
     const [bucket, key] = readStorageName(from, running)
-    const ownValue = running.effects.getStored(bucket, key)
+    const ownValue = running.effects.getSeen(bucket, key)
     if (ownValue !== undefined) return ownValue.value
     const value = running.ask('load', bucket, key)
     running.effects.noteLoaded(bucket, key, value)
