@@ -29,7 +29,8 @@ export type Program =
 export interface JobMessage {
   /** The number of the job, which increases with each job of a worker. Every question and answer of the job has it. */
   readonly number: number
-  readonly component: string
+  /** The SHA-256 of the component. */
+  readonly sha256: string
   /** The program of the component; undefined when the worker has it already. */
   readonly program: Program | undefined
   /** The call to run; undefined in a job that lists the hooks of a script. */
@@ -66,6 +67,7 @@ export interface QuestionMessage {
 
 /** Tells a worker to drop a component, whose program the engine does not cache any more. */
 export interface ForgetMessage {
+  /** The SHA-256 of the component. */
   readonly forget: string
 }
 

@@ -73,7 +73,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
     settings,
     data,
     slots,
-    programs: createProgramCache(limits, (component) => forgetComponent(slots, component)),
+    programs: createProgramCache(limits, (sha256) => forgetComponent(slots, sha256)),
     waiting: [],
     scheduler: createScheduler(settings.workers, () => performance.now()),
     isClosed: false,
@@ -95,7 +95,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
         return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
       }
       const { contract: owner, deadlineMs, queueMs } = call
-      const job = { owner, component: sha256, prepared, call: message, host, deadlineMs, queueMs }
+      const job = { owner, sha256, prepared, call: message, host, deadlineMs, queueMs }
       return runOutcomeOf(await enqueue(pool, { ...job, isBackground: isBackgroundHook(call.hook) }))
     },
     getLoad: () => {
@@ -116,7 +116,7 @@ async function describeComponent(
   prepared: PreparedProgram,
 ): Promise<ComponentDescription> {
   if (prepared.hooks !== undefined) return { kind: 'wasm', hooks: prepared.hooks }
-  const job = { owner: sha256, isBackground: true, component: sha256, prepared, call: undefined, host: undefined }
+  const job = { owner: sha256, isBackground: true, sha256, prepared, call: undefined, host: undefined }
   const outcome = await enqueue(pool, { ...job, deadlineMs: DESCRIBE_MS, queueMs: undefined })
   if (outcome.report !== 'hooks') {
     throw new ComponentError(
@@ -214,7 +214,7 @@ function dispatch(pool: Pool): void {
   const { waiting } = pool
   if (waiting.length === 0) return
   for (let index = findNextJob(pool); index !== -1; index = findNextJob(pool)) {
-    const slot = findIdle(pool.slots, waiting[index]?.component ?? '')
+    const slot = findIdle(pool.slots, waiting[index]?.sha256 ?? '')
     if (slot === undefined) break
     const job = removeWaiting(pool, index)
     if (job !== undefined) assignJob(pool, slot, job)
@@ -244,16 +244,16 @@ function startSpareWorker(pool: Pool): void {
 }
 
 function assignJob(pool: Pool, slot: Slot, job: QueuedJob): void {
-  const { component, prepared, call, deadlineMs } = job
-  const hasComponent = slot.components.has(component)
+  const { sha256, prepared, call, deadlineMs } = job
+  const hasComponent = slot.components.has(sha256)
   if (!hasComponent) {
-    pool.programs.keep(component, prepared)
-    slot.components.add(component)
+    pool.programs.keep(sha256, prepared)
+    slot.components.add(sha256)
   }
   beginJob(slot, job)
   slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
   const program = hasComponent ? undefined : prepared.program
-  slot.worker.postMessage({ number: slot.jobNumber, component, program, call } satisfies JobMessage)
+  slot.worker.postMessage({ number: slot.jobNumber, sha256, program, call } satisfies JobMessage)
 }
 
 /**

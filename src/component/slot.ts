@@ -16,7 +16,8 @@ export interface QueuedJob {
   /** The contract of the call; the hash of the component for a job that lists its hooks. */
   readonly owner: string
   readonly isBackground: boolean
-  readonly component: string
+  /** The SHA-256 of the component. */
+  readonly sha256: string
   readonly prepared: PreparedProgram
   readonly call: CallMessage | undefined
   readonly host: Host | undefined
@@ -32,7 +33,7 @@ export interface QueuedJob {
 export interface Slot {
   readonly worker: Worker
   readonly signal: Int32Array
-  /** The components whose programs the worker has. The cache of programs has all of them too. */
+  /** The hashes of the components whose programs the worker has. The cache of programs has all of them too. */
   readonly components: Set<string>
   state: 'starting' | 'idle' | 'busy' | 'gone'
   job: QueuedJob | undefined
@@ -72,9 +73,9 @@ export function computedMs({ since, sleptMs, askedAt }: Slot): number {
 }
 
 /** Returns an idle worker, preferably one that has the component; undefined when none is idle. */
-export function findIdle(slots: Iterable<Slot>, component: string): Slot | undefined {
+export function findIdle(slots: Iterable<Slot>, sha256: string): Slot | undefined {
   const idle = [...slots].filter(({ state }) => state === 'idle')
-  return idle.find(({ components }) => components.has(component)) ?? idle[0]
+  return idle.find(({ components }) => components.has(sha256)) ?? idle[0]
 }
 
 /** Records that the worker of `slot` runs `job` from now on. */
@@ -89,9 +90,9 @@ export function beginJob(slot: Slot, job: QueuedJob): void {
 }
 
 /** Tells the workers of `slots` to drop a component. A worker that runs it drops it afterwards. */
-export function forgetComponent(slots: Iterable<Slot>, component: string): void {
+export function forgetComponent(slots: Iterable<Slot>, sha256: string): void {
   for (const { components, worker } of slots) {
-    if (components.delete(component)) worker.postMessage({ forget: component } satisfies ForgetMessage)
+    if (components.delete(sha256)) worker.postMessage({ forget: sha256 } satisfies ForgetMessage)
   }
 }
 

@@ -30,7 +30,7 @@ async function startJob() {
   }
   expect(await hear()).toEqual({ report: 'ready' })
   const message = callMessage(call(asksTwice, { hook: { kind: 'state-change' } }))
-  const job: JobMessage = { number: 1, component: asksTwice.sha256, program, call: message }
+  const job: JobMessage = { number: 1, sha256: asksTwice.sha256, program, call: message }
   worker.postMessage(job)
   expect(await hear()).toMatchObject(question)
   return { worker, hear, answer, signal, job }
@@ -62,9 +62,9 @@ describe('a worker', () => {
       expect(await hear()).toMatchObject(question)
       answer()
       expect(await hear()).toMatchObject({ report: 'done' })
-      const { sha256: component, bytes } = script(`[' '.repeat(1000)]() {}, a() {}, off_chain_on_state_change() {}`)
+      const { sha256, bytes } = script(`[' '.repeat(1000)]() {}, a() {}, off_chain_on_state_change() {}`)
       const program = { kind: 'javascript', source: Buffer.from(bytes).toString() } as const
-      worker.postMessage({ ...job, number: 2, component, program, call: undefined } satisfies JobMessage)
+      worker.postMessage({ ...job, number: 2, sha256, program, call: undefined } satisfies JobMessage)
       expect(await hear()).toEqual({ report: 'hooks', hooks: ['off_chain_on_state_change'] })
     } finally {
       await worker.terminate()

@@ -64,13 +64,13 @@ function forgetComponent({ forget }: ForgetMessage): void {
   components.delete(forget)
 }
 
-function loadComponent(component: string): LoadedComponent {
-  const cachedComponent = components.get(component)
+function loadComponent(sha256: string): LoadedComponent {
+  const cachedComponent = components.get(sha256)
   if (cachedComponent !== undefined) return cachedComponent
-  const program = programs.get(component) ?? trap('the worker was not given the component')
+  const program = programs.get(sha256) ?? trap('the worker was not given the component')
   const newComponent =
     program.kind === 'wasm' ? loadWasmModule(program, limits) : loadScript(quickjs, program.source, limits)
-  components.set(component, newComponent)
+  components.set(sha256, newComponent)
   return newComponent
 }
 
@@ -80,15 +80,15 @@ function listHooks(component: LoadedComponent): readonly string[] {
   return hooks.length > MAX_EXPORTED_HOOKS ? trap(`it has more than ${MAX_EXPORTED_HOOKS} hooks`) : hooks
 }
 
-function runJob({ number, component, call }: JobMessage, recover: Recover): WorkerReport {
+function runJob({ number, sha256, call }: JobMessage, recover: Recover): WorkerReport {
   let hosted: HostedCall | undefined
   try {
-    const loadedComponent = loadComponent(component)
-    if (call === undefined) return { report: 'hooks', hooks: listHooks(loadedComponent) }
+    const component = loadComponent(sha256)
+    if (call === undefined) return { report: 'hooks', hooks: listHooks(component) }
     const ask = storedValues.wrapAsk(call, (question) => askEngine(number, question))
     const authenticateInput = (input: AuthenticationInput) => authenticate(input, recover)
     hosted = createHostedCall(call, { limits, authenticate: authenticateInput, random: randomBytes, ask })
-    const sections = loadedComponent.run(call, hosted)
+    const sections = component.run(call, hosted)
     const callTrap = hosted.getTrap()
     if (callTrap !== undefined) throw callTrap
     const result = readHookResult(sections, call.expects, limits)
@@ -121,10 +121,10 @@ void loadRecovery().then((recover) => {
       forgetComponent(job)
       return
     }
-    if (job.program !== undefined) programs.set(job.component, job.program)
+    if (job.program !== undefined) programs.set(job.sha256, job.program)
     port.postMessage(runJob(job, recover))
     // The script is restored after the report is sent, so that the engine does not wait for it.
-    components.get(job.component)?.restore()
+    components.get(job.sha256)?.restore()
   })
   port.postMessage({ report: 'ready' } satisfies WorkerReport)
 })
