@@ -5,6 +5,7 @@
  */
 import type { HostedCall } from './hosted-call.ts'
 import type { LoadedComponent } from './loaded-component.ts'
+import { PAGE_BYTES } from './module.ts'
 import { PRELUDE } from './prelude.ts'
 import { evaluate, instantiate, type QuickJs, refuseException, runTextFunction } from './quickjs.ts'
 import type { RuntimeLimits } from './runtime.ts'
@@ -55,12 +56,13 @@ export function loadScript(module: WebAssembly.Module, source: string, limits: R
     },
     restore: () => {
       runningCall = undefined
-      const missing = image.length - machine.bytes().length
-      if (missing !== 0) machine = instantiate(module, host)
-      const { memory, __stack_pointer } = machine.exports
-      if (missing !== 0) memory.grow((image.length - memory.buffer.byteLength) / 65_536)
+      // Memory cannot shrink, so a call that made it grow needs a new instance.
+      if (machine.bytes().length !== image.length) {
+        machine = instantiate(module, host)
+        machine.exports.memory.grow((image.length - machine.bytes().length) / PAGE_BYTES)
+      }
       machine.bytes().set(image)
-      __stack_pointer.value = stackPointer
+      machine.exports.__stack_pointer.value = stackPointer
     },
   }
 }
