@@ -37,6 +37,9 @@ export interface ReceivedCallback {
   readonly body: Uint8Array | string
 }
 
+type Receive = (event: CallbackEvent) => void | Promise<void>
+type OnError = (error: unknown) => void
+
 /** The most bytes of a callback that a handler reads. */
 const MAX_BYTES = 4 * 1024 * 1024
 const BASE64_SECRET = /^(whsec_)?([A-Za-z0-9+/]{4})+([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$/
@@ -74,16 +77,18 @@ function checkKeys({ secret, apiKey }: CallbackKeys): void {
 /**
  * Makes a handler for servers that take a `Request` and give a `Response` (Deno, Bun, Workers, Hono, Next.js). It
  * answers 204 after `receive` has resolved, 401 to what is not from the service, and 500 when `receive` rejects, after
- * which the service sends the event again. Throws when there is neither a secret nor an API key.
+ * which the service sends the event again; `onError` gets what `receive` threw, and must not throw itself. Throws when
+ * there is neither a secret nor an API key.
  */
 export function callbackHandler(
   keys: CallbackKeys,
-  receive: (event: CallbackEvent) => void | Promise<void>,
+  receive: Receive,
+  onError: OnError = console.error,
 ): (request: Request) => Promise<Response> {
-  checkKeys(keys)
+  const receiveBody = createReceiver(keys, receive, onError)
   return async ({ headers, body }) => {
     const read = await readBody(body)
-    const status = read instanceof Uint8Array ? await receiveBody({ headers, body: read }, keys, receive) : read
+    const status = read instanceof Uint8Array ? await receiveBody({ headers, body: read }) : read
     return new Response(null, { status })
   }
 }
@@ -100,9 +105,10 @@ interface NodeResponse {
 /** Makes a handler for `node:http` and Express, before any parser of bodies; it answers as {@link callbackHandler}. */
 export function nodeCallbackHandler(
   keys: CallbackKeys,
-  receive: (event: CallbackEvent) => void | Promise<void>,
+  receive: Receive,
+  onError: OnError = console.error,
 ): (request: NodeRequest, response: NodeResponse) => Promise<void> {
-  checkKeys(keys)
+  const receiveBody = createReceiver(keys, receive, onError)
   return async (request, response) => {
     const body = await readBody(request)
     const headers = new Headers()
@@ -110,30 +116,28 @@ export function nodeCallbackHandler(
       const value = request.headers[name]
       if (typeof value === 'string') headers.set(name, value)
     }
-    const status = body instanceof Uint8Array ? await receiveBody({ headers, body }, keys, receive) : body
+    const status = body instanceof Uint8Array ? await receiveBody({ headers, body }) : body
     response.writeHead(status).end()
   }
 }
 
-/** Verifies a callback and hands its event on; resolves with the status of the answer. */
-async function receiveBody(
-  callback: ReceivedCallback,
+/** Makes a function that verifies a callback and hands its event on; it resolves with the status of the answer. */
+function createReceiver(
   keys: CallbackKeys,
-  receive: (event: CallbackEvent) => void | Promise<void>,
-): Promise<number> {
-  const event = await readCallback(callback, keys)
-  return event === undefined ? 401 : statusOfReceipt(receive, event)
-}
-
-async function statusOfReceipt(
-  receive: (event: CallbackEvent) => void | Promise<void>,
-  event: CallbackEvent,
-): Promise<number> {
-  try {
-    await receive(event)
-    return 204
-  } catch {
-    return 500
+  receive: Receive,
+  onError: OnError,
+): (callback: ReceivedCallback) => Promise<number> {
+  checkKeys(keys)
+  return async (callback) => {
+    const event = await readCallback(callback, keys)
+    if (event === undefined) return 401
+    try {
+      await receive(event)
+      return 204
+    } catch (error) {
+      onError(error)
+      return 500
+    }
   }
 }
 

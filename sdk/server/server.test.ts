@@ -428,14 +428,29 @@ describe('a callback', () => {
     ['500 when receiving fails, so that it comes again', 500],
   ])('gets %s, from either handler', async (_, status) => {
     const received: CallbackEvent[] = []
+    const full = new Error('full')
     const handle = (each: CallbackEvent): void => {
       received.push(each)
-      if (status === 500) throw new Error('full')
+      if (status === 500) throw full
     }
+    const shown = vi.spyOn(console, 'error').mockReturnValue(undefined)
     const request = new Request('http://localhost/events', { method: 'POST', headers: signed(), body })
     expect((await callbackHandler({ secret }, handle)(request)).status).toBe(status)
     const statuses = await overNode(handle, [{ headers: signed(), body }])
     expect([statuses, received]).toEqual([[status], [event, event]])
+    expect(shown.mock.calls).toEqual(status === 500 ? [[full], [full]] : [])
+    shown.mockRestore()
+  })
+
+  it('tells the application what it threw itself, where the application wants it', async () => {
+    const [full, told] = [new Error('full'), [] as unknown[]]
+    const handler = callbackHandler(
+      { secret },
+      () => Promise.reject(full),
+      (error) => told.push(error),
+    )
+    await handler(new Request('http://localhost/events', { method: 'POST', headers: signed(), body }))
+    expect(told).toEqual([full])
   })
 
   it('gets 401 when it is not signed, and 413 when it is huge, from either handler', async () => {
