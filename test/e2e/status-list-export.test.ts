@@ -73,30 +73,48 @@ describe('the export of status lists', () => {
 
   it('removes the files of lists that are gone, and no other file', async () => {
     const to = join(temporaryDirectory(), 'public')
+    await exported(to)
     const gone = KINDS.map((end) => `gone${end}`)
     mkdirSync(join(to, 'gone'), { recursive: true })
     for (const file of [...gone, 'own.html']) writeFileSync(join(to, file), '')
     for (const file of gone) writeFileSync(join(to, `${file}.gz`), '')
     const outside = join(to, '../outside.jwt')
     writeFileSync(outside, '')
+    const kept = parseJsonObject(readFileSync(`${to}.index.json`, 'utf8'))
     const tags = Object.fromEntries([...gone, '../outside.jwt', 'own.html'].map((file) => [file, 'W/"1"']))
-    writeFileSync(`${to}.index.json`, JSON.stringify(tags))
+    writeFileSync(`${to}.index.json`, JSON.stringify({ ...kept, ...tags }))
     expect(parseJsonObject((await exported(to)).stdout).removed).toEqual(gone)
     expect(filesBelow(to).filter((file) => !file.startsWith(listId()))).toEqual(['own.html'])
     expect([existsSync(join(to, 'gone')), existsSync(outside)]).toEqual([false, true])
     expect(parseJsonObject((await exported(to)).stdout).removed).toEqual([])
   })
 
-  it('removes nothing where the database has no list at all, and says so', async () => {
+  it.each([
+    ['has no list', 0],
+    ['is of another issuer', 1],
+  ])('changes nothing where the database %s, and says so', async (_, credentials) => {
     const to = join(temporaryDirectory(), 'public')
     await exported(to)
+    const files = filesBelow(to)
     const other = await serviceDirectory('issuer', { baseUrl: ISSUER_URL })
-    const unused = await start('issuer', other)
-    unused.child.kill('SIGTERM')
-    await unused.ended
+    const otherService = await start('issuer', other)
+    for (let n = 0; n < credentials; n += 1) await inStatusLists(() => otherService.url).issue(2)
+    otherService.child.kill('SIGTERM')
+    await otherService.ended
     const { status, stderr } = await vouchsafe(['status-list', 'export', to], { cwd: other })
-    expect([status, stderr]).toEqual([2, expect.stringMatching(/no status list.*is it the database/s) as string])
-    expect(existsSync(join(to, `${listId()}.jwt`))).toBe(true)
+    expect([status, stderr]).toEqual([
+      2,
+      expect.stringMatching(/none of the status lists.*is it the database/s) as string,
+    ])
+    expect(filesBelow(to)).toEqual(files)
+  })
+
+  it('leaves no half of a file where the disk takes none', async () => {
+    const to = join(temporaryDirectory(), 'public')
+    mkdirSync(join(to, `${listId()}.jwt`), { recursive: true })
+    const { status, stderr } = await vouchsafe(['status-list', 'export', to], { cwd: directory })
+    expect([status, stderr]).toEqual([2, expect.stringMatching(/it cannot be written/) as string])
+    expect(filesBelow(to)).toEqual([])
   })
 
   it('says by the time of its index when it last succeeded', async () => {

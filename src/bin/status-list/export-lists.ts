@@ -23,7 +23,7 @@ export async function exportLists(configFile: string, directory: string): Promis
   process.umask(0o022)
   const result = await withIssuer(configFile, async (store, config) => {
     const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
-    return { ...(await writeLists(directory, listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
+    return { ...(await writeLists(directory, await listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
   })
   return { text: textOf(directory, result), facts: result }
 }
@@ -31,44 +31,39 @@ export async function exportLists(configFile: string, directory: string): Promis
 /**
  * Writes the files of changed lists, each also compressed, removes those of deleted lists, and then writes the index:
  * the entity tag of each file, by which the next export finds changed lists. The index is private, since it has all
- * lists of the issuer. It is written with each export, so that its time is that of the last one.
+ * lists of the issuer. It is written with each export, so that its time is that of the last one. Throws, and writes
+ * nothing, if the index has lists and the database has none of them, since this is probably another database.
  */
-async function writeLists(
-  directory: string,
-  lists: AsyncIterable<ListFile>,
-): Promise<Omit<ExportResult, 'ttlSeconds'>> {
+async function writeLists(directory: string, lists: readonly ListFile[]): Promise<Omit<ExportResult, 'ttlSeconds'>> {
   const index = `${resolve(directory)}.index.json`
   const previousTags = readIndex(index)
-  const tags: Record<string, string> = {}
+  const tags = Object.fromEntries(lists.map(({ path, etag }) => [path, etag]))
+  const previousPaths = [...previousTags.keys()].filter(isListPath)
+  const removedPaths = previousPaths.filter((path) => !Object.hasOwn(tags, path))
+  if (removedPaths.length > 0 && removedPaths.length === previousPaths.length) {
+    throw new Error(
+      `the database has none of the status lists in ${directory}: is it the database of this issuer? Nothing was changed; if it is, remove ${index}, and export again`,
+    )
+  }
   const writtenPaths: string[] = []
-  for await (const { path, etag, makeDocument } of lists) {
+  for (const { path, etag, makeDocument } of lists) {
     const file = join(directory, path)
-    tags[path] = etag
     if (previousTags.get(path) === etag && existsSync(file) && existsSync(`${file}.gz`)) continue
     replaceAtomically(file, await makeDocument('identity'), 0o644)
     replaceAtomically(`${file}.gz`, await makeDocument('gzip'), 0o644)
     writtenPaths.push(path)
   }
-  const removedPaths = [...previousTags.keys()].filter((path) => isListPath(path) && !Object.hasOwn(tags, path))
-  const removed = removeLists(directory, removedPaths, Object.keys(tags).length)
+  for (const path of removedPaths) removeList(directory, path)
   // The index is written last, so that the next export repeats an interrupted one.
   replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
-  return { written: writtenPaths, unchanged: Object.keys(tags).length - writtenPaths.length, removed }
+  return { written: writtenPaths, unchanged: lists.length - writtenPaths.length, removed: removedPaths }
 }
 
-/** Removes the files of deleted lists. Throws if no list is left, since this is probably another database. */
-function removeLists(directory: string, removedPaths: readonly string[], remainingCount: number): readonly string[] {
-  if (removedPaths.length > 0 && remainingCount === 0) {
-    throw new Error(
-      `the database has no status list, and ${directory} has files of some: is it the database of this issuer? Nothing was removed`,
-    )
-  }
-  for (const path of removedPaths) {
-    const file = join(directory, path)
-    for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
-    if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
-  }
-  return removedPaths
+/** Removes the files of a list, and the folder of its id if nothing else is in the folder. */
+function removeList(directory: string, path: string): void {
+  const file = join(directory, path)
+  for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
+  if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
 }
 
 function removeDirectoryIfEmpty(directory: string): void {
@@ -97,6 +92,7 @@ function replaceAtomically(file: string, bytes: Uint8Array, mode: number): void 
     flushToDisk(temporary)
     renameSync(temporary, file)
   } catch (cause) {
+    if (existsSync(temporary)) rmSync(temporary)
     throw new Error(`${file}: it cannot be written: ${(cause as Error).message}`, { cause })
   }
 }

@@ -16,16 +16,18 @@ const SUFFIXES: Readonly<Record<ListKind, string>> = {
   suspension: '/suspension.jwt',
 }
 
-/** Yields all status lists in all kinds. `makeDocument` signs a list. */
-export async function* listFiles(context: ListContext): AsyncGenerator<ListFile> {
+/** Returns all status lists in all kinds. `makeDocument` signs a list. */
+export async function listFiles(context: ListContext): Promise<readonly ListFile[]> {
   const serve = createPublishedListReader(context)
+  const files: ListFile[] = []
   for (const { id } of await context.store.list('status_list')) {
     for (const [kind, suffix] of Object.entries(SUFFIXES))
-      yield { path: id + suffix, ...(await serve(id, kind as ListKind)) }
+      files.push({ path: id + suffix, ...(await serve(id, kind as ListKind)) })
   }
+  return files
 }
 
-/** Tests whether {@link listFiles} yields the path, which is below `/status-list`. */
+/** Tests whether {@link listFiles} returns the path, which is below `/status-list`. */
 export function isListPath(path: string): boolean {
   return /^[\w-]+(\.jwt|\.cwt|\/(revocation|suspension)\.jwt)$/.test(path)
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 
 /** Serves lists as a process does, and counts what it signs. */
-function startProcess(notAfter?: Date) {
+function startProcess(notAfter?: Date, settingsOfProcess = config) {
   const clock = { now: new Date() }
   const ring = createKeyRing(config.keys)
   const counts = { signed: 0 }
@@ -43,7 +43,12 @@ function startProcess(notAfter?: Date) {
   return {
     clock,
     counts,
-    serve: createPublishedListReader({ store: services.issuerStore, config, keys, now: () => clock.now }),
+    serve: createPublishedListReader({
+      store: services.issuerStore,
+      config: settingsOfProcess,
+      keys,
+      now: () => clock.now,
+    }),
   }
 }
 
@@ -56,6 +61,18 @@ it('has another entity tag for the same version of a list after a restore', asyn
   const restored = { ...generation, id: 'second' }
   await services.issuerStore.commit([{ update: 'generation', id: 'current', version: 0, value: restored }])
   expect(await tag()).not.toBe(before)
+})
+
+it('has another entity tag where a setting that is in the document has changed', async () => {
+  const tag = async (changed: Partial<IssuerConfig>) =>
+    (await startProcess(undefined, { ...config, ...changed }).serve(ids[0] ?? '', 'jwt')).etag
+  const tags = await Promise.all([
+    tag({}),
+    tag({ baseUrl: 'https://moved.example' }),
+    tag({ issuer: { ...config.issuer, id: 'https://renamed.example' } }),
+    tag({ statusList: { ...config.statusList, ttlSeconds: 1 } }),
+  ])
+  expect(new Set(tags).size).toBe(4)
 })
 
 describe('the lists of ten million credentials', () => {

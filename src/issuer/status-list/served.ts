@@ -39,10 +39,9 @@ export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now
  */
 export function createPublishedListReader(context: ListContext): ReadPublishedList {
   const documents = createBytesCache(KEPT_BYTES)
-  const { ttlSeconds } = context.config.statusList
   const signerTags = new WeakMap<Signer, string>()
   const tagOf = (signer: Signer): string => {
-    const tag = signerTags.get(signer) ?? signerTag(signer, ttlSeconds)
+    const tag = signerTags.get(signer) ?? signerTag(signer, context.config)
     signerTags.set(signer, tag)
     return tag
   }
@@ -92,9 +91,10 @@ interface ListRequest {
   readonly certifiedSigner: CertifiedSigner
 }
 
-/** Makes the part of the entity tag for the signer, its certificates and the ttl. */
-function signerTag({ kid, x5c }: Signer, ttlSeconds: number): string {
-  return hash('sha256', [kid, ...x5c, ttlSeconds].join(), 'base64url').slice(0, 8)
+/** Makes the part of the entity tag for the signer, its certificates, and the settings that are in a document. */
+function signerTag({ kid, x5c }: Signer, { baseUrl, issuer, statusList }: IssuerContext['config']): string {
+  const parts = [kid, ...x5c, statusList.ttlSeconds, baseUrl, issuer.id]
+  return hash('sha256', parts.join(), 'base64url').slice(0, 8)
 }
 
 /**
