@@ -1,7 +1,6 @@
 /**
- * Addresses of contracts and engines: 21 bytes, of which the first says what it is the address of. An address of an
- * EVM chain is `00` and its 20 bytes. As text: hexadecimal in lower case, 42 characters, or `0x` and 40 where the
- * chain is an EVM.
+ * Addresses of contracts and engines: 21 bytes, a type byte and 20 bytes of a hash; the type of an EVM address is `00`.
+ * As text: hexadecimal in lower case, 42 characters, or `0x` and 40 where the chain is an EVM.
  */
 import { malformed } from '../codec/malformed.ts'
 

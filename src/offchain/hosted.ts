@@ -1,7 +1,7 @@
 /**
- * The questions that a component may ask its engine while it runs: numbered operations, as the public off-chain
- * interface has them up to 0x70, and ours from 0x80. Operands and results are in the RPC format; every operation
- * answers with bytes or with nothing.
+ * The questions that a component may ask its engine while it runs: numbered operations. 0x10 to 0x70 are of the public
+ * off-chain interface, 0x80 and above are ours. Operands and results are in the RPC format; every operation answers
+ * with bytes or with nothing.
  */
 export const operation = {
   /**
@@ -38,7 +38,7 @@ export const operation = {
    * at this block
    */
   readContract: 0x81,
-  /** String → nothing. For the operator's log; at most so much for each call. */
+  /** String → nothing. For the operator's log; cut at limits.logBytes for each call. */
   log: 0x82,
   /** → chain id String, block number u64, block time u64 ms */
   block: 0x83,

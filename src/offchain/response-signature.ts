@@ -140,7 +140,7 @@ export function endorsementInput({ chainId, engine, publicKey, issuedAt }: Endor
     .done()
 }
 
-/** Signs `endorsed` with `key`, the private key of the engine's identity, of 32 bytes. */
+/** Signs `subject` with `key`, the private key of the engine's identity, of 32 bytes. */
 export function endorse(subject: EndorsementSubject, key: Uint8Array): Endorsement {
   const digest = sha256(endorsementInput(subject))
   const signature = secp256k1.sign(digest, key, { prehash: false, lowS: true, format: 'recovered' })

@@ -1,7 +1,6 @@
 /**
- * Finds out who signed a request, among the addresses that a component accepts. A component asks by operation 0x80;
- * what is then done with the answer is its own affair. Whether the request was used before is the engine's to say: `id`
- * is what it remembers until `until`.
+ * Returns which of the addresses that a component accepts signed a request (operation 0x80). Does not detect replays:
+ * the engine stores `id` for that.
  */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
@@ -23,7 +22,7 @@ export interface AuthenticatedRequest {
   readonly address: Address
   /** SHA-256 of the signed message in hexadecimal. Never of the signature, which could be written in another way. */
   readonly id: string
-  /** The time until which the request is to be remembered; after that its time refuses it. */
+  /** The time from which the request is refused as expired; its id need not be stored longer. */
   readonly until: Date
   readonly profile: ProfileName
 }

@@ -27,8 +27,8 @@ export const recoverInJavaScript: Recover = requireLowS((digest, { compact, reco
 })
 
 /**
- * Makes a recovery that takes only the signature with the lower s of the two that everybody can make of one, and none
- * of another length: libraries differ in whether they fill it up, cut it off or throw.
+ * Wraps a recovery: refuses digests and signatures of another length, which libraries fill up, cut off or refuse, and
+ * an s in the upper half of the order, since anybody can turn one s into the other.
  */
 export function requireLowS(recover: Recover): Recover {
   return (digest, signature) => {

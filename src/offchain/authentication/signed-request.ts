@@ -1,7 +1,4 @@
-/**
- * The result of a profile of authentication: who made the request is recovered from the signature, and nothing is
- * believed before.
- */
+/** The types that the profiles share. No field is to be trusted before the signer was recovered. */
 import type { Address } from '../address.ts'
 import type { HttpRequestData } from '../http-data.ts'
 
@@ -48,7 +45,7 @@ export interface SignedRequest {
   readonly signature: RecoverableSignature
   /** SHA-256 of the signed message in hexadecimal: a request has one, however its signature is written. */
   readonly id: string
-  /** The time from which the request is refused for its time anyway. */
+  /** The time from which the request is refused as expired; its id need not be stored longer. */
   readonly until: Date
 }
 
