@@ -5,7 +5,7 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Certificate, parseCertificate } from '../../src/keys/certificate.ts'
@@ -146,6 +146,28 @@ if ('missing' in found || 'missing' in compiled) {
       other.load(hsm.module)
       for (const slot of other.C_GetSlotList(true)) other.C_CloseAllSessions(slot)
       expect(verifySignature(certificate.publicKey, second, await signer.sign(second))).toBe(true)
+    })
+
+    it('signs again when its token was away and came back', async () => {
+      const certificate = certificates.ES256
+      let time = Date.now()
+      const signer = createPkcs11Tokens({
+        loadPackage: () => Promise.resolve(library),
+        now: () => new Date(time),
+      }).createSigner(keyOf('ES256'), [certificate])
+      const text = Buffer.from('text')
+      const isGood = async () => verifySignature(certificate.publicKey, text, await signer.sign(text))
+      expect(await isGood()).toBe(true)
+      const tokens = join(dirname(hsm.env.SOFTHSM2_CONF ?? ''), 'tokens')
+      renameSync(tokens, `${tokens}.away`)
+      await expect(signer.sign(text)).rejects.toThrow(/CKR_|there is no token/)
+      time += 5000
+      await expect(signer.sign(text)).rejects.toThrow(/CKR_|there is no token/)
+      renameSync(`${tokens}.away`, tokens)
+      time += 5000
+      expect(await isGood()).toBe(true)
+      time += 60_000
+      expect(await isGood()).toBe(true)
     })
 
     it('tells in words what is not there', async () => {

@@ -1,7 +1,7 @@
 /** A connection to a PKCS #11 token: its slot, sessions and keys. PKCS #11 v2.40 sections 5.5 to 5.7. */
 import type { PKCS11 } from 'pkcs11js'
 import { isSessionLost, Pkcs11Error, pkcs11Code, pkcs11Error } from './error.ts'
-import { initialize } from './module.ts'
+import type { Pkcs11Module } from './module.ts'
 
 /** Identifies a PKCS #11 token by its label, or by its slot id. */
 export type Pkcs11Place = { readonly tokenLabel: string } | { readonly slot: number }
@@ -23,42 +23,60 @@ const CKM_ECDSA = 0x1041
 const MAX_SIGNATURE_BYTES = 132
 
 /** Finds the token and logs in. Throws the error of the token, or a Pkcs11Error if it is missing. */
-export function connectPkcs11Token(module: PKCS11, place: Pkcs11Place, pin: string): Pkcs11Connection {
-  initialize(module)
-  const slot = findSlot(module, place)
-  const loginSession = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
-  login(module, loginSession, pin)
+export function connectPkcs11Token(module: Pkcs11Module, place: Pkcs11Place, pin: string): Pkcs11Connection {
+  const { library } = module
+  module.initialize()
+  const generation = module.generation()
+  const slot = findSlot(library, place)
+  const loginSession = library.C_OpenSession(slot, CKF_SERIAL_SESSION)
+  login(library, loginSession, pin)
   // The first session keeps the login, which ends with the last session of the process.
   const sessions = new Set([loginSession])
   const idleSessions: Buffer[] = []
   const keyHandles = new Map<string, Buffer>()
+  // After the end of a module its handles are those of other sessions and keys.
+  const isOver = (): boolean => module.generation() !== generation
   const openSession = (): Buffer => {
-    const session = module.C_OpenSession(slot, CKF_SERIAL_SESSION)
+    const session = library.C_OpenSession(slot, CKF_SERIAL_SESSION)
     sessions.add(session)
     return session
   }
+  const close = (session: Buffer): void => {
+    sessions.delete(session)
+    if (!isOver()) closeSession(library, session)
+  }
   return {
     sign: async (keyLabel, digest) => {
+      if (isOver()) throw new Pkcs11Error('the session with the token is lost (CKR_SESSION_CLOSED)')
       const session = idleSessions.pop() ?? openSession()
       try {
-        const key = keyHandles.get(keyLabel) ?? findKey(module, session, keyLabel)
+        const key = keyHandles.get(keyLabel) ?? findKey(library, session, keyLabel)
         keyHandles.set(keyLabel, key)
-        module.C_SignInit(session, { mechanism: CKM_ECDSA, parameter: null }, key)
-        // The token works in another thread, so that this one can serve requests.
-        const signature = await module.C_SignAsync(session, digest, Buffer.alloc(MAX_SIGNATURE_BYTES))
+        const signature = await signInThread(module, { session, key, digest })
         idleSessions.push(session)
         return signature
       } catch (error) {
         // A session is not used again after an error.
-        sessions.delete(session)
-        closeSession(module, session)
+        close(session)
         throw error
       }
     },
     close: () => {
-      for (const session of sessions) closeSession(module, session)
+      for (const session of sessions) close(session)
     },
   }
+}
+
+interface Signing {
+  readonly session: Buffer
+  readonly key: Buffer
+  readonly digest: Buffer
+}
+
+/** Signs in another thread, so that this one can serve requests. */
+function signInThread({ library, inThread }: Pkcs11Module, { session, key, digest }: Signing): Promise<Buffer> {
+  library.C_SignInit(session, { mechanism: CKM_ECDSA, parameter: null }, key)
+  return inThread(() => library.C_SignAsync(session, digest, Buffer.alloc(MAX_SIGNATURE_BYTES)))
 }
 
 function findSlot(module: PKCS11, place: Pkcs11Place): Buffer {

@@ -25,6 +25,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CKR_SLOT_ID_INVALID: { text: 'the slot is not there; put the token back', isLost: true },
   CKR_TOKEN_NOT_RECOGNIZED: { text: 'the token cannot be read; put it back', isLost: true },
   CKR_DEVICE_REMOVED: { text: 'the token was removed; put it back', isLost: true },
+  CKR_GENERAL_ERROR: { text: 'the token failed; look at its own log', isLost: true },
   CKR_DEVICE_ERROR: { text: 'the token failed; look at its own log', isLost: true },
   CKR_SESSION_HANDLE_INVALID: { text: 'the session with the token is lost', isLost: true },
   CKR_SESSION_CLOSED: { text: 'the session with the token is lost', isLost: true },

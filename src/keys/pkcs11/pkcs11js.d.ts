@@ -3,6 +3,7 @@ declare module 'pkcs11js' {
   export class PKCS11 {
     load(path: string): void
     C_Initialize(options: { readonly flags: number }): void
+    C_Finalize(): void
     C_GetSlotList(tokenPresent: boolean): Buffer[]
     C_GetTokenInfo(slot: Buffer): { readonly label: string }
     C_OpenSession(slot: Buffer, flags: number): Buffer

@@ -23,7 +23,10 @@ class Token {
   pin = '1234'
   logins = 0
   initialized = 0
+  ends = 0
   present = true
+  /** Whether the module answers nothing until it is initialized again, as SoftHSM after its directory was away. */
+  isStale = false
   most = 100
   /** The errors that the next calls of C_Sign answer, instead of a signature. */
   readonly failures: string[] = []
@@ -42,6 +45,7 @@ const error = (code: string): Error => new Error(code)
 
 function moduleOf(token: Token): new () => PKCS11 {
   let count = 0
+  let isInitialized = false
   const initialized = new Map<string, StoredKey>()
   const inSession = (session: Buffer): string => {
     const name = session.toString()
@@ -54,7 +58,17 @@ function moduleOf(token: Token): new () => PKCS11 {
     }
     C_Initialize(): void {
       token.initialized += 1
-      if (token.initialized > 1) throw error('CKR_CRYPTOKI_ALREADY_INITIALIZED')
+      if (isInitialized) throw error('CKR_CRYPTOKI_ALREADY_INITIALIZED')
+      isInitialized = true
+      token.isStale = false
+    }
+    C_Finalize(): void {
+      if (token.busy.size > 0) throw new Error('undefined behaviour')
+      token.ends += 1
+      isInitialized = false
+      // Handles of the next generation are those of this one again.
+      count = 0
+      token.remove()
     }
     C_GetSlotList(): Buffer[] {
       return token.present ? [Buffer.from('0700000000000000', 'hex'), Buffer.from('0800000000000000', 'hex')] : []
@@ -63,6 +77,7 @@ function moduleOf(token: Token): new () => PKCS11 {
       return { label: (slot[0] === 7 ? 'issuer' : 'other').padEnd(32) }
     }
     C_OpenSession(): Buffer {
+      if (token.isStale) throw error('CKR_GENERAL_ERROR')
       if (token.sessions.size >= token.most) throw error('CKR_SESSION_COUNT')
       const name = `session ${count++}`
       token.sessions.add(name)
@@ -194,6 +209,37 @@ describe('a key in a token', () => {
     }
     expect(await isGood()).toBe(true)
     expect(token.sessions.size).toBeLessThan(3)
+  })
+
+  it('has its module initialized anew when that sees a token that came back only then', async () => {
+    await isGood()
+    token.remove()
+    token.isStale = true
+    expect(await Promise.all(Array.from({ length: 10 }, () => isGood()))).toEqual(Array(10).fill(true))
+    expect(token.ends).toBe(1)
+  })
+
+  it('does not sign with the key of another token whose session has the same handle after that', async () => {
+    const other = signerOf({ place: { slot: 8 }, keyLabel: 'ES384' }, 'ES384')
+    await other.sign(data)
+    await isGood()
+    token.remove()
+    token.isStale = true
+    expect(await isGood()).toBe(true)
+    expect(verifySignature(chains.ES384[0].publicKey, data, await other.sign(data))).toBe(true)
+  })
+
+  it('leaves its module alone while another token signs, and for ten seconds after its end', async () => {
+    const none = signerOf({ place: { tokenLabel: 'none' } })
+    await isGood()
+    const signed = isGood()
+    await expect(none.sign(data)).rejects.toThrow('there is no token none')
+    expect([await signed, token.ends]).toEqual([true, 0])
+    for (const afterMs of [1000, 9999, 1000]) {
+      clock += afterMs
+      await expect(none.sign(data)).rejects.toThrow('there is no token none')
+    }
+    expect([await isGood(), token.ends]).toEqual([true, 2])
   })
 
   it('sends a PIN that was refused never again, so that the token does not lock it', async () => {

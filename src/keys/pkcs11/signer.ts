@@ -3,7 +3,6 @@
  * sessions are reopened.
  */
 import { hash } from 'node:crypto'
-import type { PKCS11 } from 'pkcs11js'
 import { createPromiseCache } from '../../async/cache.ts'
 import { limitConcurrency } from '../../async/concurrency.ts'
 import { type Certificate, sentCertificates } from '../certificate.ts'
@@ -12,7 +11,7 @@ import { algorithmOf, algorithms } from '../signature.ts'
 import type { Signer } from '../signer.ts'
 import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './connection.ts'
 import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
-import { loadPkcs11Module, type Pkcs11Package } from './module.ts'
+import { isRecent, loadPkcs11Module, type Pkcs11Module, type Pkcs11Package } from './module.ts'
 
 /** A private key in a token, and how to access it. */
 export interface Pkcs11Key {
@@ -45,14 +44,15 @@ export interface Pkcs11Effects {
 
 /** Creates the PKCS #11 tokens of a process. Each module is loaded once, and each token is logged in to once. */
 export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11Tokens {
-  const modules = createPromiseCache<PKCS11>(MAX_MODULES)
+  const modules = createPromiseCache<Pkcs11Module>(MAX_MODULES)
   const tokens = new Map<string, Pkcs11Token>()
-  const loadModule = (path: string): Promise<PKCS11> =>
+  const loadModule = (path: string): Promise<Pkcs11Module> =>
     modules.get(path, async () => loadPkcs11Module(await loadPackage(), path))
   const findToken = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
     const name = JSON.stringify([module, place, pin])
     const token =
-      tokens.get(name) ?? createPkcs11Token(async () => connectPkcs11Token(await loadModule(module), place, pin), now)
+      tokens.get(name) ??
+      createPkcs11Token(async () => connectOrEnd(await loadModule(module), { place, pin, now: now() }), now)
     tokens.set(name, token)
     return token
   }
@@ -62,24 +62,35 @@ export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11T
 /** Signs a digest with a key of the token. Rejects with a Pkcs11Error. */
 type Pkcs11Token = (keyLabel: string, digest: Buffer) => Promise<Buffer>
 
+interface ConnectionParts {
+  readonly place: Pkcs11Place
+  readonly pin: string
+  readonly now: Date
+}
+
 /**
- * Tests whether a failure is too recent to try again. A failure in the future, after the clock was set back, is not.
+ * Connects to a token. If that fails, connects once more after the end of the module, since there are modules that see
+ * a token that was away only when they are initialized. Does not send a PIN again that was refused.
  */
-function isRecent(at: number, now: Date): boolean {
-  const ageMs = now.getTime() - at
-  return ageMs >= 0 && ageMs < RETRY_AFTER_MS
+function connectOrEnd(module: Pkcs11Module, { place, pin, now }: ConnectionParts): Pkcs11Connection {
+  try {
+    return connectPkcs11Token(module, place, pin)
+  } catch (error) {
+    if (isPinRefused(error) || !module.end(now)) throw error
+    return connectPkcs11Token(module, place, pin)
+  }
 }
 
 function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date): Pkcs11Token {
   let connection: Promise<Pkcs11Connection> | undefined
-  let failure: { readonly error: Pkcs11Error; readonly at: number; readonly isPinRefused: boolean } | undefined
+  let failure: { readonly error: Pkcs11Error; readonly at: Date; readonly isPinRefused: boolean } | undefined
   const connectToken = (): Promise<Pkcs11Connection> => {
-    if (failure !== undefined && (failure.isPinRefused || isRecent(failure.at, now())))
+    if (failure !== undefined && (failure.isPinRefused || isRecent(RETRY_AFTER_MS, failure.at, now())))
       return Promise.reject(failure.error)
     connection ??= connect().catch((error: unknown) => {
       connection = undefined
       // A wrong PIN is not tried again, since the token would be locked.
-      failure = { error: pkcs11Error(error), at: now().getTime(), isPinRefused: isPinRefused(error) }
+      failure = { error: pkcs11Error(error), at: now(), isPinRefused: isPinRefused(error) }
       throw failure.error
     })
     return connection
