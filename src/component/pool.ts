@@ -1,28 +1,12 @@
 /**
- * The component runtime on worker threads. A job goes to an idle worker. When a job misses its deadline, its worker is
- * terminated and replaced. Waiting jobs are not assigned to workers, so that none is lost with a worker. When one
+ * Worker threads that run jobs of components. A job goes to an idle worker. When a job misses its deadline, its worker
+ * is terminated and replaced. Waiting jobs are not assigned to workers, so that none is lost with a worker. When one
  * contract keeps all workers busy, spare workers start for other contracts. A worker that waits for an answer of the
  * engine uses no CPU, so another worker may start meanwhile.
  */
 import { Worker } from 'node:worker_threads'
-import {
-  callMessage,
-  type JobMessage,
-  type JobOutcome,
-  type QuestionMessage,
-  runOutcomeOf,
-  type WorkerData,
-  type WorkerReport,
-} from './messages.ts'
-import { compileQuickJs, createProgramCache, type PreparedProgram, type ProgramCache } from './programs.ts'
-import {
-  type ComponentCode,
-  type ComponentDescription,
-  ComponentError,
-  type Hook,
-  type Runtime,
-  type RuntimeLimits,
-} from './runtime.ts'
+import type { JobMessage, JobOutcome, QuestionMessage, WorkerData, WorkerReport } from './messages.ts'
+import type { PreparedProgram } from './programs.ts'
 import { createScheduler, mostWorkers, type WorkerScheduler } from './scheduler.ts'
 import {
   answerQuestion,
@@ -38,15 +22,26 @@ import {
 
 export interface PoolSettings {
   readonly workers: number
-  readonly limits: RuntimeLimits
   /** The file of `worker.ts`, bundled. */
   readonly workerFile: string
-  /** The bytes of `quickjs.wasm` of quickjs-wasi. */
-  readonly quickjs: Uint8Array
+  readonly data: Omit<WorkerData, 'signal'>
+  /** Is called with a program that a worker is about to get. */
+  readonly onAssign: (sha256: string, prepared: PreparedProgram) => void
 }
 
-/** The time limit for finding the hooks of a script. */
-const DESCRIBE_MS = 10_000
+/** A job without what the pool adds to it. */
+export type Job = Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'>
+
+export interface WorkerPool {
+  /** Resolves with the outcome of the job when a worker has run it, or none took it within `queueMs`. */
+  enqueue(job: Job): Promise<JobOutcome>
+  /** Has all workers forget the program of a component. */
+  forget(sha256: string): void
+  getLoad(): { readonly running: number; readonly waiting: number; readonly workers: number }
+  /** Ends all jobs and workers. */
+  close(): Promise<void>
+}
+
 /** The time that a job waits before a spare worker is started for it. */
 const SPARE_WORKER_DELAY_MS = 100
 /** The most computing workers, including spare ones, as a multiple of `workers`. */
@@ -54,9 +49,7 @@ const SPARE_FACTOR = 2
 
 interface Pool {
   readonly settings: PoolSettings
-  readonly data: Omit<WorkerData, 'signal'>
   readonly slots: Set<Slot>
-  readonly programs: ProgramCache
   readonly waiting: QueuedJob[]
   readonly scheduler: WorkerScheduler
   isClosed: boolean
@@ -64,16 +57,11 @@ interface Pool {
   spareTimer: NodeJS.Timeout | undefined
 }
 
-/** Creates a pool, and starts its workers. Calls that come before the workers are ready wait. */
-export async function createPool(settings: PoolSettings): Promise<Runtime> {
-  const { limits } = settings
-  const data = { limits, quickjs: await compileQuickJs(settings.quickjs, limits) }
-  const slots = new Set<Slot>()
+/** Creates a pool, and starts its workers. Jobs that come before the workers are ready wait. */
+export function createWorkerPool(settings: PoolSettings): WorkerPool {
   const pool: Pool = {
     settings,
-    data,
-    slots,
-    programs: createProgramCache(limits, (sha256) => forgetComponent(slots, sha256)),
+    slots: new Set(),
     waiting: [],
     scheduler: createScheduler(settings.workers, () => performance.now()),
     isClosed: false,
@@ -81,23 +69,8 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   }
   startMissingWorkers(pool)
   return {
-    describe: async (component) => describeComponent(pool, component, await pool.programs.prepare(component)),
-    run: async (call, host) => {
-      const { sha256 } = call.component
-      let prepared: PreparedProgram
-      try {
-        prepared = await pool.programs.prepare(call.component)
-      } catch (error) {
-        return { kind: 'trap', message: (error as Error).message, log: [] }
-      }
-      const message = callMessage(call)
-      if (prepared.hooks !== undefined && !prepared.hooks.includes(message.hook)) {
-        return { kind: 'trap', message: `the component has no ${message.hook}`, log: [] }
-      }
-      const { contract: owner, deadlineMs, queueMs } = call
-      const job = { owner, sha256, prepared, call: message, host, deadlineMs, queueMs }
-      return runOutcomeOf(await enqueue(pool, { ...job, isBackground: isBackgroundHook(call.hook) }))
-    },
+    enqueue: (job) => enqueue(pool, job),
+    forget: (sha256) => forgetComponent(pool.slots, sha256),
     getLoad: () => {
       const running = [...pool.slots].filter(({ state }) => state === 'busy').length
       return { running, waiting: pool.waiting.length, workers: pool.slots.size }
@@ -106,29 +79,7 @@ export async function createPool(settings: PoolSettings): Promise<Runtime> {
   }
 }
 
-function isBackgroundHook({ kind }: Hook): boolean {
-  return kind === 'state-change' || kind === 'timer'
-}
-
-async function describeComponent(
-  pool: Pool,
-  { sha256 }: ComponentCode,
-  prepared: PreparedProgram,
-): Promise<ComponentDescription> {
-  if (prepared.hooks !== undefined) return { kind: 'wasm', hooks: prepared.hooks }
-  const job = { owner: sha256, isBackground: true, sha256, prepared, call: undefined, host: undefined }
-  const outcome = await enqueue(pool, { ...job, deadlineMs: DESCRIBE_MS, queueMs: undefined })
-  if (outcome.report !== 'hooks') {
-    throw new ComponentError(
-      `The script cannot be loaded: ${'message' in outcome ? outcome.message : 'it does not come to an end'}`,
-    )
-  }
-  const names = [...outcome.hooks].sort()
-  if (names.length === 0) throw new ComponentError('The script has no hooks: it must call component({ … }).')
-  return { kind: 'javascript', hooks: names }
-}
-
-function enqueue(pool: Pool, job: Omit<QueuedJob, 'queueTimer' | 'end' | 'fail'>): Promise<JobOutcome> {
+function enqueue(pool: Pool, job: Job): Promise<JobOutcome> {
   return new Promise((end, fail) => {
     if (pool.isClosed) throw new Error('The component runtime is closed.')
     const queuedJob: QueuedJob = { ...job, queueTimer: undefined, end, fail }
@@ -167,7 +118,7 @@ function startMissingWorkers(pool: Pool): void {
 function startWorker(pool: Pool): Slot {
   const signal = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(pool.settings.workerFile, {
-    workerData: { ...pool.data, signal } satisfies WorkerData,
+    workerData: { ...pool.settings.data, signal } satisfies WorkerData,
     // A component that breaks out of its sandbox must find nothing of the process, such as its environment.
     env: {},
     argv: [],
@@ -247,7 +198,7 @@ function assignJob(pool: Pool, slot: Slot, job: QueuedJob): void {
   const { sha256, prepared, call, deadlineMs } = job
   const hasComponent = slot.components.has(sha256)
   if (!hasComponent) {
-    pool.programs.keep(sha256, prepared)
+    pool.settings.onAssign(sha256, prepared)
     slot.components.add(sha256)
   }
   beginJob(slot, job)

@@ -1,7 +1,7 @@
 /** Where the files are that are built beside the command: in the directory of its bundle, or in `dist/` of a clone. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPool } from '../component/pool.ts'
+import { createRuntime } from '../component/component-runtime.ts'
 import type { Runtime, RuntimeLimits } from '../component/runtime.ts'
 
 const WORKER = 'component-worker.cjs'
@@ -36,5 +36,5 @@ export function startRuntime(
   directory = findBuiltDirectory(),
 ): Promise<Runtime> {
   const quickjs = readFileSync(join(directory, 'quickjs.wasm'))
-  return createPool({ workers, limits, workerFile: join(directory, WORKER), quickjs })
+  return createRuntime({ workers, limits, workerFile: join(directory, WORKER), quickjs })
 }

@@ -194,7 +194,7 @@ export const engineInterface: Section = {
       asks: 'full flexibility of paths, request formats and response formats',
       source: 'Execution engine, Endpoints',
       tests: [
-        ['src/component/pool.test.ts', 'answers a request with what the engine has stored: %s'],
+        ['src/component/component-runtime.test.ts', 'answers a request with what the engine has stored: %s'],
         ['src/engine/routes.test.ts', 'is the answer of the component, with nothing invented but what the engine says'],
         ['components/hello/hello.test.ts', 'answers what it was sent, with what the contract says'],
       ],

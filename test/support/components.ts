@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createPool } from '../../src/component/pool.ts'
+import { createRuntime } from '../../src/component/component-runtime.ts'
 import type { ComponentCall, ComponentCode, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 import { binaryOf, moduleText } from './wat.ts'
@@ -30,7 +30,7 @@ export const CONTRACT = `00${'11'.repeat(20)}`
 export const ENGINE = `00${'22'.repeat(20)}`
 
 export function pool(limits: Partial<RuntimeLimits> = {}, workers = 1): Promise<Runtime> {
-  return createPool({
+  return createRuntime({
     workers,
     limits: { ...LIMITS, ...limits },
     workerFile: join(WORKER_DIRECTORY, 'component-worker.cjs'),

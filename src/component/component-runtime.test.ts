@@ -6,7 +6,7 @@ import { WORKER_DIRECTORY } from '../../test/support/component-directory.ts'
 import { call, component, LIMITS, module, noHost, pool, script } from '../../test/support/components.ts'
 import { fakeTimersOf } from '../../test/support/fake-timers.ts'
 import { binaryOf, readsStorage } from '../../test/support/wat.ts'
-import { createPool } from './pool.ts'
+import { createRuntime } from './component-runtime.ts'
 import type { ComponentCode, RunOutcome, Runtime } from './runtime.ts'
 
 const SCRIPT = `
@@ -278,7 +278,7 @@ describe('the pool', () => {
   })
 
   it('rejects where no worker can start, and says from which file', async () => {
-    const broken = await createPool({
+    const broken = await createRuntime({
       workers: 1,
       limits: LIMITS,
       workerFile: '/nowhere/worker.cjs',
