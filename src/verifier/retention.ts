@@ -24,7 +24,7 @@ import type { VerifierEffects } from './verifier.ts'
 /** How long an erasure or deletion is postponed while a callback is pending. */
 const CALLBACK_WAIT_MS = 60_000
 
-/** Tests whether the callback of a session has not been delivered yet. */
+/** Tests whether the callback of a session is still to be delivered; false without a receiver. */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
 interface SweepOptions extends Pick<VerifierEffects, 'random'> {

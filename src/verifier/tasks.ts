@@ -22,7 +22,9 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
     // Sessions of the same round share one run.
     const queueCallbacks = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
     return sweepVerificationSessions(config, effects, async (sessionId) => {
-      if (sessionCallback !== undefined) await queueCallbacks()
+      // Without a receiver no delivery ends the wait, so nothing is postponed.
+      if (sessionCallback === undefined) return false
+      await queueCallbacks()
       return hasPendingCallback(store, sessionId)
     })
   }

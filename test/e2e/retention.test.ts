@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
+import { type CallbackCollections, enqueueCallbacks } from '../../src/callback/queue.ts'
 import type { CheckResult } from '../../src/check/check.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepIssuanceSessions } from '../../src/issuer/retention.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { partOf } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepVerificationSessions as sweepVerifications } from '../../src/verifier/retention.ts'
@@ -374,6 +376,19 @@ describe('a verification session with a result', () => {
     services.clock.now = new Date(services.clock.now.getTime() + 60_000)
     await services.runTasks()
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
+  })
+
+  it('is erased in its time where a callback waits and the service has no receiver any more', async () => {
+    const { clock, verifierStore: store } = await start()
+    const begun = clock.now
+    const { sessionId } = await presented()
+    const event = { id: 'e', type: 'verification.succeeded', at: begun.getTime(), queuedAt: begun.getTime() }
+    const queue = partOf<VerifierCollections, CallbackCollections>(store)
+    await queue.commit([await enqueueCallbacks(queue, sessionId, [event], begun)])
+    await at(begun, DAY)
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
+    await at(begun, MONTH)
+    expect(await codeOfStatus(VERIFIER_URL, sessionId)).toBe(404)
   })
 })
 
