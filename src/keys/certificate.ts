@@ -122,11 +122,12 @@ export function hexFingerprint({ fingerprint }: Pick<Certificate, 'fingerprint'>
 }
 
 /**
- * Tests whether two certificates name the same subject, and are of the same CA. RFC 5280 section 4.1.2.6 allows empty
- * subjects.
+ * Tests whether two certificates name the same subject, and are of the same CA; false for a self-signed certificate,
+ * whose name no CA verified. RFC 5280 section 4.1.2.6 allows empty subjects.
  */
 export function hasSameSubject(one: Certificate, other: Certificate): boolean {
-  return one.subjectText !== '' && one.subject.equals(other.subject) && one.issuer.equals(other.issuer)
+  if (one.subjectText === '' || !one.subject.equals(other.subject) || !one.issuer.equals(other.issuer)) return false
+  return !isSelfSigned(one)
 }
 
 /** Tests whether `issuer` is the issuer of `certificate` by name and signed it. Does not check whether it may. */

@@ -30,6 +30,7 @@ import {
 } from '../support/foreign-status.ts'
 import {
   type Authority,
+  certificateName,
   certify,
   type Forgery,
   inProfile,
@@ -42,7 +43,7 @@ import {
 } from '../support/forge.ts'
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
-import { makeKey, VERIFIER_URL } from '../support/services.ts'
+import { ISSUER_URL, makeKey, VERIFIER_URL } from '../support/services.ts'
 import { call, postForm, startVerification, statusOf } from '../support/wire.ts'
 import { outcomesOf } from './attack.ts'
 
@@ -671,6 +672,38 @@ describe('who may sign a list', () => {
       /: it is signed by a certificate without a subject, who is not the issuer of what has this status$/,
     )
     expect(await ofUnnamedIssuer({})).toMatch(/^passed/)
+  })
+
+  it('not another issuer of the same name, where both are anchors and neither has an authority above', async () => {
+    const selfSigned = (key: KeyObject, uri: string): Buffer => {
+      return certify({ name: certificateName, key }, key, { uris: [uri] })
+    }
+    const [issuerKey, otherKey] = [await makeKey(), await makeKey()]
+    const issuer = selfSigned(issuerKey, ISSUER_URL)
+    const other = selfSigned(otherKey, 'https://other.example')
+    const renewed = selfSigned(otherKey, ISSUER_URL)
+    const given = await startWorld({
+      outbound: network.outbound,
+      moreAnchors: [issuer, other, renewed].map((der) => toPem(der)),
+    })
+    const statusBy = async (key: KeyObject, certificate: Buffer): Promise<string> => {
+      const uri = newUri()
+      const parts = { ...tokenParts(given, uri, entries(IDX, 0)), key }
+      parts.header.x5c = base64([certificate])
+      network.at.set(uri, await signList(parts))
+      const report = await presented(given, queryFor(usualProfile), (forgery) => {
+        forgery.header.x5c = base64([issuer])
+        forgery.signCredential = signWith(issuerKey)
+        Object.assign(forgery.payload, tokenAt(uri))
+      })
+      return answerOf(report)
+    }
+    expect(await statusBy(otherKey, other)).toMatch(
+      /: it is signed by CN=issuer\.localhost, who is not the issuer of what has this status$/,
+    )
+    expect(await statusBy(otherKey, renewed)).toMatch(/^passed/)
+    expect(await statusBy(issuerKey, issuer)).toMatch(/^passed/)
+    await given.services.close()
   })
 
   it('not with a certificate for status lists: a credential', async () => {
