@@ -26,8 +26,8 @@ const MAX_PROBLEMS = 20
 
 interface VerificationState {
   readonly keys: CheckpointKeys
-  /** The checkpoints that were kept elsewhere. */
-  readonly keptCheckpoints: readonly Checkpoint[]
+  /** The checkpoints that were kept elsewhere, by the number of their record. */
+  readonly keptCheckpoints: ReadonlyMap<number, readonly Checkpoint[]>
   readonly problems: string[]
   log: string | undefined
   position: LogPosition
@@ -49,7 +49,9 @@ export async function verifyCopy(
   const checkpointProblems: string[] = []
   const state: VerificationState = {
     keys,
-    keptCheckpoints: keptCheckpoints.flatMap((compact) => readKeptCheckpoint(compact, keys, checkpointProblems)),
+    keptCheckpoints: groupByRecord(
+      keptCheckpoints.flatMap((compact) => readKeptCheckpoint(compact, keys, checkpointProblems)),
+    ),
     problems,
     log: undefined,
     position: ORIGIN,
@@ -98,7 +100,7 @@ export function verifyStretch(
   const isStart = position.sequence === ORIGIN.sequence
   const state: VerificationState = {
     keys,
-    keptCheckpoints: [],
+    keptCheckpoints: new Map(),
     problems,
     log: isStart ? undefined : log,
     position,
@@ -124,6 +126,16 @@ function readKeptCheckpoint(compact: string, keys: CheckpointKeys, problems: str
     problems.push(`a checkpoint that was kept: ${messageOrThrow(error)}`)
     return []
   }
+}
+
+function groupByRecord(checkpoints: readonly Checkpoint[]): ReadonlyMap<number, readonly Checkpoint[]> {
+  const groups = new Map<number, Checkpoint[]>()
+  for (const checkpoint of checkpoints) {
+    const group = groups.get(checkpoint.sequence)
+    if (group === undefined) groups.set(checkpoint.sequence, [checkpoint])
+    else group.push(checkpoint)
+  }
+  return groups
 }
 
 function readLine(state: VerificationState, line: string, reportProblem: (problem: string) => void): void {
@@ -159,8 +171,8 @@ function readRecordLine(
   }
   // The chain continues from the stated hash, so that one bad record is reported once.
   state.position = { sequence: record.sequence, hash: record.hash }
-  const isOfRecord = ({ log, sequence }: Checkpoint) => log === state.log && sequence === record.sequence
-  for (const checkpoint of state.keptCheckpoints.filter(isOfRecord)) {
+  for (const checkpoint of state.keptCheckpoints.get(record.sequence) ?? []) {
+    if (checkpoint.log !== state.log) continue
     const disagreement = compareCheckpoint(state, checkpoint)
     if (disagreement !== undefined) reportProblem(`by a checkpoint that was kept, ${disagreement}`)
   }
@@ -189,7 +201,9 @@ function compareCheckpoint(state: VerificationState, checkpoint: Checkpoint): st
  * of a record beyond the end of the copy, for example because the service has signed again since; or the copy has no
  * checkpoint, as that of a new service.
  */
-function* listUndecidedReasons({ log, position, signedAt, keptCheckpoints }: VerificationState): Iterable<string> {
+function* listUndecidedReasons(state: VerificationState): Iterable<string> {
+  const { log, position, signedAt } = state
+  const keptCheckpoints = [...state.keptCheckpoints.values()].flat()
   const isOfOther = (each: Checkpoint): boolean => log !== undefined && each.log !== log
   if (keptCheckpoints.some(isOfOther)) yield 'a checkpoint that was kept is of another log'
   const [last] = keptCheckpoints
