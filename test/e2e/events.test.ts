@@ -3,7 +3,7 @@
  * leave is seen and mended by `vouchsafe callbacks` and `vouchsafe audit`.
  */
 import { createPrivateKey } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { writeCheckpoint } from '../../src/audit/checkpoint.ts'
@@ -306,6 +306,19 @@ describe('vouchsafe callbacks', () => {
 describe('vouchsafe audit', () => {
   const audit = (directory: string, ...args: string[]) => vouchsafe(['audit', ...args], { cwd: directory })
 
+  it('finds checkpoints in a log stream of any length', async () => {
+    const directory = await serviceDirectory('verifier')
+    // Longer than a string can be, and without anything on the disk.
+    const log = join(directory, 'service.log')
+    writeFileSync(log, '')
+    truncateSync(log, 520 * 1024 * 1024)
+    const header = Buffer.from('{"typ":"vouchsafe-audit-checkpoint+jwt"}').toString('base64url')
+    appendFileSync(log, `\n{"checkpoint":"${header}.e30.AAAA"}\n`)
+    writeFileSync(join(directory, 'copy'), '{"sequence":1}\n')
+    const end = await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem', '--checkpoint', log)
+    expect([end.status, end.stdout, end.stderr]).toEqual([1, expect.stringMatching(/^copy is not intact/), ''])
+  })
+
   it('refuses with 2 what it cannot read', async () => {
     const directory = await serviceDirectory('verifier')
     cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))
@@ -330,6 +343,8 @@ describe('vouchsafe audit', () => {
       expect([args, end.status, end.stdout]).toEqual([args, 2, ''])
       expect(end.stderr).toMatch(why)
     }
+    const folder = await audit(directory, 'verify', 'copy', '--certificate', 'verifier.pem', '--checkpoint', '.')
+    expect([folder.status, folder.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
     const itself = await audit(directory, 'verify', '.', '--certificate', 'verifier.pem')
     expect([itself.status, itself.stderr]).toEqual([2, expect.stringMatching(/^\.: it cannot be read: EISDIR/)])
   })

@@ -28,7 +28,7 @@ export async function runAudit(args: string[]): Promise<void> {
   if (word !== 'verify' || more.length > 0) throw new UsageError('audit')
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = readKeys(values.certificate)
-  const checkpoints = values.checkpoint.flatMap(readCheckpoints)
+  const checkpoints = (await Promise.all(values.checkpoint.map(readCheckpoints))).flat()
   const seen = { object: false }
   const lines = watchLines(readLines(file), (line) => {
     seen.object ||= isJsonObject(line)
@@ -108,10 +108,16 @@ function readKeys(certificateFiles: readonly string[]): CheckpointKeys {
 }
 
 /** Returns the checkpoint on the command line, or the checkpoints in the file that it names. */
-function readCheckpoints(word: string): readonly string[] {
-  const checkpoints = findCheckpoints(word).length > 0 ? findCheckpoints(word) : findCheckpoints(readFile(word))
-  if (checkpoints.length === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
-  return checkpoints
+async function readCheckpoints(word: string): Promise<readonly string[]> {
+  const wordCheckpoints = findCheckpoints(word)
+  if (wordCheckpoints.length > 0) return wordCheckpoints
+  const checkpoints = new Set<string>()
+  for await (const line of readLines(word)) {
+    // A copy of the text, since a part of a string keeps the whole string in memory.
+    for (const checkpoint of findCheckpoints(line)) checkpoints.add(Buffer.from(checkpoint).toString('latin1'))
+  }
+  if (checkpoints.size === 0) throw new Error(`${word}: there is no checkpoint of an audit log in it`)
+  return [...checkpoints]
 }
 
 function readFile(file: string): string {
