@@ -1,14 +1,31 @@
 /** Exports an audit log as text: one JSON object in each line, and each checkpoint after the records that it signs. */
 import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
-import { type AuditCollections, blockId, HEAD } from './collections.ts'
+import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
 import { writeRecord } from './record.ts'
 
-/** Yields the lines of the log in the database. Does not verify them; errors are found when the copy is verified. */
+/** The message for a log whose head was set back in the database. */
+export const HEAD_SET_BACK =
+  'the audit log has a block after the one that it ends with; see Audit log in docs/operating.md'
+
+/**
+ * Yields the lines of the log in the database, and that of a damaged block when the head was set back. Does not verify
+ * them; errors are found when the copy is verified.
+ */
 export async function* exportLog<C extends AuditCollections>(serviceStore: Store<C>): AsyncGenerator<string> {
   const store = partOf<C, AuditCollections>(serviceStore)
   const head = await store.get('audit_head', HEAD)
-  for (let block = 1; block <= (head?.value.block ?? 0); block += 1) yield* await readBlockLines(store, block)
+  if (head === undefined) return
+  for (let block = 1; block <= head.value.block; block += 1) yield* await readBlockLines(store, block)
+  if (await isSetBack(store, head.value)) yield damagedLine(head.value.block + 1)
+}
+
+/**
+ * Tests whether a block follows the head. Reads the head again, since a process may have written both in the meantime.
+ */
+export async function isSetBack(store: Store<AuditCollections>, { block }: AuditHead): Promise<boolean> {
+  const lines = await readBlockLines(store, block + 1)
+  return lines.length > 0 && (await store.get('audit_head', HEAD))?.value.block === block
 }
 
 /**
@@ -31,9 +48,13 @@ async function readLines(block: number, read: () => Promise<readonly string[]>):
   try {
     return await read()
   } catch (error) {
-    if (isDamage(error)) return [JSON.stringify({ damaged: block })]
+    if (isDamage(error)) return [damagedLine(block)]
     throw error
   }
+}
+
+function damagedLine(block: number): string {
+  return JSON.stringify({ damaged: block })
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { isDamage, readBlockLines } from './copy.ts'
+import { HEAD_SET_BACK, isDamage, isSetBack, readBlockLines } from './copy.ts'
 import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
 import { type StretchReport, verifyStretch } from './verify.ts'
 
@@ -89,8 +89,10 @@ export async function verifyNextStretch(
   const { problems, position } = report
   if (block < head.block) return { ...report, next: { block, ...position } }
   const endsAtHead = position.sequence === head.sequence && position.hash === head.hash
+  if (problems.length > 0) return report
   const problem = `the log ends with record ${position.sequence}, and its head names another: record ${head.sequence}`
-  return endsAtHead || problems.length > 0 ? report : { ...report, problems: [problem] }
+  if (!endsAtHead) return { ...report, problems: [problem] }
+  return (await isSetBack(store, head)) ? { ...report, problems: [HEAD_SET_BACK] } : report
 }
 
 export interface RecordPage {

@@ -143,7 +143,7 @@ function readLine(state: VerificationState, line: string, reportProblem: (proble
     const value = parseJsonObject(line)
     const damagedBlock = own(value, 'damaged')
     if (typeof damagedBlock === 'number') {
-      reportProblem(`block ${damagedBlock} of the log cannot be read in the database`)
+      reportProblem(`block ${damagedBlock} of the log cannot be read in the database, or stands there after the head`)
       return
     }
     const compact = ownString(value, 'checkpoint')

@@ -4,13 +4,14 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retryOnConflict, testDatabase } from '../../test/support/store.ts'
 import { indexCheckpointKeys } from '../audit/checkpoint.ts'
-import { blockId, HEAD } from '../audit/collections.ts'
+import { type AuditCollections, blockId, HEAD } from '../audit/collections.ts'
 import { exportLog } from '../audit/copy.ts'
+import { BEFORE_FIRST, verifyNextStretch } from '../audit/stretch.ts'
 import { verifyCopy } from '../audit/verify.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
-import { addCreationTime, createCollection, type Migration, type Store } from '../store/store.ts'
+import { addCreationTime, createCollection, type Migration, partOf, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
 import { type Event, type EventCollections, recordEvent } from './event.ts'
 import { sealEvents } from './seal.ts'
@@ -181,6 +182,20 @@ describe('sealing', () => {
     await expect(seal(store)).rejects.toThrow(/a block after the one that it ends with/)
     expect(await store.list('event')).toHaveLength(1)
     expect(await store.get('audit_block', blockId(3))).toBe(undefined)
+    // Neither a copy nor a verification calls that log intact, and no signature makes the earlier head the last one.
+    const signer = createSigner(await newKey(), [])
+    await expect(signAuditLog({ store, signer, now, log: pino({ enabled: false }) })).rejects.toThrow(/a block after/)
+    expect(await store.list('audit_checkpoint')).toEqual([])
+    const keys = indexCheckpointKeys([keyOf(signer)])
+    const lines = await linesOf(store)
+    expect((await verifyCopy(lines, keys, [])).problems).toEqual([expect.stringMatching(/^line 3: block 2 of the log/)])
+    const audit = partOf<EventCollections, AuditCollections>(store)
+    const stretch = await verifyNextStretch(audit, keys, { head: earlier.value, start: BEFORE_FIRST })
+    expect(stretch.problems).toEqual([expect.stringMatching(/a block after/)])
+    // The head that a reader has read may not be the last one any more.
+    await store.commit([{ update: 'audit_head', id: HEAD, version: later.version + 1, value: later.value }])
+    expect((await verifyNextStretch(audit, keys, { head: earlier.value, start: BEFORE_FIRST })).problems).toEqual([])
+    expect(await linesOf(store)).toHaveLength(3)
   })
 
   it('signs the log once for each place where it stands', async () => {

@@ -4,6 +4,7 @@
  * several processes do this at once, one of them commits first, and the others retry.
  */
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
+import { HEAD_SET_BACK } from '../audit/copy.ts'
 import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } from '../audit/record.ts'
 import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
@@ -49,7 +50,7 @@ async function sealBatch(context: SealContext): Promise<Attempt<number>> {
   ])
   // The head has not changed, so another process of the service cannot have written this block.
   if (conflict === blockChange) {
-    throw new Error('the audit log has a block after the one that it ends with; see Audit log in docs/operating.md')
+    throw new Error(HEAD_SET_BACK)
   }
   return conflict === undefined ? { committed: events.length } : { conflict }
 }
