@@ -745,6 +745,16 @@ describe('when nobody answers', () => {
     await lenient.services.close()
   })
 
+  it('is refused all the same where a list is larger than the limit', async () => {
+    const lenient = await startLenientWorld()
+    const uri = newUri()
+    network.at.set(uri, () => Promise.reject(new OutboundError('the answer of a.example is too large', 'size')))
+    expect(await statusOfCredential(tokenAt(uri), { in: lenient })).toMatch(
+      /^failed: the status list \S+ cannot be used: the answer of a\.example is too large$/,
+    )
+    await lenient.services.close()
+  })
+
   it('is asked for a bounded time and size, and never inside our network but by permission', async () => {
     await statusOfCredential(tokenAt(newUri()))
     // The verifier of these tests is at a private address itself.

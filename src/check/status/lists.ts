@@ -155,6 +155,8 @@ async function requestList(
     const list = await readList(kind, uri, response)
     return { list, fetchedAt: now(), answerBytes: response.body.length }
   } catch (error) {
+    // A server that sends too much is not unreachable.
+    if (error instanceof OutboundError && error.limit === 'size') return { problem: error.message }
     if (error instanceof OutboundError) return { unreachable: error.message }
     if (error instanceof MalformedError) return { problem: error.message, cause: error.cause }
     throw error
