@@ -13,11 +13,13 @@ import { makeSessionEvent } from './session-status.ts'
 type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
 /**
- * Deletes all authorization requests, and ends every open session that was created before `restoredAt`. Returns the
- * number of ended sessions. A session that has issued credentials only loses its access token, and does not count.
+ * Deletes all authorization requests and answers to repeated requests, and ends every open session that was created
+ * before `restoredAt`. Returns the number of ended sessions. A session that has issued credentials only loses its
+ * access token, and does not count.
  */
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
+  await effects.store.purge('idempotent_answer', END_OF_TIME)
   let endedCount = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'issuance_session')) {
     if (createdAt > restoredAt || closeSession(value, effects.now()) === undefined) continue

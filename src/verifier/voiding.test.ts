@@ -15,9 +15,12 @@ it('sessions that waited for a response are ended with an event, and neither lat
   const before = clock.now
   clock.now = new Date(clock.now.getTime() + 1000)
   const later = await startVerification(services)
+  const value = { bodyMac: 'mac', answer: { session_id: open.sessionId }, until: clock.now.getTime() + 60_000 }
+  await store.commit([{ insert: 'idempotent_answer', id: 'a', value, dueAt: new Date(value.until) }])
   const effects = { store, now: () => clock.now, random: randomBytes, retryOnConflict }
   expect(await voidVerificationSessions(effects, before)).toBe(1)
   expect(await voidVerificationSessions(effects, before)).toBe(0)
+  expect(await store.list('idempotent_answer')).toEqual([])
   const sessions = new Map((await store.list('verification_session')).map(({ id, value }) => [id, value]))
   expect(sessions.get(open.sessionId)).toMatchObject({ expiredAt: clock.now.getTime() })
   expect(sessions.get(open.sessionId)?.encryptionKey).toBe(undefined)

@@ -4,13 +4,18 @@
  */
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
+import { END_OF_TIME } from '../store/store.ts'
 import type { VerifierCollections } from './collections.ts'
 import { makeEndEvent, verificationStatus } from './session.ts'
 
 type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
 
-/** Ends every open session that was created before `restoredAt`, and returns their number. */
+/**
+ * Deletes the answers to repeated requests, and ends every open session that was created before `restoredAt`. Returns
+ * the number of ended sessions.
+ */
 export async function voidVerificationSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
+  await effects.store.purge('idempotent_answer', END_OF_TIME)
   let count = 0
   for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {
     if (createdAt > restoredAt || verificationStatus(value, effects.now()) !== 'STARTED') continue
