@@ -22,10 +22,10 @@ import { refuseForeignType } from './type-metadata.ts'
 /** The maximum number of parsed configurations in the cache. */
 const MAX_CACHED_CONFIGURATIONS = 1000
 /**
- * The maximum size of all configurations in the metadata that sessions share: the reference wallet reads 1 MiB, of
- * which this leaves 64 KiB for the other members.
+ * The maximum size of all configurations together, which the metadata of the service has: the reference wallet reads
+ * 1 MiB, of which this leaves 64 KiB for the other members.
  */
-const MAX_SHARED_BYTES = (1024 - 64) * 1024
+const MAX_OFFERED_BYTES = (1024 - 64) * 1024
 
 /**
  * Validates and stores a posted configuration, and returns its id. Refuses with `invalid_request` and the path of the
@@ -46,7 +46,9 @@ export async function createConfiguration(
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)
-  await refuseLargeMetadata(context, configuration)
+  const offered = await context.offeredConfigurations.get()
+  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentials))
+  refuseLargeMetadata(offered.json.byteLength + Buffer.byteLength(addedText))
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }
   await context.store.commit([
@@ -55,6 +57,7 @@ export async function createConfiguration(
   ])
   context.offeredConfigurations.invalidate()
   context.typeMetadata.invalidate()
+  await refuseAfterOthers(context, id, caller)
   return id
 }
 
@@ -79,19 +82,21 @@ export function isOffered(
 }
 
 /**
- * Refuses with `invalid_request` a configuration with which the metadata of all configurations would be larger than
- * wallets read, if sessions have no metadata of their own.
+ * Removes a new configuration again and refuses it, if others that were stored at the same time leave no room for it.
  */
-async function refuseLargeMetadata(context: IssuerContext, configuration: Configuration): Promise<void> {
-  if (context.config.issuer.identifier === 'session') return
+async function refuseAfterOthers(context: IssuerContext, id: string, caller: string): Promise<void> {
   const { json } = await context.offeredConfigurations.get()
-  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentials))
-  const size = json.byteLength + Buffer.byteLength(addedText)
-  if (size <= MAX_SHARED_BYTES) return
+  if (json.byteLength > MAX_OFFERED_BYTES) await removeConfiguration(context, id, caller)
+  refuseLargeMetadata(json.byteLength)
+}
+
+/** Refuses with `invalid_request` a configuration with which all would have `size` bytes, more than wallets read. */
+function refuseLargeMetadata(size: number): void {
+  if (size <= MAX_OFFERED_BYTES) return
   const hint = 'use smaller images and shorter texts, or remove configurations'
   refuse(
     'invalid_request',
-    `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_SHARED_BYTES}; ${hint}`,
+    `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_OFFERED_BYTES}; ${hint}`,
   )
 }
 

@@ -1,6 +1,6 @@
 /** The metadata of the issuer: the final shape, that of older wallets, signed, and as current as it is true. */
 import { X509Certificate } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
@@ -225,37 +225,45 @@ describe('issuer metadata', () => {
     expect(Object.keys((await get(PATH)).credential_configurations_supported)).toContain('other')
   })
 
-  it('of the base is never larger than a wallet reads, where wallets read it', async () => {
-    const issuer = { id: ISSUER_URL, display: { name: 'Uni' }, identifier: 'base' }
-    const based = await startServices({ issuer: { issuer } })
-    try {
-      const uri = `data:image/png;base64,${'A'.repeat(65_000)}`
-      const large = {
-        ...configuration,
-        credential_metadata: {
-          display: Array.from({ length: 9 }, (_, i) => ({ name: 'a', locale: `en-x-${i}`, logo: { uri } })),
-        },
-      }
-      // A configuration that an earlier release stored is served as before.
+  describe.each(['session', 'base'])('with the identifier of the %s', (identifier) => {
+    const uri = `data:image/png;base64,${'A'.repeat(65_000)}`
+    const large = {
+      ...configuration,
+      credential_metadata: {
+        display: Array.from({ length: 9 }, (_, i) => ({ name: 'a', locale: `en-x-${i}`, logo: { uri } })),
+      },
+    }
+    const refusal = {
+      error: 'invalid_request',
+      error_description: expect.stringMatching(/would have \d{7} bytes, and wallets read 983040.*remove/) as string,
+    }
+    let based: Services
+    beforeEach(async () => {
+      based = await startServices({ issuer: { issuer: { id: ISSUER_URL, display: { name: 'Uni' }, identifier } } })
+    })
+    afterEach(() => based.close())
+    const create = (posted: object) => call(based, `${ISSUER_URL}/credential-configuration/create`, posted)
+    const baseText = async () => (await based.fetch(`${ISSUER_URL}${PATH}`)).text()
+
+    it('is never larger than a wallet reads', async () => {
+      // A configuration of an earlier release is served as before.
       const stored = { configuration: large, removed: false }
       await based.issuerStore.commit([{ insert: 'credential_configuration', id: 'stored', value: stored }])
-      const create = (posted: object) => call(based, `${ISSUER_URL}/credential-configuration/create`, posted)
       const refused = await create(large)
-      expect([refused.status, await refused.json()]).toEqual([
-        400,
-        {
-          error: 'invalid_request',
-          error_description: expect.stringMatching(
-            /would have 11\d{5} bytes, and wallets read 983040.*remove/,
-          ) as string,
-        },
-      ])
+      expect([refused.status, await refused.json()]).toEqual([400, refusal])
       expect((await create(configuration)).status).toBe(201)
-      const text = await (await based.fetch(`${ISSUER_URL}${PATH}`)).text()
+      const text = await baseText()
       expect([text.length < 1024 * 1024, text.includes('"stored":')]).toEqual([true, true])
-    } finally {
-      await based.close()
-    }
+    })
+
+    it('is never larger by configurations that are made at the same time', async () => {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => create(large)))
+      const refused = answers.filter(({ status }) => status !== 201)
+      expect(refused.length).toBeGreaterThanOrEqual(4)
+      for (const answer of refused) expect([answer.status, await answer.json()]).toEqual([400, refusal])
+      expect((await baseText()).length).toBeLessThan(1024 * 1024)
+      expect((await create(configuration)).status).toBe(201)
+    })
   })
 
   it('is the same text each time', async () => {
