@@ -3,6 +3,7 @@
  * posted, so mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims
  * Description.
  */
+import { hasControlCharacters } from '../codec/control-characters.ts'
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
@@ -112,15 +113,21 @@ function isBelow(path: ClaimPath, start: ClaimPath): boolean {
   )
 }
 
-/** Refuses with `invalid_request` a too long `data:` URI, and a text with control characters, anywhere in `value`. */
+/**
+ * Refuses with `invalid_request` a text or a member name with control characters, and a too long `data:` URI, anywhere
+ * in `value`.
+ */
 function refuseUnfitTexts(value: Json, path: string, name = ''): void {
   if (typeof value === 'string') {
+    // Descriptions may have line breaks and tabs.
+    refuseControlCharacters(name === 'description' ? value.replace(/[\t\r\n]/g, '') : value, path)
     if (/^\s*data:/i.test(value)) refuseLongData(value, path)
-    else refuseControlCharacters(value, path, name)
   }
   if (typeof value !== 'object' || value === null) return
   for (const [key, member] of Object.entries(value)) {
-    refuseUnfitTexts(member, Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`, key)
+    const memberPath = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    refuseControlCharacters(key, memberPath)
+    refuseUnfitTexts(member, memberPath, key)
   }
 }
 
@@ -129,10 +136,9 @@ function refuseLongData(value: string, path: string): void {
   refuse('invalid_request', `${path}: a data: URI has 64 KiB at most; use a smaller image, or its https: URL`)
 }
 
-/** Refuses a text that could change what a terminal shows. Descriptions may have line breaks and tabs. */
-function refuseControlCharacters(value: string, path: string, name: string): void {
-  const text = name === 'description' ? value.replace(/[\t\r\n]/g, '') : value
-  if (/\p{Cc}/u.test(text)) refuse('invalid_request', `${path}: it has a control character; leave it out`)
+/** Refuses a text that could change what a terminal shows. */
+function refuseControlCharacters(text: string, path: string): void {
+  if (hasControlCharacters(text)) refuse('invalid_request', `${path}: it has a control character; leave it out`)
 }
 
 /** Refuses an invalid language tag (BCP 47, RFC 5646), and two objects for the same language. */

@@ -198,6 +198,22 @@ const describedMistakes: readonly Mistake[] = [
         { credential_definition: { ...configuration.credential_definition, x: ['a\u0000'] } },
         /x\[0\]: .*control character/,
       ],
+      ['a name that begins like an image', displayed({ name: 'data:\u001b[2J' }), /display\[0\]\.name: .*control char/],
+      [
+        'a name that is written backwards',
+        displayed({ name: '\u202eabc\u2028' }),
+        /display\[0\]\.name: .*control char/,
+      ],
+      [
+        'a member whose name moves the cursor',
+        displayed({ name: 'a', '\u001b[2J': 'a' }),
+        /display\[0\]\..\[2J: .*control character/,
+      ],
+      [
+        'a description whose direction changes',
+        displayed({ name: 'a', description: 'a\n\u2066b' }),
+        /description: .*control character/,
+      ],
     ] as const
   ).map(([mistake, body, why]) => ({ mistake, body, why })),
   {
