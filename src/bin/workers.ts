@@ -27,12 +27,15 @@ const PASS_ON_MS = 10
 /** The exit status of a worker that has reported why it cannot start. */
 const REFUSED_STATUS = 2
 
+/** The ways in which files that keep a worker from following are mended. */
+const WAYS_OUT = 'a file that changed is as it was, or a certificate that ended is renewed; new keys need a restart'
+
 /** The options of a service with several workers. */
 interface WorkerOptions {
   readonly config: Pick<ListeningConfig, 'stopping' | 'workers'>
   /** The settings at the start, from which each worker reads its configuration. */
   readonly settings: unknown
-  /** Returns the changes of files that require a restart. No worker is replaced while there are any. */
+  /** Returns mistakes in files, and changes that require a restart. No worker is replaced while there are any. */
   readonly findMistakes: () => readonly string[]
   readonly log: Logger
 }
@@ -199,7 +202,7 @@ async function replaceWorker(pool: Pool, number: number, ends: number): Promise<
       return pool.runInTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
     }
     const line = { event: 'worker_not_started', worker: number, mistakes }
-    pool.log.error(line, 'no worker follows until these files are as they were, or the service is restarted')
+    pool.log.error(line, `no worker follows until ${WAYS_OUT}`)
   }
 }
 

@@ -1,10 +1,11 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
-import { randomBytes } from 'node:crypto'
+import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
 import { listening, type Running, serviceDirectory } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf } from '../support/services.ts'
@@ -269,6 +270,26 @@ describe('the workers of a service', () => {
     await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('signing')] })
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
     renameSync(`${file}.kept`, file)
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
+  })
+
+  it('none follows with a certificate that has ended, until it is renewed', async () => {
+    const directory = await directoryOf('issuer')
+    const service = await shared('issuer', directory)
+    const file = join(directory, 'issuer.pem')
+    const valid = readFileSync(file, 'utf8')
+    const privateKey = createPrivateKey(readFileSync(join(directory, 'issuer.key')))
+    const [notBefore, notAfter] = [new Date(0), new Date(1)]
+    const content = { privateKey, publicKey: createPublicKey(privateKey), commonName: 'x', serial: randomBytes(16) }
+    writeFileSync(file, toPem(makeSelfSignedCertificate({ ...content, notBefore, notAfter })))
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
+    await expect.poll(told).toMatchObject({
+      mistakes: [expect.stringContaining('expired')],
+      message: expect.stringContaining('is renewed') as string,
+    })
+    writeFileSync(file, valid)
     await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 
