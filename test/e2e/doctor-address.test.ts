@@ -6,7 +6,10 @@ import { freePort } from '../support/free-port.ts'
 
 const servers: Server[] = []
 afterEach(() => {
-  for (const server of servers.splice(0)) server.close()
+  for (const server of servers.splice(0)) {
+    server.close()
+    server.closeAllConnections()
+  }
 })
 
 /** Listens on a free port until the test is over, and returns the port. */
@@ -29,6 +32,14 @@ function serverThatAnswers(status: number, body: object): Server {
 function issuerWithoutMetadata(): Server {
   const body = JSON.stringify({ info: { title: 'Vouchsafe issuance service' } })
   return createServer(({ url }, response) => response.writeHead(url?.startsWith('/.well-known/') ? 404 : 200).end(body))
+}
+
+/** Makes a server that answers as an issuer behind a proxy which never answers below `/.well-known/`. */
+function issuerWithStalledMetadata(): Server {
+  const body = JSON.stringify({ info: { title: 'Vouchsafe issuance service' } })
+  return createServer(({ url }, response) => {
+    if (!url?.startsWith('/.well-known/')) response.end(body)
+  })
 }
 
 describe('vouchsafe doctor finds', () => {
@@ -80,6 +91,14 @@ describe('vouchsafe doctor finds', () => {
       'baseUrl',
       'problem',
       /openid-credential-issuer answers 404: wallets read the metadata of the issuer there/,
+    ],
+    [
+      'a proxy that gives no answer where wallets read the metadata of the issuer',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithStalledMetadata())}` }),
+      'baseUrl',
+      'problem',
+      /openid-credential-issuer gives no answer \(TimeoutError\): wallets read/,
     ],
     [
       'a port that another program has',

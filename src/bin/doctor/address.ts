@@ -84,26 +84,33 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
 async function findMetadataFindings(baseUrl: string): Promise<Finding[]> {
   const [path] = makeDocumentPaths('openid-credential-issuer')
   const url = `${baseUrl}${path}`
-  const { ok, status } = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' })
-  if (ok) return []
-  const text = `${url} answers ${status}: wallets read the metadata of the issuer there; have the proxy pass /.well-known/ on to the service`
+  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' }).then(
+    ({ ok, status }) => (ok ? undefined : `answers ${status}`),
+    (error: unknown) => `gives no answer (${codeOf(error)})`,
+  )
+  if (answer === undefined) return []
+  const text = `${url} ${answer}: wallets read the metadata of the issuer there; have the proxy pass /.well-known/ on to the service`
   return [{ subject: 'baseUrl', outcome: 'problem', text }]
 }
 
 function describeUnreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
-  const { name, cause } = error as { name: string; cause?: { code?: string } }
-  const code = cause?.code ?? name
+  const code = codeOf(error)
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return { outcome: 'problem', text: `the host ${host} cannot be resolved (${code})` }
   }
   if (code === 'ECONNREFUSED') return { outcome: 'note', text: `nothing answers at ${url} yet` }
-  if (name === 'TimeoutError') {
+  if (code === 'TimeoutError') {
     return {
       outcome: 'warning',
       text: `no answer from ${url} within ${ANSWER_MS / 1000} s; a firewall, or another network?`,
     }
   }
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
+}
+
+function codeOf(error: unknown): string {
+  const { name, cause } = error as { name: string; cause?: { code?: string } }
+  return cause?.code ?? name
 }
 
 /** Returns the findings about the ports of the service and of its metrics. */
