@@ -106,7 +106,6 @@ export const NewTransactionCode = Type.Object(
     description: Type.Optional(
       Type.String({
         maxLength: 300,
-        pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$',
         description: 'Shown by the wallet; without line breaks and control characters',
       }),
     ),

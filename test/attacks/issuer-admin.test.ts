@@ -95,7 +95,7 @@ const sessionMistakes: readonly Mistake[] = [
   ...['a\u001b[2Jb', 'a\nb'].map((description) => ({
     mistake: `a description of the code that moves the cursor (${JSON.stringify(description)})`,
     body: { tx_code: { description } },
-    why: /tx_code\.description/,
+    why: /^tx_code\.description: write it in one line; it has a line break or a control character$/,
   })),
   { mistake: 'an expiry of zero', body: { expires_in: 0 }, why: /expires_in/ },
   { mistake: 'an expiry after a week', body: { expires_in: 604_801 }, why: /expires_in/ },

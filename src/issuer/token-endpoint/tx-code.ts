@@ -27,7 +27,7 @@ const FITTING_TEXT = { numeric: 'digits', text: 'visible characters without spac
 
 /**
  * Makes the transaction code of a new session: the given value, or a random one. Refuses with `invalid_request` a value
- * that does not match its `input_mode` or length.
+ * that does not match its `input_mode` or length, and a description with control characters.
  */
 export function makeTxCode(
   context: IssuerContext,
@@ -35,6 +35,9 @@ export function makeTxCode(
   request: NonNullable<NewIssuanceSession['tx_code']>,
 ): NewTxCode {
   const { input_mode: mode = 'numeric', description } = request
+  if (description !== undefined && /\p{Cc}/u.test(description)) {
+    refuse('invalid_request', 'tx_code.description: write it in one line; it has a line break or a control character')
+  }
   if (context.externalAuthorizationServer !== undefined) return makeExternalCode(request)
   // Normalizes to composed characters, so that the length is the number of characters that the user types.
   const suppliedValue = request.value?.normalize('NFC')
