@@ -56,6 +56,13 @@ describe('a dataset', () => {
       { credentialSubject: {}, issuer: 'x' },
       'credential_dataset.issuer: the format jwt_vc_json takes credentialSubject and nothing else',
     ],
+    [{ credentialSubject: { id: 'did:example:1' } }, 'taken'],
+    ...[' did:example:1', 'did:example:1\n', 'https://a.example/\u007f', 'https://a.example/a b', 'x'].map(
+      (id): [Json, string] => [
+        { credentialSubject: { id } },
+        'credential_dataset.credentialSubject.id: it must be a URL, such as did:example:1 or https://example.org/1',
+      ],
+    ),
     [{ credentialSubject: { a: { _sd: 1 } } }, 'credential_dataset.credentialSubject.a._sd: this name is reserved'],
   ])('%j', (dataset, expected) => {
     const definition = { type: ['VerifiableCredential'] }

@@ -59,7 +59,10 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
   }
   if (Object.keys(subject).length === 0) refuseSubject()
   const id = own(subject, 'id')
-  if (id !== undefined && (typeof id !== 'string' || parseInternationalUrl(id) === undefined)) {
+  if (
+    id !== undefined &&
+    (typeof id !== 'string' || /[\s\p{Cc}]/u.test(id) || parseInternationalUrl(id) === undefined)
+  ) {
     refuse('invalid_request', `${SUBJECT_PATH}.id: it must be a URL, such as did:example:1 or https://example.org/1`)
   }
   refuseReservedNames(subject, SUBJECT_PATH)
