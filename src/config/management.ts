@@ -7,8 +7,10 @@ export interface MetricsAddress {
   readonly host: string
 }
 
-/** The hosts that stand for all interfaces. */
-const ALL_HOSTS: readonly (string | undefined)[] = [undefined, '::', '0.0.0.0']
+/** The host that includes all others; an absent host stands for it. */
+const ALL_HOSTS = '::'
+/** The host that includes all of IPv4. */
+const ALL_OF_IPV4 = '0.0.0.0'
 
 export const ManagementSetting = Type.Object(
   {
@@ -25,13 +27,19 @@ export function resolveManagement(setting: Setting): MetricsAddress {
   return { port: setting.port, host: setting.host ?? '127.0.0.1' }
 }
 
-/** Returns a mistake if the port is that of the service at the same host, or at all of them. */
+/** Returns a mistake if the port is that of the service at the same host, or at one that includes it. */
 export function findManagementMistakes(
   setting: Setting | undefined,
   { port, host }: { readonly port: number; readonly host: string | undefined },
 ): string[] {
   if (setting === undefined || setting.port === 0 || setting.port !== port) return []
-  const hosts = [resolveManagement(setting).host, host].map((each) => (each === 'localhost' ? '127.0.0.1' : each))
-  const isShared = hosts[0] === hosts[1] || hosts.some((each) => ALL_HOSTS.includes(each))
+  const hosts = [resolveManagement(setting).host, host ?? ALL_HOSTS].map((each) =>
+    each === 'localhost' ? '127.0.0.1' : each,
+  )
+  const isShared =
+    hosts[0] === hosts[1] ||
+    hosts.includes(ALL_HOSTS) ||
+    // A name may have an address of IPv4.
+    (hosts.includes(ALL_OF_IPV4) && !hosts.some((each) => each.includes(':')))
   return isShared ? [`management.port: ${port} is the port of the service itself; name another for GET /metrics`] : []
 }
