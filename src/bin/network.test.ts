@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { createServer } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { chooseDefaultHost, findFreePort, findLanAddress, findListenAddress } from './network.ts'
+import { chooseDefaultHost, describeHostProblem, findFreePort, findLanAddress, findListenAddress } from './network.ts'
 
 const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
   { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo,
@@ -55,4 +55,12 @@ describe('a free port', () => {
     await new Promise((resolve) => server.close(resolve))
     expect(await findFreePort(taken)).toBe(taken)
   })
+})
+
+it.each([
+  ['ENOTFOUND', /^here is not an address of this machine; name one of its own/],
+  ['EAI_AGAIN', /^here could not be looked up; see whether the DNS of this machine answers/],
+])('a host that cannot be listened at (%s) is told with what to do', (code, text) => {
+  expect(describeHostProblem(code, 'here')).toMatch(text)
+  expect(describeHostProblem(code, '10.0.0.1:80')).toMatch(/; say 10\.0\.0\.1 alone: 80 is for port$/)
 })

@@ -29,6 +29,9 @@ const HOST_CODES: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFO
 export function describeHostProblem(code: string | undefined, host: string): string | undefined {
   if (!HOST_CODES.includes(code)) return undefined
   const [, name, port] = /^([^:]+):(\d+)$/.exec(host) ?? []
+  if (code === 'EAI_AGAIN' && name === undefined) {
+    return `${host} could not be looked up; see whether the DNS of this machine answers, or write an address of it`
+  }
   const advice =
     name === undefined ? 'name one of its own, or leave host out' : `say ${name} alone: ${port} is for port`
   return `${host} is not an address of this machine; ${advice}`

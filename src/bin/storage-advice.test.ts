@@ -10,7 +10,10 @@ it.each([
   // SQLITE_READONLY_DBMOVED
   [{ errcode: 1032 }, 'not written; let this user write the file and its directory'],
   [{ errcode: 778 }, 'not written; see whether the disk is full or fails'],
-  [{ errcode: 14 }, 'not written; let this user write the file and its directory'],
+  [
+    { errcode: 14 },
+    'not written; let this user write the file and its directory, and have more files open (ulimit -n) if it may write',
+  ],
   [{ code: '53100' }, 'not written'],
   [{ errcode: 1 }, 'not written'],
   [{}, 'not written'],
@@ -43,6 +46,16 @@ it.each([
     'PostgreSQL: remaining connection slots are reserved for roles with the SUPERUSER attribute',
     { code: '53300' },
     expect.stringMatching(/; raise max_connections of the server, or lower pool\.maxConnections/),
+  ],
+  [
+    'PostgreSQL: too many connections for role "svc"',
+    { code: '53300' },
+    expect.stringMatching(/; raise the CONNECTION LIMIT of that role or database, or lower pool\.maxConnections/),
+  ],
+  [
+    'PostgreSQL: too many connections for database "svc"',
+    { code: '53300' },
+    expect.stringMatching(/; raise the CONNECTION LIMIT of that role or database, or lower pool\.maxConnections/),
   ],
   [
     'PostgreSQL: The server does not support SSL connections',

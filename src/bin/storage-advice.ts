@@ -5,6 +5,7 @@
 import { hasResultCode, type ResultName } from '../store/sqlite-error.ts'
 
 const FULL = 'make room on the disk'
+const UNOPENED = 'let this user write the file and its directory, and have more files open (ulimit -n) if it may write'
 const READ_ONLY = 'let this user write the file and its directory'
 const FAILING = 'see whether the disk is full or fails'
 
@@ -41,7 +42,7 @@ const SQLITE_ADVICE: readonly (readonly [ResultName, string])[] = [
   ['readOnly', READ_ONLY],
   ['ioError', FAILING],
   ['full', FULL],
-  ['cantOpen', READ_ONLY],
+  ['cantOpen', UNOPENED],
 ]
 
 /** The advice by the message of an error of PostgreSQL or its driver, whose code is missing or says less. */
@@ -55,6 +56,10 @@ const MESSAGE_ADVICE: readonly (readonly [RegExp, string])[] = [
     'turn TLS on at the server, or say sslmode=disable in database.url',
   ],
   [/^PostgreSQL: SASL: .*password must be/, 'the server asks for a password: write it into database.password'],
+  [
+    /^PostgreSQL: too many connections for (role|database)/,
+    'raise the CONNECTION LIMIT of that role or database, or lower pool.maxConnections of its services',
+  ],
   [/^PostgreSQL: (timeout expired$|Connection terminated)/, SERVER],
 ]
 

@@ -23,10 +23,14 @@ const json = { 'content-type': 'application/json' }
 
 describe('the step of an exchange', () => {
   it.each<[string, () => Response]>([
-    ['in the body', () => Response.json({ error: 'use_dpop_nonce' }, { status: 400 })],
+    ['in the body', () => Response.json({ error: 'use_dpop_nonce' }, { status: 400, headers: { 'dpop-nonce': 'n' } })],
     [
       'in a challenge',
-      () => new Response('', { status: 401, headers: { 'www-authenticate': 'DPoP error="use_dpop_nonce"' } }),
+      () =>
+        new Response('', {
+          status: 401,
+          headers: { 'www-authenticate': 'DPoP error="use_dpop_nonce"', 'dpop-nonce': 'n' },
+        }),
     ],
   ])('says that a server wants its nonce in the proof, %s', async (_, answer) => {
     expect((await stepOf(answer()))?.means).toMatch(/nonce of its own.*sends the request again with it/)
@@ -34,6 +38,7 @@ describe('the step of an exchange', () => {
 
   it.each<[string, () => Response]>([
     ['an answer', () => new Response('{}', { headers: json })],
+    ['a wish for a nonce that is not given', () => Response.json({ error: 'use_dpop_nonce' }, { status: 400 })],
     ['another refusal', () => Response.json({ error: 'invalid_request' }, { status: 400 })],
   ])('says what the request is for: %s', async (_, answer) => {
     expect((await stepOf(answer()))?.means).toBe('What a good answer means.')

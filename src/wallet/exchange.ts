@@ -47,7 +47,8 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
   )
   const { what, spec, url, sent } = request
   const serverError = response.ok ? undefined : readServerError(response.headers, text)
-  const means = serverError?.error === DPOP_NONCE_ERROR ? DPOP_NONCE_MEANS : request.means
+  const isNonceGiven = serverError?.error === DPOP_NONCE_ERROR && response.headers.has('dpop-nonce')
+  const means = isNonceGiven ? DPOP_NONCE_MEANS : request.means
   const requestLine = { method: methodOf(request), url, ...(sent === undefined ? {} : { sent }) }
   wallet.onStep?.({ what, means, spec, request: requestLine, status: response.status })
   request.onHeaders?.(response.headers)
