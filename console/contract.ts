@@ -21,6 +21,7 @@ const ENDS: Readonly<Record<string, string>> = {
   overloaded: 'too many calls',
   unavailable: 'was not served',
   reconciling: 'waits for its hook',
+  abandoned: 'the client left',
 }
 
 export const showContract: ShowPage = async (main, { services: { engines }, parts, signal }) => {

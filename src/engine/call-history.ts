@@ -6,7 +6,10 @@ import { createLru } from '../async/cache.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 
-/** The outcomes of a call. With `done` the component has answered; with all others the engine answers in its place. */
+/**
+ * The outcomes of a call. With `done` the component has answered; with `abandoned` nobody waits for an answer; with all
+ * others the engine answers in the place of the component.
+ */
 export const CALL_OUTCOMES = [
   'done',
   'trap',
@@ -16,6 +19,7 @@ export const CALL_OUTCOMES = [
   'overloaded',
   'unavailable',
   'reconciling',
+  'abandoned',
 ] as const
 export type CallOutcome = (typeof CALL_OUTCOMES)[number]
 

@@ -1,5 +1,6 @@
+import { type AddressInfo, connect } from 'node:net'
 import { Ajv } from 'ajv'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
 import { evmAddress } from '../offchain/address.ts'
 import { openApi } from './openapi.ts'
@@ -53,6 +54,35 @@ it('tells the operator what a component was asked, how that ended, and what it l
   ])
   expect(told.calls[0]?.request).toMatch(/\S/)
   expect(answer.body).not.toContain('secret')
+})
+
+it('tells of a client that left while its call waited, which is not run, nor counted as an answer', async () => {
+  let answerFirst = (): void => undefined
+  const answer = new Promise<ReturnType<typeof text>>((resolve) => {
+    answerFirst = () => resolve(text('yes'))
+  })
+  const engine = await engineOf({ http: () => answer })
+  const { app, metrics } = engine.engine
+  const told = async () => (await ask(engine)).json<{ waiting_calls: number; calls: { outcome: string }[] }>()
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const disconnected = vi.fn()
+  app.server.on('connection', (socket) => socket.on('close', disconnected))
+  const first = app.inject({ method: 'POST', url: engine.url })
+  await vi.waitFor(() => expect(engine.runtime.runs).toBe(1))
+  const client = connect((app.server.address() as AddressInfo).port, '127.0.0.1', () => {
+    client.write(`POST ${engine.url} HTTP/1.1\r\nHost: engine\r\nContent-Length: 0\r\n\r\n`)
+  })
+  await vi.waitFor(async () => expect(await told()).toMatchObject({ waiting_calls: 1 }))
+  client.destroy()
+  await vi.waitFor(() => expect(disconnected).toHaveBeenCalled())
+  answerFirst()
+  expect((await first).statusCode).toBe(200)
+  await vi.waitFor(async () =>
+    expect((await told()).calls).toMatchObject([{ outcome: 'abandoned' }, { outcome: 'done' }]),
+  )
+  expect(engine.runtime.runs).toBe(1)
+  const answers = await metrics.registry.getSingleMetricAsString('vouchsafe_engine_http_answers_total')
+  expect(answers.match(/^[^#].*$/gm)).toEqual(['vouchsafe_engine_http_answers_total{status="200",error=""} 1'])
 })
 
 it('answers as the OpenAPI document says', async () => {

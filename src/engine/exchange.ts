@@ -8,7 +8,7 @@ import type { BodyRefusal } from './body.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type CallRequest, type CallResult, performCall, problemCode } from './perform.ts'
+import { type CallRequest, type CallResult, type FailedCall, performCall, problemCode } from './perform.ts'
 import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError, type ProblemResponse } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
@@ -19,11 +19,16 @@ interface Exchange extends PendingResponse {
   readonly target: Target
 }
 
-/** Answers a request below `/offchain/`, with the response of the component or with a problem. Never rejects. */
+/**
+ * Answers a request below `/offchain/`, with the response of the component or with a problem. Never rejects. Answers
+ * nothing when the client disconnected before the call's turn.
+ */
 export async function answerRequest(context: EngineContext, exchange: Exchange): Promise<void> {
   const { log, metrics } = context
   try {
-    const { status, headers, body } = await callComponent(context, exchange)
+    const answer = await callComponent(context, exchange)
+    if (answer === undefined) return
+    const { status, headers, body } = answer
     sendResponse(exchange, status, headers, body)
     metrics.answers.inc({ status: String(exchange.response.statusCode), error: '' })
   } catch (err) {
@@ -37,10 +42,10 @@ export async function answerRequest(context: EngineContext, exchange: Exchange):
 }
 
 /**
- * Runs the HTTP hook of the component, and returns the signed response. Rejects with a ProblemError when the engine has
- * to answer instead.
+ * Runs the HTTP hook of the component, and returns the signed response; undefined when the client has disconnected.
+ * Rejects with a ProblemError when the engine has to answer instead.
  */
-async function callComponent(context: EngineContext, exchange: Exchange): Promise<WireResponse> {
+async function callComponent(context: EngineContext, exchange: Exchange): Promise<WireResponse | undefined> {
   const entry = requireServedContract(context, exchange.target)
   const { request } = exchange
   const body = await context.bodyBuffer.read(request, entry.address)
@@ -59,7 +64,7 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
     }
     const runCall = (): Promise<CallResult> => performCall(context, entry, () => findCallTarget(context, entry), call)
     const result = await (context.inSpan?.('call component', runCall) ?? runCall())
-    return signAnswer(context, entry, hook, result)
+    return result.kind === 'abandoned' ? undefined : signAnswer(context, entry, hook, result)
   } finally {
     body.release()
   }
@@ -99,7 +104,7 @@ function signAnswer(
   context: EngineContext,
   entry: ContractEntry,
   { request, isHead }: { readonly request: HttpRequestData; readonly isHead: boolean },
-  result: CallResult,
+  result: Exclude<CallResult, { kind: 'abandoned' }>,
 ): WireResponse {
   if (result.kind !== 'done') throw new ProblemError(callProblem(context, entry, result))
   const { config, signer } = context
@@ -126,11 +131,7 @@ function signAnswer(
   return { ...wire, headers: [...wire.headers, ...ownHeaders, ...corsHeaders(config.cors)] }
 }
 
-function callProblem(
-  context: EngineContext,
-  entry: ContractEntry,
-  result: Exclude<CallResult, { kind: 'done' }>,
-): ProblemResponse {
+function callProblem(context: EngineContext, entry: ContractEntry, result: FailedCall): ProblemResponse {
   if (result.kind === 'quota') return quotaProblem(context, result)
   if (result.kind === 'reconciling') return reconcilingProblem(context, entry)
   return makeProblem(problemCode(result))

@@ -47,10 +47,15 @@ export type CallResult =
    * the block of the contract's last commit, and its state change hook must run first.
    */
   | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' }
+  /** The client disconnected before the call's turn, and nobody waits for an answer. */
+  | { readonly kind: 'abandoned' }
   /** `why` and `log` are for the operator. */
   | { readonly kind: 'trap' | 'bad-response'; readonly why: string; readonly log: readonly string[] }
 
-const PROBLEM_CODES: Readonly<Record<Exclude<CallResult['kind'], 'done' | 'quota'>, ProblemCode>> = {
+/** The result of a call that was not committed, which its client is told of. */
+export type FailedCall = Exclude<CallResult, { kind: 'done' | 'abandoned' }>
+
+const PROBLEM_CODES: Readonly<Record<Exclude<FailedCall['kind'], 'quota'>, ProblemCode>> = {
   trap: 'component-trap',
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
@@ -68,7 +73,7 @@ const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {
 }
 
 /** Returns the problem code that a client gets for a call that was not committed. */
-export function problemCode(result: Exclude<CallResult, { kind: 'done' }>): ProblemCode {
+export function problemCode(result: FailedCall): ProblemCode {
   return result.kind === 'quota' ? QUOTA_PROBLEM_CODES[result.limit] : PROBLEM_CODES[result.kind]
 }
 
@@ -154,7 +159,8 @@ async function attemptCall(
   attempt: CallAttempt,
 ): Promise<AttemptResult> {
   const target = findTarget()
-  if (target === undefined || attempt.isAbandoned?.() === true) return { kind: 'unavailable' }
+  if (attempt.isAbandoned?.() === true) return { kind: 'abandoned' }
+  if (target === undefined) return { kind: 'unavailable' }
   const { contract, block, entry } = target
   const contractRow = await context.contractRows.get(contract.address)
   const mayRun = (await isReconciled(context, entry, contractRow)) || HOOKS_WHILE_RECONCILING.has(attempt.hook.kind)
