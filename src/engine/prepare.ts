@@ -11,7 +11,7 @@ import { findComponent, SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
-import { callBackOffMs, retryTimeOf } from './retry.ts'
+import { callBackOffMs } from './retry.ts'
 import { firstHooks } from './status.ts'
 
 /**
@@ -88,7 +88,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
   } else {
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
-    if (result.kind === 'overloaded') return retryTimeOf(result)
+    if (result.kind === 'overloaded') return result.until.getTime()
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
     const engines = orProblem(() => readEngines(result.result))
     if ('problem' in engines)

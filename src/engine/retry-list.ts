@@ -32,10 +32,10 @@ export interface RetryList {
 /** Makes an empty list. A pause has at most `longestMs` milliseconds. */
 export function createRetryList(longestMs: number): RetryList {
   const waiting = new Map<string, RetryEntry>()
-  const retryTimeOf = (id: string): number => waiting.get(id)?.notBefore ?? 0
+  const nextAttemptAt = (id: string): number => waiting.get(id)?.notBefore ?? 0
   return {
-    listDue: (now) => [...waiting.keys()].filter((id) => retryTimeOf(id) <= now),
-    isWaiting: (id, now) => retryTimeOf(id) > now,
+    listDue: (now) => [...waiting.keys()].filter((id) => nextAttemptAt(id) <= now),
+    isWaiting: (id, now) => nextAttemptAt(id) > now,
     has: (id) => waiting.has(id),
     listIds: () => [...waiting.keys()],
     getFirstFailure: (id) => waiting.get(id)?.since,

@@ -20,8 +20,8 @@ export function retryTimeWhenFull(now: Date): Date {
 }
 
 /**
- * Returns the time at which to repeat a call that met a full queue or quota, in milliseconds since 1970. Returns
- * undefined for any other result; only such a result counts as a failed attempt.
+ * Returns the time at which the result says that the call can succeed, in milliseconds since 1970. A result without one
+ * counts as a failed attempt.
  */
 export function retryTimeOf({
   until,
