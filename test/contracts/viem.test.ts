@@ -39,7 +39,6 @@ describe('transactions, as viem reads them', () => {
       node,
       chainId: 31_337n,
       fetchHeadNumber: () => Promise.resolve(1),
-      checkNode: () => Promise.resolve(),
       limits: {},
     }
     return evmAccount(KEY, options)

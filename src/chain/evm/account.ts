@@ -17,8 +17,6 @@ export interface AccountOptions {
   readonly chainId: bigint
   /** Returns the number of the newest block that has enough confirmations. */
   readonly fetchHeadNumber: () => Promise<number>
-  /** Checks that the node belongs to the chain. Rejects with a ChainError. */
-  readonly checkNode: () => Promise<void>
   readonly limits: SpendingLimits
 }
 
@@ -37,18 +35,14 @@ const MAX_GAS = 2n ** 24n
 /** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
 const MAX_BYTES = 128 * 1024
 
-/** Makes the account of a private key. Every operation first checks that the node is of the configured chain. */
+/** Makes the account of a private key. */
 export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
-  const { node, chainId, fetchHeadNumber, checkNode, limits } = options
+  const { node, chainId, fetchHeadNumber, limits } = options
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
-    fetchNextNonce: async () => {
-      await checkNode()
-      return node.fetchTransactionCount(address, 'pending')
-    },
+    fetchNextNonce: () => node.fetchTransactionCount(address, 'pending'),
     sign: async (to, payload, gas, nonce) => {
-      await checkNode()
       // The estimate also shows whether the contract would revert, so it is needed for a given gas too.
       const gasNeeded = await node.estimateGas({ from: address, to, input: payload })
       const latest = await node.fetchBlock('latest')
@@ -66,7 +60,6 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
       return signTransaction({ ...common, ...fees }, key, nonce)
     },
     submit: async ({ hash, raw }) => {
-      await checkNode()
       try {
         await node.sendTransaction(raw)
       } catch (error) {
@@ -74,10 +67,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
         if (!(await node.hasTransaction(hash).catch(() => false))) throw error
       }
     },
-    fetchOutcome: async (transaction) => {
-      await checkNode()
-      return fetchOutcome({ node, address, head: await fetchHeadNumber() }, transaction)
-    },
+    fetchOutcome: async (transaction) => fetchOutcome({ node, address, head: await fetchHeadNumber() }, transaction),
   }
 }
 

@@ -51,47 +51,36 @@ export async function fetchChainId(rpc: JsonRpc): Promise<string> {
 }
 
 /**
- * Makes the chain port on a JSON-RPC connection. Every operation first checks that the node is of the chain
+ * Makes the chain port on a JSON-RPC connection. Every request is preceded by a check that the node is of the chain
  * `options.id`.
  */
 export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
   const { id, confirmations, registry, reportProblem } = options
   const connection = createConnection(rpc, id)
-  const node = evmNode(connection.rpc)
+  const node = evmNode(connection.rpc, connection.checkChain)
   const fetchHeadNumber = async (): Promise<number> => Math.max(0, (await node.fetchBlockNumber()) - confirmations)
   return {
     id,
     addresses: 'evm',
-    fetchHead: async () => {
-      await connection.checkChain()
-      return fetchHead(node, confirmations)
-    },
+    fetchHead: () => fetchHead(node, confirmations),
     hasBlock: async ({ number, hash }) => {
-      await connection.checkChain()
       if ((await node.fetchBlock(number))?.hash === hash) return true
       // A node of another chain may have replaced this one without breaking the connection.
       connection.forgetCheck()
       await connection.checkChain()
       return false
     },
-    ...(registry === undefined ? {} : { listContracts: createRegistryReader(node, registry, connection.checkChain) }),
-    fetchContract: async (address, block) => {
-      await connection.checkChain()
-      return fetchContract(node, { address, block, reportProblem: reportProblem ?? (() => undefined) })
-    },
-    read: async (address, input, { number }) => {
-      await connection.checkChain()
-      return node.call({ to: address, input }, number)
-    },
+    ...(registry === undefined ? {} : { listContracts: createRegistryReader(node, registry) }),
+    fetchContract: (address, block) =>
+      fetchContract(node, { address, block, reportProblem: reportProblem ?? (() => undefined) }),
+    read: (address, input, { number }) => node.call({ to: address, input }, number),
     listChanged: async (addresses, from, to) => {
       if (addresses.length === 0 || to.number <= from.number) return []
       if (to.number - from.number > MAX_LOG_BLOCKS) return addresses
-      await connection.checkChain()
       const emitters = await findEmitters(node, addresses, { from: from.number + 1, to: to.number })
       return addresses.filter((address) => emitters.has(address))
     },
-    createAccount: (key, limits = {}) =>
-      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, checkNode: connection.checkChain, limits }),
+    createAccount: (key, limits = {}) => evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits }),
   }
 }
 
@@ -140,13 +129,8 @@ function createConnection(rpc: JsonRpc, id: string): Connection {
   }
 }
 
-function createRegistryReader(
-  node: EvmNode,
-  registry: Address,
-  checkChain: () => Promise<void>,
-): (block: Block) => Promise<readonly Address[]> {
+function createRegistryReader(node: EvmNode, registry: Address): (block: Block) => Promise<readonly Address[]> {
   return async ({ number }) => {
-    await checkChain()
     const answer = await node.call({ to: registry, input: selector.contracts }, number)
     return readOrRefuseWith(
       () => readContracts(answer),
