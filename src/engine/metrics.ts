@@ -61,65 +61,63 @@ export function createMetrics(limits: Limits, telemetry?: TelemetryCounts) {
   }
 }
 
-/** Registers gauges whose values `readValues` returns when the metrics are fetched. */
-export function registerGauges({ registry }: Metrics, readValues: () => GaugeValues): void {
-  const gauge = (name: string, help: string, pickValue: (now: GaugeValues) => number): void => {
-    new Gauge({
-      name: PREFIX + name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(pickValue(readValues()))
-      },
-    })
-  }
-  gauge('running', 'Calls that run', ({ running }) => running)
-  gauge('waiting', 'Calls that wait for a worker', ({ waiting }) => waiting)
-  gauge('workers', 'Workers', ({ workers }) => workers)
-  gauge('queued', 'Calls that wait for their contract', ({ queued }) => queued)
-  gauge('outbox', 'Transactions that wait to be included', ({ outbox }) => outbox.count)
-  gauge(
+/** The gauges without labels: the name, the help text, and the value. */
+const GAUGES: readonly (readonly [name: string, help: string, pickValue: (values: GaugeValues) => number])[] = [
+  ['running', 'Calls that run', ({ running }) => running],
+  ['waiting', 'Calls that wait for a worker', ({ waiting }) => waiting],
+  ['workers', 'Workers', ({ workers }) => workers],
+  ['queued', 'Calls that wait for their contract', ({ queued }) => queued],
+  ['outbox', 'Transactions that wait to be included', ({ outbox }) => outbox.count],
+  [
     'outbox_oldest_seconds',
     'Age of the oldest transaction that waits to be included',
     ({ outbox }) => outbox.oldestSeconds,
-  )
-  gauge('chain_block', 'The block that requests are answered at', ({ chain }) => chain.block)
-  gauge(
-    'chain_unseen_seconds',
-    'Seconds since the last successful poll of the chain',
-    ({ chain }) => chain.unseenSeconds,
-  )
-  gauge('chain_head_age_seconds', 'Seconds since the newest block of the chain', ({ chain }) => chain.headAgeSeconds)
-  gauge(
-    'contracts_unread',
-    'Contracts that the last look could not read, or did not reach',
-    ({ chain }) => chain.unread,
-  )
-  gauge('dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks)
-  gauge('timers', 'Timers that are scheduled', ({ timers }) => timers)
-  gauge('buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes)
-  registerStateMetrics(registry, readValues)
+  ],
+  ['chain_block', 'The block that requests are answered at', ({ chain }) => chain.block],
+  ['chain_unseen_seconds', 'Seconds since the last successful poll of the chain', ({ chain }) => chain.unseenSeconds],
+  ['chain_head_age_seconds', 'Seconds since the newest block of the chain', ({ chain }) => chain.headAgeSeconds],
+  ['contracts_unread', 'Contracts that the last look could not read, or did not reach', ({ chain }) => chain.unread],
+  ['dead_hooks', 'Contracts whose state change hook was given up', ({ deadHooks }) => deadHooks],
+  ['timers', 'Timers that are scheduled', ({ timers }) => timers],
+  ['buffered_bytes', 'Bodies of requests in memory', ({ bufferedBytes }) => bufferedBytes],
+]
+
+/** Registers gauges whose values `readValues` returns, once for each time that the metrics are fetched. */
+export function registerGauges({ registry }: Metrics, readValues: () => GaugeValues): void {
+  const registers = [registry]
+  let setAll: (values: GaugeValues) => void = () => undefined
+  const gauges = GAUGES.map(([name, help, pickValue], index) => {
+    // The registry collects the gauges in the order of their registration, so the first one sets them all.
+    const collect = index === 0 ? (): void => setAll(readValues()) : undefined
+    const gauge = new Gauge({ name: PREFIX + name, help, registers, ...(collect && { collect }) })
+    return { gauge, pickValue }
+  })
+  const setStates = registerStateMetrics(registry)
+  setAll = (values) => {
+    for (const { gauge, pickValue } of gauges) gauge.set(pickValue(values))
+    setStates(values)
+  }
 }
 
-function registerStateMetrics(registry: Registry, readValues: () => GaugeValues): void {
-  new Gauge({
+/** Registers the gauges with labels, and returns the function that sets them. */
+function registerStateMetrics(registry: Registry): (values: GaugeValues) => void {
+  const registers = [registry]
+  const contractCounts = new Gauge({
     name: `${PREFIX}contracts`,
     help: 'Contracts, by how they stand',
     labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const [state, count] of Object.entries(readValues().contracts)) this.set({ state }, count)
-    },
+    registers,
   })
-  new Gauge({
+  const storedBytes = new Gauge({
     name: `${PREFIX}storage_bytes`,
     help: 'Stored values of a contract, with their keys',
     labelNames: ['contract'],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const { contract, bytes } of readValues().storage) this.set({ contract }, bytes)
-    },
+    registers,
   })
+  return ({ contracts, storage }) => {
+    contractCounts.reset()
+    for (const [state, count] of Object.entries(contracts)) contractCounts.set({ state }, count)
+    storedBytes.reset()
+    for (const { contract, bytes } of storage) storedBytes.set({ contract }, bytes)
+  }
 }
