@@ -151,7 +151,7 @@ function readBlock(block: JsonObject): NodeBlock {
   }
 }
 
-function readReceipt(receipt: JsonObject): Receipt | undefined {
+function readReceipt(receipt: JsonObject): Receipt {
   const contractAddress = own(receipt, 'contractAddress') ?? undefined
   return {
     block: readNumber(own(receipt, 'blockNumber')),
