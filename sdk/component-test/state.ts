@@ -1,6 +1,14 @@
 /** The engine that a test imagines: what it keeps, and how the outcome of a call changes it. */
 import { backOffMs } from '../../src/async/back-off.ts'
-import type { Hook, Host, RunOutcome, TimerState } from '../../src/component/runtime.ts'
+import {
+  CALL_RETRY,
+  type Hook,
+  type Host,
+  isAccepted,
+  ROUND_MS,
+  type RunOutcome,
+  type TimerState,
+} from '../../src/component/runtime.ts'
 import type { HttpResponseData } from '../../src/offchain/http-data.ts'
 import type { Options, TestStorage } from './options.ts'
 
@@ -37,13 +45,6 @@ interface Timer {
   attempts: number
   readonly payload: Uint8Array
 }
-
-/** The pauses after failures of a timer, and the number of failures after which an engine gives it up. */
-const BACK_OFF = { firstMs: 1000, longestMs: 300_000 }
-const MAX_ATTEMPTS = 8
-
-/** The time between two rounds of an engine: a timer that a timer schedules runs in the next round at the earliest. */
-const ROUND_MS = 250
 
 /** Returns an empty storage, in memory. */
 export function memoryStorage(): TestStorage {
@@ -117,8 +118,8 @@ function takeDue(state: HarnessState, until: number): DueTimer | undefined {
 
 function planRetry(timer: Timer, now: Date): void {
   timer.attempts++
-  timer.status = timer.attempts < MAX_ATTEMPTS ? 'scheduled' : 'failed'
-  timer.at = now.getTime() + backOffMs(BACK_OFF, timer.attempts)
+  timer.status = timer.attempts < CALL_RETRY.maxAttempts ? 'scheduled' : 'failed'
+  timer.at = now.getTime() + backOffMs(CALL_RETRY, timer.attempts)
 }
 
 function refuseMissingOption(option: string): never {
@@ -145,8 +146,8 @@ export function applyOutcome(
   state.transactions.push(...effects.transactions)
   state.log.push(...effects.log)
   for (const timer of effects.timers) applyTimer(state, timer, hook === 'timer' ? ROUND_MS : 0)
-  for (const { id, unlessRefused } of effects.spentRequests) {
-    if (!unlessRefused || (response?.status ?? 500) < 300) state.spent.add(id)
+  for (const request of effects.spentRequests) {
+    if (isAccepted(request, response?.status)) state.spent.add(request.id)
   }
   return response
 }

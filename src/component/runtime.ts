@@ -63,6 +63,15 @@ export const DEFAULT_LIMITS: RuntimeLimits = {
   outboundBytes: MIB,
 }
 
+/** The pauses after failures of a hook or a timer, and the number of failures after which an engine gives it up. */
+export const CALL_RETRY = { firstMs: 1000, longestMs: 300_000, maxAttempts: 8 } as const
+
+/**
+ * The longest time between two rounds of an engine over hooks, timers and transactions. A timer that a timer schedules
+ * runs in the next round at the earliest.
+ */
+export const ROUND_MS = 250
+
 /** The input of one call. */
 export interface ComponentCall {
   readonly component: ComponentCode
@@ -133,6 +142,11 @@ export interface CallEffects {
    * The number of values that were loaded from storage. A call that loaded some may have missed a concurrent change.
    */
   readonly reads: number
+}
+
+/** Tests whether an engine stores the id of a signed request; `status` is that of the response to it, if any. */
+export function isAccepted({ unlessRefused }: CallEffects['spentRequests'][number], status = 200): boolean {
+  return !unlessRefused || status < 300
 }
 
 export type RunOutcome =

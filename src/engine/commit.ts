@@ -3,7 +3,7 @@
  * other call has changed the contract since the call began.
  */
 import type { Block } from '../chain/chain.ts'
-import type { CallEffects, StorageChange } from '../component/runtime.ts'
+import { type CallEffects, isAccepted, type StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
@@ -209,8 +209,8 @@ function contractRowChange(
     : { update: 'component_state', id: contract, version, value }
 }
 
-function spentRequestChanges({ effects, status = 200 }: FinishedCall, now: Date): Change<EngineCollections>[] {
-  const acceptedRequests = effects.spentRequests.filter(({ unlessRefused }) => !unlessRefused || status < 300)
+function spentRequestChanges({ effects, status }: FinishedCall, now: Date): Change<EngineCollections>[] {
+  const acceptedRequests = effects.spentRequests.filter((request) => isAccepted(request, status))
   const byId = new Map(acceptedRequests.map((each) => [each.id, each]))
   return [...byId.values()].map(({ id, until }) => {
     return { insert: 'spent_request', id, value: { at: now.getTime() }, dueAt: until }
