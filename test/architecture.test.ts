@@ -85,7 +85,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sdk/client',
     'components/artifacts',
   ],
-  'sdk/client': ['chain', 'offchain', 'async', 'codec', 'components/key-management'],
+  'sdk/client': ['chain', 'offchain', 'async', 'codec', 'components', 'components/key-management'],
   'sdk/server': ['codec'],
   'sdk/element': [],
   'sdk/component': ['offchain', 'codec'],

@@ -9,7 +9,7 @@ import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 import { readBounded } from './bounded.ts'
 import { EngineError, systemCode } from './errors.ts'
 import { isSignedByEngine, type ResponseKeys } from './response-keys.ts'
-import type { Moment, RequestSigner } from './signers.ts'
+import type { RequestSigner, SigningInputs } from './signers.ts'
 
 export interface EngineRequest {
   readonly method: string
@@ -43,7 +43,7 @@ export interface CallLimits {
 export interface CallContext {
   readonly fetch: typeof fetch
   readonly now: () => Date
-  readonly random: Moment['random']
+  readonly random: SigningInputs['random']
   readonly keys: ResponseKeys
   readonly limits: CallLimits
   readonly contract: Address
@@ -65,8 +65,8 @@ export async function callEngine(
   const headers = new Headers({ ...request.headers })
   const data = requestOf(request, uri, headers)
   const { signer } = request
-  const moment = { now: context.now(), random: context.random }
-  if (signer !== undefined) headers.set('authorization', await signer.authorize(data, recipient, moment))
+  const inputs = { now: context.now(), random: context.random }
+  if (signer !== undefined) headers.set('authorization', await signer.authorize(data, recipient, inputs))
   const deadline = AbortSignal.timeout(context.limits.deadlineMs)
   const until = signal === undefined ? deadline : AbortSignal.any([deadline, signal])
   const signedBy = { ...recipient, authorization: headers.get('authorization') ?? '' }

@@ -102,3 +102,7 @@ export class SharingError extends Error {
     this.engines = engines
   }
 }
+
+export function refuseBadRequest(message: string): never {
+  throw new SharingError('bad-request', message)
+}

@@ -6,7 +6,7 @@
 import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
-import { printable, SharingError } from './errors.ts'
+import { printable, refuseBadRequest, SharingError } from './errors.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
 import type { RequestSigner } from './signers.ts'
 import type { Transactor } from './transactor.ts'
@@ -93,8 +93,4 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
     await client.wait(POLL_MS)
   }
   return { gone: true }
-}
-
-export function refuseBadRequest(message: string): never {
-  throw new SharingError('bad-request', message)
 }

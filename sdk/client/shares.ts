@@ -10,7 +10,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { combine } from 'shamir-secret-sharing'
-import { SharingError } from './errors.ts'
+import { refuseBadRequest, SharingError } from './errors.ts'
 
 export type Scheme = 'shamir' | 'xor'
 
@@ -44,9 +44,9 @@ export const MAX_SECRET_BYTES = 1_048_576 - BYTES_WITH_A_SHARE - PREFIX_BYTES
  */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
   const { shares, scheme, random } = split
-  if (secret.length > MAX_SECRET_BYTES) refuseRequest(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
+  if (secret.length > MAX_SECRET_BYTES) refuseBadRequest(`a secret has ${MAX_SECRET_BYTES} bytes at most`)
   if (!Number.isInteger(shares) || shares < 2 || shares > MAX_SHARES)
-    refuseRequest(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
+    refuseBadRequest(`a secret is shared among 2 to ${MAX_SHARES} engines, and the contract lists ${shares}`)
   checkThreshold(split)
   const paddedSecret = concatBytes(random(PREFIX_BYTES), secret)
   return scheme === 'xor' ? splitXor(paddedSecret, split) : splitShamir(paddedSecret, split)
@@ -55,10 +55,14 @@ export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uin
 /** Throws a {@link SharingError} `bad-request` for a threshold that no sharing of the scheme has. */
 export function checkThreshold({ scheme, shares, threshold }: Omit<Split, 'random'>): void {
   if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
-    refuseRequest(`the threshold is a number from 2 to that of the engines, which is ${shares}, and not ${threshold}`)
+    refuseBadRequest(
+      `the threshold is a number from 2 to that of the engines, which is ${shares}, and not ${threshold}`,
+    )
   }
   if (scheme === 'xor' && threshold !== shares) {
-    refuseRequest(`with XOR every share is needed: the threshold is the number of engines, ${shares}, not ${threshold}`)
+    refuseBadRequest(
+      `with XOR every share is needed: the threshold is the number of engines, ${shares}, not ${threshold}`,
+    )
   }
 }
 
@@ -123,10 +127,6 @@ function splitXor(paddedSecret: Uint8Array, { shares, random }: Split): Uint8Arr
 function xor(all: readonly Uint8Array[]): Uint8Array {
   const [first = new Uint8Array(), ...others] = all
   return first.map((byte, at) => others.reduce((sum, other) => sum ^ (other[at] ?? 0), byte))
-}
-
-function refuseRequest(message: string): never {
-  throw new SharingError('bad-request', message)
 }
 
 function refuseMixed(message: string): never {

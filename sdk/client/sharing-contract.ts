@@ -3,7 +3,8 @@
  * it.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { concatBytes } from '@noble/hashes/utils.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { callData, list, uint } from '../../components/abi.ts'
 import { type Block, ChainError } from '../../src/chain/chain.ts'
 import { abiReader } from '../../src/chain/evm/abi-reader.ts'
 import { malformed, within } from '../../src/codec/malformed.ts'
@@ -29,14 +30,10 @@ const MAX_ENGINES = 255
 /** The methods of the contract, each of which makes the payload of its call. `id` has 128 bits. */
 export const sharingMethods = {
   registerSharing: (id: bigint, threshold: number, commitments: readonly Uint8Array[]): Uint8Array =>
-    concatBytes(
-      selector('registerSharing(uint128,uint8,bytes32[])'),
-      ...[id, BigInt(threshold), 0x60n, BigInt(commitments.length)].map(word),
-      ...commitments,
-    ),
-  requestDownload: (id: bigint): Uint8Array => concatBytes(selector('requestDownload(uint128)'), word(id)),
-  deleteSharing: (id: bigint): Uint8Array => concatBytes(selector('deleteSharing(uint128)'), word(id)),
-  sharing: (id: bigint): Uint8Array => concatBytes(selector('sharing(uint128)'), word(id)),
+    callData(selector('registerSharing(uint128,uint8,bytes32[])'), uint(id), uint(threshold), list(commitments)),
+  requestDownload: (id: bigint): Uint8Array => callData(selector('requestDownload(uint128)'), uint(id)),
+  deleteSharing: (id: bigint): Uint8Array => callData(selector('deleteSharing(uint128)'), uint(id)),
+  sharing: (id: bigint): Uint8Array => callData(selector('sharing(uint128)'), uint(id)),
 } as const
 
 /**
@@ -78,10 +75,6 @@ function unknownContractError(): SharingError {
   return new SharingError('unknown-contract', 'the contract at this address is not a SecretSharing contract')
 }
 
-function selector(signature: string): Uint8Array {
-  return keccak_256(new TextEncoder().encode(signature)).subarray(0, 4)
-}
-
-function word(value: bigint): Uint8Array {
-  return Uint8Array.from(value.toString(16).padStart(64, '0').match(/../g) ?? [], (byte) => Number.parseInt(byte, 16))
+function selector(signature: string): string {
+  return bytesToHex(keccak_256(utf8ToBytes(signature)).subarray(0, 4))
 }

@@ -9,7 +9,7 @@ import type { Recipient } from '../../src/offchain/authentication/signed-request
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 
 /** The inputs of a signature beside the request. */
-export interface Moment {
+export interface SigningInputs {
   readonly now: Date
   readonly random: (bytes: number) => Uint8Array
 }
@@ -17,7 +17,7 @@ export interface Moment {
 /** Makes the value of `authorization` for one engine and one attempt. */
 export interface RequestSigner {
   readonly address: Address
-  authorize(request: HttpRequestData, recipient: Recipient, moment: Moment): Promise<string>
+  authorize(request: HttpRequestData, recipient: Recipient, inputs: SigningInputs): Promise<string>
 }
 
 /** The part of EIP-1193 that is needed. */
@@ -40,11 +40,11 @@ export function keySigner(
 ): RequestSigner {
   return {
     address: accountOfKey(key, addresses),
-    authorize: (request, recipient, moment) =>
+    authorize: (request, recipient, inputs) =>
       Promise.resolve(
         profile === 'secp256k1'
-          ? signSecp256k1(request, recipient, { key, now: moment.now })
-          : signRequest(fieldsOf(request, recipient, moment), 'sha256', key),
+          ? signSecp256k1(request, recipient, { key, now: inputs.now })
+          : signRequest(fieldsOf(request, recipient, inputs), 'sha256', key),
       ),
   }
 }
@@ -57,8 +57,8 @@ export function walletSigner(provider: Eip1193Provider, account: string): Reques
   const address = parseAddress(account)
   return {
     address,
-    authorize: async (request, recipient, moment) => {
-      const fields = fieldsOf(request, recipient, moment)
+    authorize: async (request, recipient, inputs) => {
+      const fields = fieldsOf(request, recipient, inputs)
       const params = [evmAddress(address), JSON.stringify(typedData(fields))]
       const signature = await provider.request({ method: 'eth_signTypedData_v4', params })
       if (typeof signature !== 'string' || !/^0x[0-9a-f]{130}$/i.test(signature)) {
@@ -69,7 +69,7 @@ export function walletSigner(provider: Eip1193Provider, account: string): Reques
   }
 }
 
-function fieldsOf(request: HttpRequestData, recipient: Recipient, { now, random }: Moment) {
+function fieldsOf(request: HttpRequestData, recipient: Recipient, { now, random }: SigningInputs) {
   const issuedAt = now.getTime()
   const life = { issuedAt, expiresAt: issuedAt + LIFE_MS, nonce: Uint8Array.from(random(NONCE_BYTES)) }
   const fields = requestFields(request, recipient, life)

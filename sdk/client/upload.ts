@@ -5,7 +5,7 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { type EngineError, SharingError } from './errors.ts'
+import { type EngineError, refuseBadRequest, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
 import { askUntilAccepted } from './retries.ts'
 import {
@@ -13,7 +13,6 @@ import {
   ownSharing,
   POLL_MS,
   parseSharingId,
-  refuseBadRequest,
   type SecretSharing,
   type SharingState,
   sharingStatus,
@@ -88,7 +87,7 @@ export async function prepareUpload(
  * complete. Rejects with `id-in-use` when another sharing has its id, and with `bad-request` when the upload is of
  * another contract or for other engines.
  */
-export async function upload(context: SecretSharing, { ...prepared }: Upload): Promise<UploadOutcome> {
+export async function upload(context: SecretSharing, prepared: Upload): Promise<UploadOutcome> {
   const { client, patienceMs = ENGINES_PATIENCE_MS } = context
   const shares = prepared.shares.map((share) => hexToBytes(share))
   const registered = await register(context, prepared, shares)
