@@ -5,13 +5,13 @@
 import { createHash } from 'node:crypto'
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
-import { operation } from '../offchain/hosted.ts'
+import { operation, timerStatus } from '../offchain/hosted.ts'
 import { type HttpRequestData, readHttpRequest, writeHttpResponse } from '../offchain/http-data.ts'
 import { type Reader, reader, writer } from '../offchain/rpc.ts'
 import { createEffectCollector, type EffectCollector } from './effects.ts'
-import type { CallMessage, HostAnswer, HostQuestion } from './messages.ts'
+import { type CallMessage, CONTEXT_BYTES, type HostAnswer, type HostQuestion } from './messages.ts'
 import { checkQuestion } from './question.ts'
-import type { Host, RuntimeLimits, TimerState } from './runtime.ts'
+import type { Host, RuntimeLimits } from './runtime.ts'
 import { Trap, trap, trapOverLimit } from './trap.ts'
 
 /** The functions of the worker that the operations of a call use. */
@@ -148,7 +148,7 @@ const operations: Readonly<Record<number, Operation>> = {
   },
   [operation.timerList]: (_from, running) => {
     const ids = [...readTimers(running)]
-      .filter(([, status]) => status === SCHEDULED || status === RUNNING)
+      .filter(([, status]) => status === timerStatus.scheduled || status === timerStatus.running)
       .map(([id]) => id)
     return writer()
       .list(ids, (id, to) => to.i32(id))
@@ -189,33 +189,23 @@ function readStorageName(from: Reader, { limits: { storageKeyBytes } }: RunningC
   return [bucket, key]
 }
 
-const RUNNING = 2
-const CANCELLED = 3
-const NEVER_STARTED = 4
-const SCHEDULED = 6
-const STATUS: Readonly<Record<TimerState['status'], number>> = {
-  done: 1,
-  running: RUNNING,
-  cancelled: CANCELLED,
-  failed: 5,
-  scheduled: SCHEDULED,
-}
-
 function timerStatusOf(id: number, running: RunningCall): number {
-  return readTimers(running).get(id) ?? NEVER_STARTED
+  return readTimers(running).get(id) ?? timerStatus.neverStarted
 }
 
 /** Returns the status of each timer by id: the engine's timers, with the changes of this call. */
 function readTimers({ ask, effects }: RunningCall): Map<number, number> {
   const engineTimers = ask('listTimers')
-  const timers = new Map(engineTimers.map(({ id, status }) => [id, STATUS[status]]))
-  for (const timer of effects.listTimers()) timers.set(timer.id, 'cancel' in timer ? CANCELLED : SCHEDULED)
+  const timers = new Map<number, number>(engineTimers.map(({ id, status }) => [id, timerStatus[status]]))
+  for (const timer of effects.listTimers()) {
+    timers.set(timer.id, 'cancel' in timer ? timerStatus.cancelled : timerStatus.scheduled)
+  }
   return timers
 }
 
 /** Reads the HTTP request of a call behind the addresses and the state. */
 function readRequest({ input, stateLength }: CallMessage): HttpRequestData {
-  return readHttpRequest(reader(input.subarray(42 + stateLength)))
+  return readHttpRequest(reader(input.subarray(CONTEXT_BYTES + stateLength)))
 }
 
 /**

@@ -131,6 +131,9 @@ export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
   }
 }
 
+/** The bytes of the input before the state: the addresses of contract and engine. */
+export const CONTEXT_BYTES = 42
+
 /** Converts a call to the message for a worker: the name of the hook, and its input in the RPC format. */
 export function callMessage(call: ComponentCall): CallMessage {
   const { contract, engine, chain, block, hook, state, now } = call

@@ -3,6 +3,12 @@ export class Trap extends Error {
   override readonly name = 'Trap'
 }
 
+/**
+ * The most characters of an error message for the operator's log; the error of a component may be as long as its
+ * memory.
+ */
+export const MAX_TRAP_MESSAGE = 4096
+
 /** Throws a {@link Trap}. */
 export function trap(message: string): never {
   throw new Trap(message)

@@ -11,7 +11,7 @@ import type { Program } from './messages.ts'
 import { PAGE_BYTES } from './module.ts'
 import { MAX_HEADER_CHARACTERS } from './question.ts'
 import type { RuntimeLimits } from './runtime.ts'
-import { MAX_HELD_OBJECTS, trap, trapOverLimit } from './trap.ts'
+import { MAX_HELD_OBJECTS, MAX_TRAP_MESSAGE, trap, trapOverLimit } from './trap.ts'
 
 type Hook = (pointer: number, length: number) => bigint
 
@@ -130,8 +130,7 @@ function createImports(getCall: () => RunningCall): WebAssembly.Imports {
     },
   }
   const readText = (pointer: number, length: number): string =>
-    // A message for the log is cut to 4096 bytes.
-    Buffer.from(memory.read(pointer, Math.min(length >>> 0, 4096))).toString('utf8')
+    Buffer.from(memory.read(pointer, Math.min(length >>> 0, MAX_TRAP_MESSAGE))).toString('utf8')
   const exit = (pointer = 0, length = 0): never => trap(readText(pointer, length))
   return {
     offchain: guardFunctions(getCall, {

@@ -25,7 +25,7 @@ import type {
 } from './messages.ts'
 import { BadResult, readHookResult } from './result.ts'
 import { cacheStoredValues } from './stored-values.ts'
-import { Trap, trap } from './trap.ts'
+import { MAX_TRAP_MESSAGE, Trap, trap } from './trap.ts'
 import { loadWasmModule } from './wasm.ts'
 
 /** The most bytes of cached values, of all contracts together. */
@@ -95,15 +95,10 @@ function runJob({ number, sha256, call }: JobMessage, recover: Recover): WorkerR
     return { report: 'done', ...result, effects: hosted.effects.finish() }
   } catch (error) {
     const report = error instanceof BadResult ? 'bad-response' : 'trap'
-    const message = messageOf(hosted?.getTrap() ?? error).slice(0, MAX_MESSAGE)
+    const message = messageOf(hosted?.getTrap() ?? error).slice(0, MAX_TRAP_MESSAGE)
     return { report, message, log: hosted?.effects.getLog() ?? [] }
   }
 }
-
-/**
- * The most characters of an error message for the operator's log; the error of a script may be as long as its memory.
- */
-const MAX_MESSAGE = 4096
 
 function messageOf(error: unknown): string {
   const { message } = error as Error

@@ -21,7 +21,7 @@ export const operation = {
   currentTime: 0x51,
   /** id i32, payload Vec<u8>: runs as soon as this call has ended well → nothing */
   timerSpawn: 0x60,
-  /** id i32 → u8: 1 done, 2 running, 3 cancelled, 4 never started, 5 failed, 6 scheduled */
+  /** id i32 → u8, one of {@link timerStatus} */
   timerStatus: 0x61,
   /** id i32 → nothing */
   timerCancel: 0x62,
@@ -47,6 +47,9 @@ export const operation = {
   /** → SHA-256 of the body of this HTTP request, 32 bytes; nothing in any other call */
   bodyDigest: 0x85,
 } as const
+
+/** The answers of {@link operation.timerStatus}. */
+export const timerStatus = { done: 1, running: 2, cancelled: 3, neverStarted: 4, failed: 5, scheduled: 6 } as const
 
 /** The functions that a module exports, each (input pointer, length) → pointer to the result. */
 export const hook = {
