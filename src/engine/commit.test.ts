@@ -224,7 +224,7 @@ describe('when the database could not say whether a call is on disk', () => {
     },
   }
 
-  it.each([true, false])('what is there is done, and what is not is not: %s', async (isWritten) => {
+  it.each([true, false])('reads from disk whether the failed commit was stored: %s', async (isWritten) => {
     const store = await openTestStore<EngineCollections>(engineMigrations)
     let isBroken = false
     const commit: typeof store.commit = async (changes) => {

@@ -574,19 +574,19 @@ describe('GET /engine', () => {
 
 describe('the contracts in GET /engine', () => {
   interface Page {
-    readonly endorsement?: object
+    readonly endorsement: Endorsement
     readonly contracts: readonly { readonly address: string; readonly why?: string; readonly hooks: string[] }[]
     readonly next?: string
   }
 
   /** Reads all pages, each of which a client of any version can read. */
-  async function readPages({ engine }: TestEngine): Promise<readonly Page[]> {
+  async function readPages({ engine, chain }: TestEngine): Promise<readonly Page[]> {
     const pages: Page[] = []
     for (let query = ''; ; query = `?after=${pages.at(-1)?.next}`) {
       const { body, json } = await engine.app.inject(`/engine${query}`)
       expect(Buffer.byteLength(body)).toBeLessThan(65_536)
       const page = json<Page>()
-      expect(page.endorsement).toBeDefined()
+      expect(verifyEndorsement(page.endorsement, ENGINE, chain)).toHaveLength(32)
       pages.push(page)
       if (page.next === undefined) return pages
     }

@@ -12,7 +12,10 @@ export const engineInterface: Section = {
       source: 'Execution engine, What the service does',
       tests: [
         ['src/engine/watcher.test.ts', 'are served as they come, change their component, and go'],
-        ['src/engine/watcher.test.ts', 'must have the bytes that its hash says, and is a visible failure otherwise'],
+        [
+          'src/engine/component-source.test.ts',
+          'must have the bytes that its hash says, and is a visible failure otherwise',
+        ],
       ],
     },
     {
@@ -20,8 +23,8 @@ export const engineInterface: Section = {
       asks: '1 the engine runs it, automatically',
       source: 'Execution engine, What the service does',
       tests: [
-        ['src/engine/watcher.test.ts', 'runs once at the start, once for many changes, and not without one'],
-        ['src/engine/outbox.test.ts', 'run when they are due, once, and after a restart too'],
+        ['src/engine/state-change.test.ts', 'runs once at the start, once for many changes, and not without one'],
+        ['src/engine/timers.test.ts', 'run when they are due, once, and after a restart too'],
         ['src/engine/outbox.test.ts', 'sends in order, with nonces one after another, and lets go of what is included'],
       ],
     },

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { CONTRACT, type Script, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
+import { closedAfterwards } from '../../test/support/engine-calls.ts'
+import type { HttpClientRequest } from '../http/outbound.ts'
+
+const answer = async ({ engine, url }: TestEngine) => {
+  const { statusCode, headers, body } = await engine.app.inject(url)
+  return statusCode === 200 ? body : headers['x-engine-error']
+}
+const contractsOf = async ({ engine }: TestEngine) =>
+  (await engine.app.inject('/engine')).json<{ contracts: { state_change: string }[] }>().contracts
+const saying = (words: string): Script => ({ http: () => Promise.resolve(text(words)) })
+const later = (engine: TestEngine, seconds: number): void => {
+  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+}
+
+describe('the component of a contract', () => {
+  it('must have the bytes that its hash says, and is a visible failure otherwise', async () => {
+    const engine = closedAfterwards(await startEngine())
+    const { sha256 } = engine.runtime.add('right', saying('right'))
+    engine.files.set(sha256, Buffer.from('wrong'))
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+    await engine.rounds()
+    expect(await answer(engine)).toBe('component-unavailable')
+    const contracts = await contractsOf(engine)
+    expect(contracts[0]).toMatchObject({ state: 'failed' })
+    expect(JSON.stringify(contracts)).toContain('other bytes')
+    expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts{state="failed"} 1')
+    expect(engine.logLines.filter((line) => line.includes('component_unavailable'))).toHaveLength(1)
+    engine.files.set(sha256, Buffer.from('right'))
+    later(engine, 5)
+    await engine.rounds()
+    expect(await answer(engine)).toBe('right')
+  })
+
+  it('must be one that can be run', async () => {
+    const engine = closedAfterwards(await startEngine())
+    const bytes = Buffer.from('nonsense')
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    engine.files.set(sha256, bytes)
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+    await engine.rounds()
+    expect(await answer(engine)).toBe('component-unavailable')
+  })
+
+  it('is fetched from where its contract says, if the operator allows that host, and kept', async () => {
+    const asked: HttpClientRequest[] = []
+    let body = Buffer.from('forged')
+    const outbound = (request: HttpClientRequest) => {
+      asked.push(request)
+      return Promise.resolve({ status: 200, headers: {}, body })
+    }
+    const settings = { outbound: { allow: ['files.example'] } }
+    const engine = closedAfterwards(await startEngine({ outbound, settings }))
+    const { sha256 } = engine.runtime.add('fetched', saying('fetched'))
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: 'https://elsewhere.example/c' } })
+    await engine.rounds()
+    expect([await answer(engine), asked.length]).toEqual(['component-unavailable', 0])
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: 'https://files.example/c' } })
+    await engine.rounds(1)
+    expect([await answer(engine), asked.length, engine.files.size]).toEqual(['component-unavailable', 1, 0])
+    expect(asked[0]).toMatchObject({ allowPrivateAddresses: false, maxBytes: 8 * 1024 * 1024 })
+    body = Buffer.from('fetched')
+    later(engine, 5)
+    await engine.rounds()
+    expect([await answer(engine), engine.files.has(sha256)]).toEqual(['fetched', true])
+  })
+})
