@@ -35,10 +35,6 @@ abstract contract EngineList is OffChain {
         return list.length;
     }
 
-    function engineAt(uint256 index) internal view returns (address) {
-        return list[index].engine;
-    }
-
     /// Where the sender stands in the list. Reverts for everybody who is no engine.
     function callingEngine() internal view returns (uint256) {
         require(places[msg.sender] != 0, "the sender is none of the engines");

@@ -308,7 +308,7 @@ contract KeyManagement is EngineList {
         }
     }
 
-    /// Whether an engine has done what the status of a key asks of each; of a status that asks nothing, that it has.
+    /// Whether an engine has done what the status of a key asks of each; true for a status that asks nothing of engines.
     function hasDone(Key storage key_, uint256 index) private view returns (bool) {
         if (key_.status == Status.Commitments) return key_.commitments[index].length > 0;
         if (key_.status == Status.Shares) return key_.shares[index].length > 0;

@@ -42,7 +42,7 @@ contract SecretSharing is EngineList {
         bytes32[] commitments;
     }
 
-    /// Of a deletion that an engine has still before it: how many next to it are behind that engine already.
+    /// A run of deletions that an engine has confirmed, next to one that it has not: how many are before and beyond it.
     struct Gap {
         uint128 before;
         uint128 beyond;
