@@ -5,7 +5,7 @@ import { account, answer, byteString, callData, list, uint } from './abi.ts'
 import { fromHex, toHex } from './bytes.ts'
 import * as keyManagement from './key-management/contract.ts'
 import * as secretSharing from './secret-sharing/contract.ts'
-import { artifact } from './test/evm.ts'
+import { abiOf } from './test/evm.ts'
 
 const someone = `00${'ab'.repeat(20)}`
 
@@ -13,8 +13,8 @@ describe('the ABI of components', () => {
   it.each([
     ['SecretSharing', secretSharing.selectors],
     ['KeyManagement', keyManagement.selectors],
-  ])('has the selectors of %s', (name, selectors) => {
-    const methods = (artifact(name).abi as { type: string; name?: string }[]).filter(({ type }) => type === 'function')
+  ] as const)('has the selectors of %s', (name, selectors) => {
+    const methods = (abiOf(name) as { type: string; name?: string }[]).filter(({ type }) => type === 'function')
     for (const [signature, selector] of Object.entries(selectors)) {
       expect(toHex(keccak_256(new TextEncoder().encode(signature)).subarray(0, 4))).toBe(selector)
       expect(methods.map((method) => method.name)).toContain(signature.split('(', 1)[0])
@@ -22,7 +22,7 @@ describe('the ABI of components', () => {
   })
 
   it('writes what a library writes', () => {
-    const methods = createContract(artifact('KeyManagement').abi)
+    const methods = createContract(abiOf('KeyManagement'))
     const registration = new Uint8Array(32).fill(3)
     const given = [new Uint8Array(48).fill(1), new Uint8Array(0), new Uint8Array(33).fill(2)]
     const written = callData('2d0e32b6', uint(7), registration, list(given.map(byteString)))

@@ -1,14 +1,11 @@
 /** The actions of tests on an EVM chain, whichever answers: make contracts, send transactions, ask. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { addr, Transaction } from 'micro-eth-signer'
 import { createContract, deployContract, type ParsedABI } from 'micro-eth-signer/abi.js'
 import type { JsonRpc } from '../../src/chain/json-rpc.ts'
+import { artifacts } from '../artifacts/index.ts'
 
 export type { JsonRpc }
-
-const ARTIFACTS = join(import.meta.dirname, '..', 'artifacts')
 
 /** A person with a key. Gas costs nothing on the chains of these tests. */
 export interface Party {
@@ -36,23 +33,23 @@ export interface DeployedContract {
 }
 
 /** Deploys the contract of `components/` with the name. */
-export async function deploy(rpc: JsonRpc, name: string, args: unknown, from = party()): Promise<DeployedContract> {
-  const { abi, bytecode } = artifact(name)
-  const data = deployContract(abi, bytecode, args)
+export async function deploy(
+  rpc: JsonRpc,
+  name: keyof typeof artifacts,
+  args: unknown,
+  from = party(),
+): Promise<DeployedContract> {
+  const abi = abiOf(name)
+  const data = deployContract(abi, artifacts[name].bytecode, args)
   // The call is asked first, since a receipt does not tell why a transaction failed.
   await rpc('eth_call', [{ from: from.address, data }, 'latest'])
   const receipt = await receiptOf(rpc, await submit(rpc, from, '0x', data))
   return connectContract(rpc, receipt.contractAddress ?? '', abi)
 }
 
-export interface Artifact {
-  readonly abi: ParsedABI
-  readonly bytecode: string
-}
-
-/** Reads a contract of `components/`, as it was compiled. */
-export function artifact(name: string): Artifact {
-  return JSON.parse(readFileSync(join(ARTIFACTS, `${name}.json`), 'utf8')) as Artifact
+/** Returns the ABI of a contract of `components/`, in the type of the library. */
+export function abiOf(name: keyof typeof artifacts): ParsedABI {
+  return artifacts[name].abi as unknown as ParsedABI
 }
 
 function connectContract(rpc: JsonRpc, address: string, abi: ParsedABI): DeployedContract {

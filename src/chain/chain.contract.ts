@@ -1,8 +1,7 @@
 /** The contract of a chain with an engine: run for each implementation that can hold contracts of our own. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Transaction } from 'micro-eth-signer'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { artifacts } from '../../components/artifacts/index.ts'
 import type { Json } from '../codec/json.ts'
 import { type Address, evmAddress } from '../offchain/address.ts'
 import { type Account, type Chain, ChainError } from './chain.ts'
@@ -21,11 +20,6 @@ export interface ChainUnderTest {
 export interface Artifact {
   readonly abi: readonly AbiItem[]
   readonly bytecode: string
-}
-
-export function builtIn(name: string): Artifact {
-  const file = join(import.meta.dirname, '..', '..', 'components', 'artifacts', `${name}.json`)
-  return JSON.parse(readFileSync(file, 'utf8')) as Artifact
 }
 
 export const ENGINE_1: Address = `00${'21'.repeat(20)}`
@@ -54,7 +48,7 @@ export function deployedComponent(chain: ChainUnderTest): Promise<Address> {
     { engine: evmAddress(ENGINE_1), endpoint: 'https://one.example/' },
     { engine: evmAddress(ENGINE_2), endpoint: '' },
   ]
-  return deployed(chain, builtIn('Component'), [engines, `0x${DIGEST}`, 'https://components.example/a'])
+  return deployed(chain, artifacts.Component, [engines, `0x${DIGEST}`, 'https://components.example/a'])
 }
 
 export const call = (signature: string, ...values: Json[]): Uint8Array => encodeCall(parseFunction(signature), values)

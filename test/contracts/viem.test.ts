@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { artifacts } from '../../components/artifacts/index.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
-import { builtIn, ENGINE_1 } from '../../src/chain/chain.contract.ts'
+import { ENGINE_1 } from '../../src/chain/chain.contract.ts'
 import { customError, decodeAnswer, encodeCall, encodeConstructor, parseFunction } from '../../src/chain/evm/abi.ts'
 import { evmAccount } from '../../src/chain/evm/account.ts'
 import { readComponentReference, readContracts, readEngines } from '../../src/chain/evm/contract.ts'
@@ -21,7 +22,7 @@ const TO = `00${'ab'.repeat(20)}`
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`
 const bytes = (text: string): Uint8Array => Buffer.from(text.slice(2), 'hex')
 
-const component = builtIn('Component')
+const component = artifacts.Component
 
 describe('transactions, as viem reads them', () => {
   const accountOn = (baseFee: string | undefined, needed = '0x5208') => {
