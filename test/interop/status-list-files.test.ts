@@ -1,7 +1,7 @@
 /**
  * nginx with the configuration of docs/how-to/status-lists-by-cdn.md serves exported status lists as the issuer does.
  */
-import { chmodSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
 import { temporaryDirectory, vouchsafe } from '../support/command.ts'
@@ -29,10 +29,9 @@ if (NGINX === undefined) {
     expect((await vouchsafe(['status-list', 'export', files], { cwd: directory })).status).toBe(0)
 
     const path = new URL(status.uri).pathname
-    const blocks = snippetWith('docs/how-to/status-lists-by-cdn.md', 'try_files').replaceAll(
-      '/srv/status/public',
-      files,
-    )
+    const blocks = snippetWith('docs/how-to/status-lists-by-cdn.md', 'try_files')
+      .replaceAll('/srv/status/public', files)
+      .replace('http://127.0.0.1:8079', service.url)
     const port = await startNginx(blocks, path)
     const kinds = [
       [path, {}, 'application/statuslist+jwt'],
@@ -54,5 +53,13 @@ if (NGINX === undefined) {
       expect([served.status, served.headers.get('content-type')]).toEqual([200, type])
     }
     expect((await askProxy(port, `${path}x`)).status).toBe(404)
+
+    // A list that began since the last export has no files yet.
+    rmSync(files, { recursive: true })
+    for (const [at, headers, type] of kinds) {
+      const answer = await askProxy(port, at, headers)
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, type])
+      expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*' })
+    }
   })
 }
