@@ -68,6 +68,16 @@ const cases: readonly Case[] = [
     },
   },
   {
+    alert: 'VouchsafeServerErrors',
+    fires: { [`vouchsafe_engine_http_answers_total{${INSTANCE},status="500",error="server-error"}`]: '0+6x60' },
+    staysQuiet: {
+      [`vouchsafe_engine_http_answers_total{${INSTANCE},status="404",error="not-found"}`]: '0+6x60',
+      // Any caller may find a mistake of a component, or come while the chain stands still.
+      [`vouchsafe_engine_http_answers_total{${INSTANCE},status="500",error="component-trap"}`]: '0+6x60',
+      [`vouchsafe_engine_http_answers_total{${INSTANCE},status="503",error="stale-chain"}`]: '0+6x60',
+    },
+  },
+  {
     alert: 'VouchsafeApiKeysTried',
     // By the settings of the page one address has so many keys refused; further requests are `too_many_requests`.
     fires: { [`vouchsafe_issuer_http_refusals_total{${INSTANCE},route="/a",error="unauthorized"}`]: '0+20x60' },
@@ -103,7 +113,16 @@ const cases: readonly Case[] = [
     alert: 'VouchsafeVerificationsFail',
     fires: { [events('failed')]: '0+60x60', [events('succeeded')]: constant(0) },
     // A verification that fails now and then is not a pattern.
-    staysQuiet: { [events('failed')]: '0+1x60', [events('succeeded')]: constant(0) },
+    staysQuiet: { [events('failed')]: '0x9 1x9 2x9 3x9 4x9 5x9', [events('succeeded')]: constant(0) },
+  },
+  {
+    alert: 'VouchsafeVerificationsFail',
+    // A small verifier: twenty an hour, all of which fail.
+    fires: {
+      [events('failed')]: '0x2 1x2 2x2 3x2 4x2 5x2 6x2 7x2 8x2 9x2 10x2 11x2 12x2 13x2 14x2 15x2 16x2 17x2 18x2 19x2',
+      [events('succeeded')]: constant(0),
+    },
+    staysQuiet: { [events('failed')]: '0x9 1x9 2x9 3x9 4x9 5x9', [events('succeeded')]: '0+1x60' },
   },
   {
     alert: 'VouchsafeLogLinesDropped',
