@@ -13,10 +13,10 @@ function readFileSettings() {
   }
 }
 
-/** Returns what a variable or its file says; an empty variable says nothing. */
+/** Returns what the file of a variable or else the variable says; an empty variable says nothing. */
 function readVariable(name) {
   const { [name]: value, [`${name}_FILE`]: file } = process.env
-  return value || (file && readFileSync(file, 'utf8').trim()) || undefined
+  return (file && readFileSync(file, 'utf8').trim()) || value || undefined
 }
 
 const [, , usualPort] = process.argv

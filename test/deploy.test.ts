@@ -3,7 +3,7 @@
  * no container engine.
  */
 import { execFile, spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -170,6 +170,13 @@ describe('the files of the page', () => {
 describe('the health check asks', () => {
   const tls = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
 
+  /** Returns variables of which one names a file with the port. */
+  function portInFile(port: string): Record<string, string> {
+    const file = join(temporaryDirectory(), 'port')
+    writeFileSync(file, `${port}\n`)
+    return { VOUCHSAFE_PORT: '1', VOUCHSAFE_PORT_FILE: file }
+  }
+
   /** Starts an issuer, and returns what the health check says in its directory with variables. */
   async function check(settings: object, variables: (port: string) => Record<string, string>) {
     const directory = await serviceDirectory('issuer', { ...settings })
@@ -181,6 +188,7 @@ describe('the health check asks', () => {
 
   it.each<[string, object, (port: string) => Record<string, string>]>([
     ['the port of a variable', {}, (port) => ({ VOUCHSAFE_PORT: port })],
+    ['the port of a file, which goes before the variable of the image', {}, portInFile],
     ['every interface by loopback', {}, (port) => ({ VOUCHSAFE_PORT: port, VOUCHSAFE_HOST: '0.0.0.0' })],
     ['by TLS where the configuration has it', { tls }, (port) => ({ VOUCHSAFE_PORT: port })],
   ])('%s', async (_, settings, variables) => {

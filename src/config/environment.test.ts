@@ -69,6 +69,11 @@ describe('the settings of the environment', () => {
     })
   })
 
+  it('that name a file go before those with the value', () => {
+    const environment = { VOUCHSAFE_PORT: '1', VOUCHSAFE_PORT_FILE: '/run/port' }
+    expect(issuer(environment, {}, () => '2\n')).toEqual({ value: { port: 2 } })
+  })
+
   it.each([
     ['VOUCHSAFE_BASEURL', 'x', 'no setting of this service has this name; did you mean VOUCHSAFE_BASE_URL?'],
     [
