@@ -8,7 +8,7 @@ import type { CommonConfig, ReadResult } from '../config/common.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../config/encryption-keys.ts'
 import { SECRETS_SETTING } from '../config/secrets-file.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
-import { listKeys } from '../keys/key-ring.ts'
+import { listKeys, type SigningKey } from '../keys/key-ring.ts'
 import type { Signals } from './stopping.ts'
 
 const NEEDS_RESTART = 'a new one is taken with a restart'
@@ -76,27 +76,27 @@ export function rereadSettings<Config>({ readSettings, findRestartMistakes }: Re
 
 /** Returns a mistake for each setting whose keys have changed. */
 export function findKeyMistakes(before: CommonConfig, after: CommonConfig): string[] {
-  const kidsAfter = new Map(kidsOf(after))
-  const changedKeys = kidsOf(before).filter(([path, kid]) => kidsAfter.get(path) !== kid)
+  const keysAfter = new Map(listKeys(after.keys))
+  const changedKeys = listKeys(before.keys).filter(([path, key]) => kidOf(keysAfter.get(path)) !== kidOf(key))
   const keyLists = [
     [SECRETS_SETTING, before.keys.secrets, after.keys.secrets],
     [ENCRYPTION_KEYS_SETTING, before.encryptionKeys, after.encryptionKeys],
   ] as const
   const changedLists = keyLists.filter(([, keysBefore, keysAfter]) => !isDeepStrictEqual(keysBefore, keysAfter))
   return [
-    ...changedKeys.map(([path]) => `${path}.keyFile: the key is another than at the start; ${NEEDS_RESTART}`),
+    ...changedKeys.map(([path, key]) => `${path}.${describeChange(key)}; ${NEEDS_RESTART}`),
     ...changedLists.map(([path]) => `${path}: the keys are not those of the start; ${NEEDS_RESTART}`),
   ]
 }
 
-/** Returns the thumbprint of each key, with the path of its setting. */
-function kidsOf({ keys }: CommonConfig): [path: string, kid: string][] {
-  return listKeys(keys).map(
-    ([
-      path,
-      {
-        chain: [leaf],
-      },
-    ]) => [path, thumbprint(publicJwkOf(leaf.publicKey))],
-  )
+/** Describes that a setting has another key. The key of a token is known by its certificate alone. */
+function describeChange(key: SigningKey): string {
+  return 'pkcs11Key' in key
+    ? 'certificateFiles[0]: the certificate is not of the key of the start'
+    : 'keyFile: the key is another than at the start'
+}
+
+/** Returns the thumbprint of a key; undefined without a key. */
+function kidOf(key: SigningKey | undefined): string | undefined {
+  return key && thumbprint(publicJwkOf(key.chain[0].publicKey))
 }
