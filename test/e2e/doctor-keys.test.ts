@@ -9,6 +9,15 @@ import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-cer
 import { ANCHOR, certify, examine, inDays, itFinds, makeSelfSigned, makeServiceFiles } from '../support/doctor.ts'
 import { certificateName, certify as forged } from '../support/forge.ts'
 
+it('vouchsafe doctor says of a key in a token without a secrets file that one is required, and nothing else', async () => {
+  const it = await makeServiceFiles('issuer')
+  const { certificateFiles } = it.settings.signing as { readonly certificateFiles: readonly string[] }
+  const pkcs11 = { module: '/nowhere.so', slot: 0, keyLabel: 'signing', pinFile: join(it.directory, 'pin') }
+  Object.assign(it.settings, { secretsFile: undefined, signing: { pkcs11, certificateFiles } })
+  const findings = (await examine(it)).filter(({ subject }) => subject === 'secretsFile')
+  expect(findings.map(({ outcome }) => outcome)).toEqual(['problem'])
+})
+
 describe('vouchsafe doctor finds', () => {
   itFinds([
     ['a self-signed certificate', 'issuer', () => undefined, 'signing', 'warning', /self-signed/],

@@ -39,7 +39,7 @@ export async function diagnose(
     ...findSettingsFindings(readConfig(value, files, at)),
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
-    ...(service === 'issuer' ? findSecretsFindings(settings.secretsFile, files) : []),
+    ...(service === 'issuer' ? findSecretsFindings(settings, files) : []),
     ...(await findAddressFindings({ baseUrl, port, host, title, management })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'

@@ -1,12 +1,13 @@
 /** Findings about the secrets file. */
 import type { Files } from '../../config/files.ts'
-import { readSecretsFile, SECRETS_SETTING } from '../../config/secrets-file.ts'
+import { readSecretsFile, SECRETS_SETTING, type SecretsSettings } from '../../config/secrets-file.ts'
 import type { Finding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
-/** Returns the findings about the secrets file; none if it has mistakes, which are reported elsewhere. */
-export function findSecretsFindings(path: string | undefined, files: Files): Finding[] {
+/** Returns the findings about the secrets file; none if it has mistakes or is missing, which are reported elsewhere. */
+export function findSecretsFindings({ secretsFile: path, signing }: SecretsSettings, files: Files): Finding[] {
   if (path === undefined) {
+    if (signing?.pkcs11 !== undefined) return []
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'
     return [{ subject: SECRETS_SETTING, outcome: 'note', text }]
   }
