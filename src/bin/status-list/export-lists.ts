@@ -36,6 +36,7 @@ export async function exportLists(configFile: string, directory: string): Promis
  */
 async function writeLists(directory: string, lists: readonly ListFile[]): Promise<Omit<ExportResult, 'ttlSeconds'>> {
   const index = `${resolve(directory)}.index.json`
+  makeExportDirectory(directory)
   const previousTags = readIndex(index)
   const tags = Object.fromEntries(lists.map(({ path, etag }) => [path, etag]))
   const previousPaths = [...previousTags.keys()].filter(isListPath)
@@ -64,6 +65,15 @@ function removeList(directory: string, path: string): void {
   const file = join(directory, path)
   for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
   if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
+}
+
+/** Creates the directory, also for an issuer without a list, so that a web server finds it. */
+function makeExportDirectory(directory: string): void {
+  try {
+    makeDirectory(directory, 0o755)
+  } catch (cause) {
+    throw new Error(`${directory}: it cannot be written: ${(cause as Error).message}`, { cause })
+  }
 }
 
 function removeDirectoryIfEmpty(directory: string): void {
