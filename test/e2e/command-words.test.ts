@@ -48,8 +48,22 @@ describe('vouchsafe audit', () => {
     expect(AN_EXAMPLE.exec(text)?.[1]).toBe('audit verify copy.jsonl --certificate conf/verifier.pem')
   })
 
-  it.each([[['verify', 'a', 'b']], [['export', 'a']], [[]]])('tells its words: %j', async (words) => {
-    expect(await refusalOf('audit', ...words)).toMatch(/^Usage:\n {2}vouchsafe audit export/)
+  it('tells its words', async () => {
+    expect(await refusalOf('audit')).toMatch(/^Usage:\n {2}vouchsafe audit export/)
+  })
+})
+
+describe('words too many or too few', () => {
+  it.each([
+    [['audit', 'verify', 'a', 'b', '--certificate', 'c'], 'audit verify takes one file; leave out b'],
+    [['audit', 'export', 'a'], 'audit export takes no file; leave out a'],
+    [['callbacks', 'list', 'x'], 'callbacks list takes no event; leave out x'],
+    [['callbacks', 'retry'], 'name the event, or all of them: callbacks retry ID, or callbacks retry --all'],
+    [['callbacks', 'retry', 'x', 'y'], 'callbacks retry takes one event; leave out y'],
+    [['callbacks', 'retry', '--all', 'x'], 'callbacks retry takes an event or --all; leave out x or --all'],
+  ])('are named in a sentence before the usage: %j', async (words, sentence) => {
+    const text = await refusalOf(...words)
+    expect(text.startsWith(`${sentence}\n\nUsage:\n  vouchsafe ${words[0] ?? ''} `)).toBe(true)
   })
 })
 

@@ -25,7 +25,13 @@ export async function runAudit(args: string[]): Promise<void> {
   const { subcommand: word, rest, values } = readSubcommand('audit', args)
   const [file, ...more] = rest
   if (word === 'export' && file === undefined) return withStore(values, (store) => print(exportLog(store)))
-  if (word !== 'verify' || more.length > 0) throw new UsageError('audit')
+  const unexpected = word === 'export' ? file : more[0]
+  if (unexpected !== undefined) {
+    throw new UsageError(
+      'audit',
+      `audit ${word} takes ${word === 'export' ? 'no' : 'one'} file; leave out ${unexpected}`,
+    )
+  }
   if (file === undefined || values.certificate.length === 0) throw new Error(missingWords(file, values.certificate))
   const keys = readKeys(values.certificate)
   const checkpoints = (await Promise.all(values.checkpoint.map(readCheckpoints))).flat()

@@ -51,7 +51,14 @@ export async function runCallbacks(words: string[]): Promise<void> {
       id === undefined ? retryAllEvents(store) : retryEvent(store, id),
     )
     process.stdout.write(values.json ? `${JSON.stringify({ retried: outcome.retried })}\n` : `${outcome.text}\n`)
-  } else throw new UsageError('callbacks')
+  } else throw new UsageError('callbacks', wordsProblem(word, id, more, values.all))
+}
+
+function wordsProblem(word: 'list' | 'retry', id: string | undefined, more: readonly string[], all: boolean): string {
+  if (id === undefined) return 'name the event, or all of them: callbacks retry ID, or callbacks retry --all'
+  if (word === 'list') return `callbacks list takes no event; leave out ${id}`
+  if (all) return `callbacks retry takes an event or --all; leave out ${id} or --all`
+  return `callbacks retry takes one event; leave out ${more[0] ?? ''}`
 }
 
 /** The states to list. */
