@@ -46,7 +46,9 @@ export const commonSettings = {
       description: 'Address to listen on; all interfaces when absent; `localhost` is one address, IPv4 before IPv6',
     }),
   ),
-  baseUrl: Type.String({ description: 'Address that wallets are told; it must be reachable from them' }),
+  baseUrl: Type.String({
+    description: 'Address that wallets are told: scheme, host and port, no path; it must be reachable from them',
+  }),
   database: Type.Optional(Database),
   signing: SigningSettings,
   keys: Type.Optional(CommonKeys),

@@ -30,7 +30,7 @@ export const Database = Type.Object(
         minimum: 0,
         maximum: 1_000_000_000,
         description:
-          'Raise it after a backup was put back that the service cannot know to be one (operating.md, Backups); 0 when absent',
+          'Raise it after a backup was put back that the service cannot know to be one (how-to/restore-a-backup.md, Without the command); 0 when absent',
       }),
     ),
     synchronousStandbys: Type.Optional(
