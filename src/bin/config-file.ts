@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { refuseInexact } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
-import { hasSettings, readEnvironment, type SettingsShape } from '../config/environment.ts'
+import { hasSettings, nameVariables, readEnvironment, type SettingsShape } from '../config/environment.ts'
 import { commandName, shellWord } from './command-line.ts'
 import { files, now } from './effects.ts'
 
@@ -44,7 +44,8 @@ export function requireConfig<Config>(
   const settingsResult = addEnvironment(settings, fileResult)
   const result = 'mistakes' in settingsResult ? settingsResult : readConfig(settingsResult.value, files, now())
   if ('config' in result) return result.config
-  throw new Error([...result.mistakes, workingDirectoryHint(configFile, result.mistakes) ?? []].flat().join('\n'))
+  const mistakes = nameVariables(settings, result.mistakes, process.env)
+  throw new Error([...mistakes, workingDirectoryHint(configFile, result.mistakes) ?? []].flat().join('\n'))
 }
 
 /**

@@ -5,6 +5,7 @@ import { VerifierSettings } from '../verifier/config.ts'
 import {
   type Environment,
   hasSettings,
+  nameVariables,
   readEnvironment,
   type SettingsShape,
   settingsByVariable,
@@ -92,6 +93,21 @@ describe('the settings of the environment', () => {
       typeof mistake === 'string' ? `${variable}: ${mistake}` : (expect.stringMatching(mistake) as string)
     expect(mistakes).toEqual([expected])
     expect(mistakes[0]).not.toMatch(/secret/)
+  })
+
+  it('are named behind mistakes of the settings that they set', () => {
+    const mistakes = ['workers: must be integer', 'signing.certificateFiles[0]: no', 'host: no', 'workersX: no']
+    const environment = {
+      VOUCHSAFE_WORKERS: 'true',
+      VOUCHSAFE_SIGNING: '{}',
+      VOUCHSAFE_SIGNING__CERTIFICATE_FILES: '["a"]',
+    }
+    expect(nameVariables(IssuerSettings, mistakes, environment)).toEqual([
+      'workers: must be integer (set by VOUCHSAFE_WORKERS)',
+      'signing.certificateFiles[0]: no (set by VOUCHSAFE_SIGNING__CERTIFICATE_FILES)',
+      'host: no',
+      'workersX: no',
+    ])
   })
 
   it('are there where a variable of a setting is', () => {

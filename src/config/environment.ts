@@ -55,6 +55,28 @@ export function readEnvironment(
   return mistakes.length > 0 ? { mistakes } : { value: settings ?? value }
 }
 
+/**
+ * Returns the mistakes, which begin with the path of a setting. Adds the name of the variable that set it, if one did.
+ */
+export function nameVariables(
+  schema: SettingsShape,
+  mistakes: readonly string[],
+  environment: Environment,
+): readonly string[] {
+  const variables = settingsByVariable(schema)
+  const variablePaths = findVariables(environment).flatMap(([variable]) => {
+    const target = findSetting(variables, variable)
+    return target === undefined ? [] : [[variable, target.setting.path.join('.')] as const]
+  })
+  return mistakes.map((mistake) => {
+    // Longer names come last, and set members of what shorter ones set.
+    const setter = variablePaths.findLast(
+      ([, path]) => mistake.startsWith(path) && /^[.[:]/.test(mistake.slice(path.length)),
+    )
+    return setter === undefined ? mistake : `${mistake} (set by ${setter[0]})`
+  })
+}
+
 /** Returns the variables that name settings, shorter ones first, so that an object is set before its members. */
 function findVariables(environment: Environment): (readonly [string, string])[] {
   return Object.entries(environment)

@@ -4,6 +4,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
 import { endOrLate } from '../../async/end-or-late.ts'
 import { isObject } from '../../codec/json.ts'
+import { nameVariables } from '../../config/environment.ts'
 import type { App } from '../../http/app-type.ts'
 import { takeInByPass } from '../../http/close-listener.ts'
 import { createMetricsServer } from '../../http/metrics-server.ts'
@@ -76,8 +77,9 @@ export async function runService(name: KindName, words: ServiceWords): Promise<v
   const signals = primary?.signals ?? process
   const reloadSignal = createReloadSignal(signals)
   try {
-    const mistakes = await startService(await kindLoaders[name](), { ...words, log, signals, reloadSignal, primary })
-    if (mistakes.length > 0) reportMistakes(log, words.configFile, mistakes)
+    const kind = await kindLoaders[name]()
+    const mistakes = await startService(kind, { ...words, log, signals, reloadSignal, primary })
+    if (mistakes.length > 0) reportMistakes(log, words.configFile, nameVariables(kind.settings, mistakes, process.env))
     // The connection with the primary process would keep this process alive.
     if (mistakes.length > 0 && primary !== undefined) exitAfterLog(2)
   } catch (err) {
