@@ -1,7 +1,11 @@
 import { afterEach, expect, it, vi } from 'vitest'
+import type { StatusAnswer } from './status.ts'
 import { watchStatus } from './watch-status.ts'
 
-afterEach(() => void vi.unstubAllGlobals())
+afterEach(() => {
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
 
 it('opens no stream of events that nobody would close, as the watch ended while the first answer was read', async () => {
   const controller = new AbortController()
@@ -24,3 +28,74 @@ it('opens no stream of events that nobody would close, as the watch ended while 
   await watchStatus('https://app.example/status', 'omit', listener, controller.signal)
   expect(opened).toEqual([])
 })
+
+it('tells that the application is lost where its stream breaks and it cannot be asked, until a stream says a status', async () => {
+  vi.useFakeTimers()
+  const watch = startWatch()
+  await vi.advanceTimersByTimeAsync(0)
+  watch.say({ status: 'STARTED' })
+  watch.isUp = false
+  watch.break()
+  await vi.advanceTimersByTimeAsync(20_000)
+  expect(watch.told).toEqual(['waiting', 'lost', 'lost'])
+  watch.isUp = true
+  await vi.advanceTimersByTimeAsync(15_000)
+  watch.say({ status: 'opened' })
+  watch.break()
+  watch.controller.abort()
+  expect(watch.told.slice(2)).toEqual(['lost', 'opened'])
+  expect(watch.open()).toBe(0)
+})
+
+it('does not end a stream for an event that the application calls `error`', async () => {
+  vi.useFakeTimers()
+  const watch = startWatch()
+  await vi.advanceTimersByTimeAsync(0)
+  watch.say({ status: 'STARTED' }, 'error')
+  expect(watch.open()).toBe(1)
+  watch.controller.abort()
+})
+
+/** Starts a watch of an application that answers by a stream of events while it is up. */
+function startWatch() {
+  const controller = new AbortController()
+  const sources: Source[] = []
+  class Source extends EventTarget {
+    readonly OPEN = 1
+    readyState = 1
+    constructor() {
+      super()
+      sources.push(this)
+    }
+    close(): void {
+      this.readyState = 2
+    }
+  }
+  vi.stubGlobal('document', { hidden: false })
+  vi.stubGlobal('EventSource', Source)
+  const watch = {
+    controller,
+    isUp: true,
+    told: [] as string[],
+    open: () => sources.filter(({ readyState }) => readyState !== 2).length,
+    say: (answer: object, type = 'status') =>
+      sources.at(-1)?.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(answer) })),
+    /** Breaks the stream, as the network does: a browser would open it again by itself. */
+    break: () => {
+      const source = sources.at(-1)
+      if (source) source.readyState = 0
+      source?.dispatchEvent(new Event('error'))
+    },
+  }
+  vi.stubGlobal('fetch', () =>
+    watch.isUp
+      ? Promise.resolve(new Response('', { headers: { 'content-type': 'text/event-stream' } }))
+      : Promise.reject(new TypeError('fetch failed')),
+  )
+  const listener = {
+    onAnswer: ({ status }: StatusAnswer) => void watch.told.push(status),
+    onLost: () => void watch.told.push('lost'),
+  }
+  void watchStatus('https://app.example/status', 'omit', listener, controller.signal)
+  return watch
+}

@@ -59,7 +59,10 @@ function secondsOf(response: Response | undefined): number {
   return (Date.parse(response?.headers.get('date') ?? '') || Date.now()) / 1000
 }
 
-/** Follows a stream until it is closed for good, or the signal is aborted. */
+/**
+ * Follows a stream until it breaks or the signal is aborted. The loop asks anew, since a browser that connects again by
+ * itself does not say that it cannot.
+ */
 function followEvents(url: string, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
@@ -73,7 +76,8 @@ function followEvents(url: string, onText: (text: string) => void, signal: Abort
       source.addEventListener(type, (event) => onText(String((event as MessageEvent<unknown>).data)))
     }
     source.addEventListener('error', () => {
-      if (source.readyState === source.CLOSED) close()
+      // An event that the application calls `error` comes while the stream is open.
+      if (source.readyState !== source.OPEN) close()
     })
   })
 }

@@ -217,6 +217,15 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     await expect.poll(() => status.innerText()).toBe('Waiting for your wallet')
   })
 
+  it('says when the application goes away whose stream it follows', async () => {
+    application.isStream = true
+    const { status, code } = await open()
+    await expect.poll(() => application.streams).toBe(1)
+    application.close()
+    await expect.poll(() => status.innerText()).toBe('No connection, trying again …')
+    expect(await code.isVisible()).toBe(true)
+  })
+
   it('asks no more when the page has removed it', async () => {
     const { page, status } = await open()
     await status.waitFor()
