@@ -56,8 +56,17 @@ it('does not end a stream for an event that the application calls `error`', asyn
   watch.controller.abort()
 })
 
+it('tells the time of an event by the clock of the application, and not by the one of the device', async () => {
+  vi.useFakeTimers({ now: 1_900_000_000_000 })
+  const watch = startWatch('Sat, 01 Jan 2028 00:00:00 GMT')
+  await vi.advanceTimersByTimeAsync(3000)
+  watch.say({ status: 'STARTED' })
+  expect(watch.times).toEqual([Date.UTC(2028, 0, 1, 0, 0, 3) / 1000])
+  watch.controller.abort()
+})
+
 /** Starts a watch of an application that answers by a stream of events while it is up. */
-function startWatch() {
+function startWatch(date = new Date().toUTCString()) {
   const controller = new AbortController()
   const sources: Source[] = []
   class Source extends EventTarget {
@@ -77,6 +86,7 @@ function startWatch() {
     controller,
     isUp: true,
     told: [] as string[],
+    times: [] as number[],
     open: () => sources.filter(({ readyState }) => readyState !== 2).length,
     say: (answer: object, type = 'status') =>
       sources.at(-1)?.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(answer) })),
@@ -89,11 +99,14 @@ function startWatch() {
   }
   vi.stubGlobal('fetch', () =>
     watch.isUp
-      ? Promise.resolve(new Response('', { headers: { 'content-type': 'text/event-stream' } }))
+      ? Promise.resolve(new Response('', { headers: { 'content-type': 'text/event-stream', date } }))
       : Promise.reject(new TypeError('fetch failed')),
   )
   const listener = {
-    onAnswer: ({ status }: StatusAnswer) => void watch.told.push(status),
+    onAnswer: ({ status }: StatusAnswer, now: number) => {
+      watch.told.push(status)
+      watch.times.push(now)
+    },
     onLost: () => void watch.told.push('lost'),
   }
   void watchStatus('https://app.example/status', 'omit', listener, controller.signal)

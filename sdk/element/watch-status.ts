@@ -36,7 +36,8 @@ export async function watchStatus(
     const now = secondsOf(response)
     if (response?.headers.get('content-type')?.startsWith('text/event-stream')) {
       await response.body?.cancel()
-      await followEvents(url, (text) => tell(text, secondsOf(undefined)), signal)
+      const ahead = now - secondsOf(undefined)
+      await followEvents(url, (text) => tell(text, secondsOf(undefined) + ahead), signal)
       tell('', now)
     } else tell(response?.ok ? await response.text().catch(() => '') : '', now)
     await new Promise((resolve) => setTimeout(resolve, Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS)))
