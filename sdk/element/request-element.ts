@@ -18,6 +18,9 @@ export interface VouchsafeRequestEventMap {
   renew: CustomEvent<null>
 }
 
+/** The seconds after the end of a session in which the application may still say how it ended. */
+const GRACE_SECONDS = 5
+
 const PHONE = '(pointer: coarse) and (max-width: 40rem)'
 
 /**
@@ -104,7 +107,9 @@ export class VouchsafeRequest extends Base {
     const credentials = url.origin === location.origin ? 'same-origin' : 'omit'
     const onAnswer = (answer: StatusAnswer, now: number): void => {
       this.#isLost = false
-      if (answer.expiresAt !== undefined) this.#endsAt = performance.now() + (answer.expiresAt - now) * 1000
+      const left = (answer.expiresAt ?? 0) - now
+      // A time that is over changes nothing: the end is known from an earlier answer, or a clock is wrong.
+      if (left > 0) this.#endsAt = performance.now() + left * 1000
       this.#takeStatus(answer.status)
     }
     const onLost = (): void => {
@@ -130,6 +135,8 @@ export class VouchsafeRequest extends Base {
   }
 
   #renew(): void {
+    this.#current?.abort()
+    this.#href = undefined
     this.#status = 'preparing'
     this.#show()
     this.#dispatch('renew', null)
@@ -141,14 +148,17 @@ export class VouchsafeRequest extends Base {
 
   #show(): void {
     const display = this.getAttribute('display')
-    const isLeft = this.#href !== undefined && this.#endsAt !== undefined
+    const left = ((this.#endsAt ?? Number.NaN) - performance.now()) / 1000
+    // The person need not wait for an application that does not say the end; a late answer of it counts all the same.
+    const isTimeUp = this.#href !== undefined && left < -GRACE_SECONDS
+    const href = isTimeUp ? undefined : this.#href
     this.#panel?.show({
       language: this.closest<HTMLElement>('[lang]')?.lang ?? document.documentElement.lang,
       kind: this.#kind,
-      status: this.#status,
-      href: this.#href,
+      status: isTimeUp ? 'expired' : this.#status,
+      href,
       display: display === 'link' || display === 'qr' ? display : matchMedia(PHONE).matches ? 'link' : 'qr',
-      secondsLeft: isLeft ? Math.max(0, Math.round(((this.#endsAt ?? 0) - performance.now()) / 1000)) : undefined,
+      secondsLeft: href === undefined || Number.isNaN(left) ? undefined : Math.max(0, Math.round(left)),
       isLost: this.#isLost,
     })
   }

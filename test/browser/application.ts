@@ -24,6 +24,8 @@ export interface Application {
   /** Tells whether the status is a stream, on which `send` puts the answer. */
   isStream: boolean
   send(): void
+  /** Breaks the open streams. */
+  cut(): void
   /** The number of open streams. */
   readonly streams: number
   /** The number of questions for the status. */
@@ -81,6 +83,9 @@ export async function startApplication(): Promise<Application> {
     answer: { status: 'STARTED' },
     isStream: false,
     send: () => streams.forEach(sendEvent),
+    cut: () => {
+      for (const response of streams) response.destroy()
+    },
     get streams() {
       return streams.size
     },

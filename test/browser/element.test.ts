@@ -172,6 +172,57 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     await expect.poll(() => time.innerText()).not.toBe(before)
   })
 
+  describe('some seconds after the time has run out', () => {
+    const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
+
+    it.each(['says that it has begun', 'has no answer', 'is a stream that broke'])(
+      'offers another request where the application %s, and takes its late answer',
+      async (what) => {
+        application.isStream = what === 'is a stream that broke'
+        application.answer = { status: 'STARTED', expires_at: inSeconds(3) }
+        const { page, status, code, heard, faults } = await open()
+        await page.getByRole('timer').waitFor()
+        expect(await code.isVisible()).toBe(true)
+        if (what !== 'says that it has begun') application.answer = 404
+        if (application.isStream) application.cut()
+        await expect.poll(() => status.innerText()).toBe('The time has run out')
+        expect(await page.getByRole('button').allInnerTexts()).toEqual(['Try again'])
+        expect([await code.count(), await page.locator('a[href]').count(), await heard()]).toEqual([0, 0, []])
+        application.isStream = false
+        application.answer = { status: 'VERIFICATION_SUCCEEDED' }
+        await expect.poll(() => status.innerText()).toBe('Done: your credential was accepted')
+        expect(await heard()).toEqual(['statuschange done', 'end done'])
+        expect(faults).toEqual([])
+      },
+    )
+
+    it('shows the code again where the application gives more time', async () => {
+      application.answer = { status: 'STARTED', expires_at: inSeconds(2) }
+      const { status, code } = await open()
+      await expect.poll(() => status.innerText()).toBe('The time has run out')
+      application.answer = { status: 'STARTED', expires_at: inSeconds(100) }
+      await code.waitFor()
+      expect(await status.innerText()).toBe('Waiting for your wallet')
+    })
+
+    it('asks no more about the request that the person leaves', async () => {
+      application.answer = { status: 'STARTED', expires_at: inSeconds(2) }
+      const { page, status, heard } = await open()
+      await page.getByRole('button', { name: 'Try again' }).click()
+      const { questions } = application
+      await page.waitForTimeout(1500)
+      expect([application.questions, await status.innerText()]).toEqual([questions, 'One moment …'])
+      expect(await heard()).toEqual(['renew'])
+    })
+
+    it('shows the code where the time had run out before the first answer, as by a wrong clock', async () => {
+      application.answer = { status: 'STARTED', expires_at: inSeconds(-100) }
+      const { page, code } = await open()
+      await expect.poll(() => application.questions).toBeGreaterThan(2)
+      expect([await code.isVisible(), await page.getByRole('timer').isVisible()]).toEqual([true, false])
+    })
+  })
+
   it('asks nothing while the page cannot be seen', async () => {
     const { page, status } = await open()
     await status.waitFor()
