@@ -51,3 +51,11 @@ describe('a link', () => {
     })
   })
 })
+
+it('is refused where the scheme makes it longer than a phone reads', () => {
+  const long = `https://wallet.example/${'p'.repeat(1500)}`
+  expect(readWalletLink(`${REQUEST}&x=${'a'.repeat(1700)}`, 'presentation', long)).toEqual({
+    problem: 'link has more than 2000 characters under the scheme: shorten one of them',
+  })
+  expect(readWalletLink(REQUEST, 'presentation', long)).toEqual({ href: `${long}?${QUERY}` })
+})

@@ -38,10 +38,20 @@ export function readWalletLink(
   if (!PARAMETERS[kind].some((parameter) => parameters.has(parameter))) {
     return { problem: `link has neither ${PARAMETERS[kind].join(' nor ')}` }
   }
-  if (scheme === '') return { href: link }
-  if (SCHEMES[kind].includes(scheme)) return { href: `${scheme}://${isWeb ? '' : place}?${query}` }
-  if (isWebAddress(scheme)) return { href: `${scheme}${scheme.includes('?') ? '&' : '?'}${query}` }
-  return { problem: `scheme must be ${SCHEMES[kind].join(', ')}, or the https address of a wallet` }
+  const href =
+    scheme === ''
+      ? link
+      : SCHEMES[kind].includes(scheme)
+        ? `${scheme}://${isWeb ? '' : place}?${query}`
+        : isWebAddress(scheme)
+          ? `${scheme}${scheme.includes('?') ? '&' : '?'}${query}`
+          : undefined
+  if (href === undefined) {
+    return { problem: `scheme must be ${SCHEMES[kind].join(', ')}, or the https address of a wallet` }
+  }
+  return href.length > MAX_LENGTH
+    ? { problem: `link has more than ${MAX_LENGTH} characters under the scheme: shorten one of them` }
+    : { href }
 }
 
 /** Tests for an address of https without a user or a fragment. */
