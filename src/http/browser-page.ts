@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolError } from '../protocol/error.ts'
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem}h1{font-size:1.45rem;line-height:1.25}strong,code{overflow-wrap:anywhere}a{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}a.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;border:2px solid currentcolor;border-radius:.4rem;font-weight:600;text-decoration:none}small{display:block;margin-top:2rem;opacity:.8}'
+  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25}strong,code{unicode-bidi:isolate}a{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}a.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;border:2px solid currentcolor;border-radius:.4rem;font-weight:600;text-decoration:none}small{display:block;margin-top:2rem;opacity:.8}'
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 const HEADERS = {
   'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,

@@ -6,8 +6,10 @@ import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fastify } from 'fastify'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { setBrowserPage } from '../../src/http/browser-page.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
@@ -95,6 +97,20 @@ describeInBrowser('a person who signs in', (openWindow) => {
     expect(await cardOf(asking.home)).toContain('Example Library')
     expect(faults).toEqual([])
   })
+
+  it.each(['Immatrikulationsbescheinigung', 'x'.repeat(300)])(
+    'need not scroll to the side for the name %s',
+    async (name) => {
+      const server = fastify()
+      onTestFinished(() => server.close())
+      const paragraphs = [`<strong>${name}</strong>`, `<small><code>${name}</code></small>`, name]
+      const links = [{ text: `Sign in at ${name}`, address: '/' }]
+      server.get('/', (_request, reply) => setBrowserPage(reply, { title: `Example: ${name}`, paragraphs, links }))
+      const opened = await openWindow({ viewport: { width: 320, height: 800 } })
+      await opened.page.goto(await server.listen({ host: '127.0.0.1', port: 0 }))
+      expect(await faultsForSomebody(opened)).toEqual([])
+    },
+  )
 
   it('at the console by a provider gets in when the operator allows it, and else is told why not', async () => {
     const ports = { provider: await freePort(), issuer: 1, console: await freePort() }
