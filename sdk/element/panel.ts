@@ -21,6 +21,9 @@ export interface Panel {
   show(state: PanelState): void
 }
 
+/** The most seconds that the remaining time is shown for: a day. */
+const MOST_SECONDS = 86_400
+
 const TURNING = 'M12 3a9 9 0 1 1-9 9'
 const CROSS = 'M6 6l12 12M18 6L6 18'
 const MARKS: Readonly<Record<ShownStatus, string>> = {
@@ -133,14 +136,17 @@ function showState(parts: Parts, { language, kind, status, secondsLeft, isLost, 
   mark.setAttribute('d', MARKS[status])
   parts.status.setAttribute('part', `status ${status}`)
   setText(parts.status, isLost && !isOver ? texts.lost : typeof text === 'string' ? text : text[kind])
-  time.hidden = secondsLeft === undefined
+  time.hidden = secondsLeft === undefined || secondsLeft > MOST_SECONDS
   setText(time, texts.left.replace('0:00', formatTime(secondsLeft ?? 0)))
   again.hidden = !['failed', 'declined', 'expired'].includes(status)
   setText(again, texts.again)
 }
 
-function formatTime(seconds: number): string {
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+/** Returns a time as minutes and seconds, with hours before them from an hour on. */
+export function formatTime(seconds: number): string {
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)]
+  const parts = [...(hours > 0 ? [hours] : []), minutes, seconds % 60]
+  return parts.map((part, index) => (index === 0 ? part : String(part).padStart(2, '0'))).join(':')
 }
 
 /** Changes a text only where it is another one: a screen reader would say it again. */

@@ -172,6 +172,13 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     await expect.poll(() => time.innerText()).not.toBe(before)
   })
 
+  it.each([86_500, 1e300])('shows no remaining time of more than a day: %d seconds', async (seconds) => {
+    application.answer = { status: 'STARTED', expires_at: Math.floor(Date.now() / 1000) + seconds }
+    const { page, code } = await open()
+    await expect.poll(() => application.questions).toBeGreaterThan(2)
+    expect([await code.isVisible(), await page.getByRole('timer').isVisible()]).toEqual([true, false])
+  })
+
   describe('some seconds after the time has run out', () => {
     const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
