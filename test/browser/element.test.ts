@@ -186,7 +186,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       'offers another request where the application %s, and takes its late answer',
       async (what) => {
         application.isStream = what === 'is a stream that broke'
-        application.answer = { status: 'STARTED', expires_at: inSeconds(3) }
+        application.answer = { status: 'STARTED', expires_at: inSeconds(8) }
         const { page, status, code, heard, faults } = await open()
         await page.getByRole('timer').waitFor()
         expect(await code.isVisible()).toBe(true)
@@ -204,7 +204,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     )
 
     it('shows the code again where the application gives more time', async () => {
-      application.answer = { status: 'STARTED', expires_at: inSeconds(2) }
+      application.answer = { status: 'STARTED', expires_at: inSeconds(8) }
       const { status, code } = await open()
       await expect.poll(() => status.innerText()).toBe('The time has run out')
       application.answer = { status: 'STARTED', expires_at: inSeconds(100) }
@@ -213,7 +213,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     })
 
     it('asks no more about the request that the person leaves', async () => {
-      application.answer = { status: 'STARTED', expires_at: inSeconds(2) }
+      application.answer = { status: 'STARTED', expires_at: inSeconds(8) }
       const { page, status, heard } = await open()
       await page.getByRole('button', { name: 'Try again' }).click()
       const { questions } = application
