@@ -16,7 +16,10 @@ it('tells of a certificate that ends: a warning a day in the last weeks, an erro
     const content = { publicKey: createPublicKey(key), commonName: 'short', serial: randomBytes(16) }
     const [notBefore, notAfter] = [new Date(start - HOUR_MS), new Date(end)]
     const chain = [parseCertificate(makeSelfSignedCertificate({ privateKey: key, ...content, notBefore, notAfter }))]
-    return { signing: { key, chain: chain as never, previous: [] }, secrets: [new Uint8Array(32)] as never }
+    return {
+      signing: { key, chain: chain as never, previous: [{ key, chain: chain as never }] },
+      secrets: [new Uint8Array(32)] as never,
+    }
   }
   let keys = keysUntil(start + 32.5 * 24 * HOUR_MS)
   let now = start
@@ -42,6 +45,8 @@ it('tells of a certificate that ends: a warning a day in the last weeks, an erro
       event: 'configuration_warning',
       warning: expect.stringMatching(/^signing: CN=short is valid until/) as string,
     },
+    { level: 40, warning: expect.stringMatching(/^signing\.previous\[0\]: CN=short is valid until/) as string },
+    { level: 40 },
     { level: 40 },
   ])
   now = start + 32.5 * 24 * HOUR_MS

@@ -24,9 +24,12 @@ export function findCertificateWarnings(settingPath: string, chain: readonly Cer
   ]
 }
 
-/** Returns a warning if the certificate of an earlier key has expired, since the key is then useless. */
-export function endedWarnings(settingPath: string, [leaf]: readonly Certificate[], now: Date): string[] {
-  if (leaf === undefined || leaf.notAfter >= now) return []
+/** Returns a warning if the certificate of an earlier key expires soon, or has expired, which makes the key useless. */
+export function findPreviousWarnings(settingPath: string, [leaf]: readonly Certificate[], now: Date): string[] {
+  if (leaf === undefined || !endsSoon(leaf, now)) return []
+  if (leaf.notAfter >= now) {
+    return [`${settingPath}: ${describeValidity(leaf, now)}, or take it out when nothing needs its key any more`]
+  }
   const text = `the certificate ${leaf.subjectText} ended on ${dayOf(leaf.notAfter)}`
   return [`${settingPath}: ${text}: the newest key signs in its place; take this one out`]
 }

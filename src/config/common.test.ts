@@ -385,6 +385,21 @@ describe.each([
     expect(read({ tls: { ...tls, certificateFiles: ['soon.pem'] } }).warnings).toEqual([soon.replace('signing', 'tls')])
   })
 
+  it('warns of the certificate of an earlier key that ends within 30 days, or has ended', () => {
+    const warningsOf = (...names: string[]) =>
+      read({
+        signing: {
+          ...right.signing,
+          previous: names.map((name) => ({ keyFile: 'key.pem', certificateFiles: [name] })),
+        },
+      }).warnings
+    expect(warningsOf('self.pem')).toEqual([])
+    expect(warningsOf('self.pem', 'soon.pem', 'expired.pem')).toEqual([
+      'signing.previous[1]: CN=Uni is valid until 2026-07-01, 29 days from now: renew it soon, or take it out when nothing needs its key any more',
+      'signing.previous[2]: the certificate CN=Uni ended on 2026-05-31: the newest key signs in its place; take this one out',
+    ])
+  })
+
   it('takes a key on another curve, which the wallets of a verifier may not take', () => {
     const { warnings, mistakes } = read(signing('p384.pem', 'p384-cert.pem'))
     expect(mistakes).toBe(undefined)

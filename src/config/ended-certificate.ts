@@ -1,8 +1,8 @@
 /** The end of the certificates of a running service: what was signed after it is refused by wallets and verifiers. */
-import { readPemCertificates, sentCertificates } from '../keys/certificate.ts'
-import type { ServiceKeys, SigningKey } from '../keys/key-ring.ts'
+import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
+import { listKeys, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
 import { refuse } from '../protocol/error.ts'
-import { describeValidity, endsSoon } from './certificate-warnings.ts'
+import { describeValidity, endsSoon, findPreviousWarnings } from './certificate-warnings.ts'
 import type { ServerTls } from './server-tls.ts'
 
 /**
@@ -38,20 +38,19 @@ export function refuseEndedCertificate(keys: ServiceKeys, now: Date): void {
   refuse('temporarily_unavailable', description, { cause: new Error(problem) })
 }
 
-/** Returns a warning for each sent certificate that ends soon, except those of earlier keys and the audit key. */
+/** Returns a warning for each sent certificate that ends soon, also of earlier keys, except that of the audit key. */
 export function findEndingWarnings(
   { keys, tls }: { readonly keys: ServiceKeys; readonly tls: ServerTls | undefined },
   now: Date,
 ): readonly string[] {
-  return Object.entries({
-    signing: keys.signing.chain,
-    'keys.statusLists': keys.statusLists?.chain,
-    'keys.accessTokens': keys.accessTokens?.chain,
-    'keys.metadata': keys.metadata?.chain,
-    tls: tls && readPemCertificates(tls.cert),
-  }).flatMap(([path, chain = []]) =>
-    sentCertificates(chain)
-      .filter((certificate) => endsSoon(certificate, now))
-      .map((certificate) => `${path}: ${describeValidity(certificate, now)}`),
+  const keyWarnings = listKeys({ ...keys, audit: undefined }).flatMap(([path, { chain }]) =>
+    path.includes('.previous[') ? findPreviousWarnings(path, chain, now) : warningsOf(path, chain, now),
   )
+  return [...keyWarnings, ...(tls === undefined ? [] : warningsOf('tls', readPemCertificates(tls.cert), now))]
+}
+
+function warningsOf(path: string, chain: readonly Certificate[], now: Date): readonly string[] {
+  return sentCertificates(chain)
+    .filter((certificate) => endsSoon(certificate, now))
+    .map((certificate) => `${path}: ${describeValidity(certificate, now)}`)
 }

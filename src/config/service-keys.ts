@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { ServiceKeys, SigningKeys } from '../keys/key-ring.ts'
-import { endedWarnings, findCertificateWarnings } from './certificate-warnings.ts'
+import { findCertificateWarnings, findPreviousWarnings } from './certificate-warnings.ts'
 import type { Files } from './files.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
@@ -85,7 +85,7 @@ export function readServiceKeys(
       audit: keysAt('keys.audit'),
     },
     warnings: usableKeys.flatMap(({ settingPath, isPrevious, purpose, key }) => {
-      if (isPrevious) return endedWarnings(settingPath, key.chain, now)
+      if (isPrevious) return findPreviousWarnings(settingPath, key.chain, now)
       // The certificate of the audit key is only a container for the key, so warnings about it are left out.
       return purpose === 'audit' ? [] : findCertificateWarnings(settingPath, key.chain, now)
     }),

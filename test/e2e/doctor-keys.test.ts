@@ -6,8 +6,25 @@ import { describe, expect, it } from 'vitest'
 import { SECRETS_FILE } from '../../src/bin/init/files.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { makeCertificate, toPem, usualExtensions } from '../../src/keys/make-certificate.ts'
-import { ANCHOR, certify, examine, inDays, itFinds, makeSelfSigned, makeServiceFiles } from '../support/doctor.ts'
+import {
+  ANCHOR,
+  certify,
+  examine,
+  inDays,
+  itFinds,
+  makeSelfSigned,
+  makeServiceFiles,
+  type ServiceFiles,
+} from '../support/doctor.ts'
 import { certificateName, certify as forged } from '../support/forge.ts'
+
+/** Returns the settings with an earlier key whose certificate ends after so many days. */
+function withPrevious({ directory, key, settings }: ServiceFiles, days: number): object {
+  const file = join(directory, 'previous.pem')
+  writeFileSync(file, makeSelfSigned(key, settings.baseUrl, inDays(days)))
+  const signing = settings.signing as object
+  return { signing: { ...signing, previous: [{ ...signing, certificateFiles: [file] }] } }
+}
 
 it('vouchsafe doctor says of a key in a token without a secrets file that one is required, and nothing else', async () => {
   const it = await makeServiceFiles('issuer')
@@ -36,6 +53,22 @@ describe('vouchsafe doctor finds', () => {
       'signing',
       'warning',
       /10 days from now: renew it soon/,
+    ],
+    [
+      'an earlier certificate',
+      'issuer',
+      (it) => withPrevious(it, 89.5),
+      'signing.previous[0]',
+      'ok',
+      /^the key fits .* 89 days from now$/,
+    ],
+    [
+      'an earlier certificate that expires soon',
+      'issuer',
+      (it) => withPrevious(it, 10.5),
+      'signing.previous[0]',
+      'warning',
+      /10 days from now: renew it soon, or take it out when/,
     ],
     [
       'a certificate for TLS that expires soon',

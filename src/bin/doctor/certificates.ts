@@ -1,9 +1,14 @@
 /** Findings about the keys and certificates of a service. */
-import { describeValidity, endsSoon, findCertificateWarnings } from '../../config/certificate-warnings.ts'
+import {
+  describeValidity,
+  endsSoon,
+  findCertificateWarnings,
+  findPreviousWarnings,
+} from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, findingOfMistake } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding
 
@@ -17,6 +22,15 @@ export function findSigningFindings(subject: string, chain: readonly Certificate
     ...findCertificateFindings(subject, chain, at),
     ...(others.length > 0 ? findChainFindings(chain, at, say) : findSingleCertificateFindings(leaf, say)),
   ]
+}
+
+/** Returns the findings about an earlier key, of which nothing but its end matters. */
+export function findPreviousFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
+  const [leaf] = chain
+  if (leaf === undefined || endsSoon(leaf, at)) {
+    return findPreviousWarnings(subject, chain, at).map((warning) => findingOfMistake('warning', warning))
+  }
+  return [{ subject, outcome: 'ok', text: `the key fits ${describeValidity(leaf, at)}` }]
 }
 
 /** Returns the findings about the TLS certificate. */

@@ -4,7 +4,7 @@ import { readSigningKey } from '../../config/signing.ts'
 import type { SigningKey } from '../../keys/key-ring.ts'
 import { findSigningProblem } from '../../keys/pkcs11/check.ts'
 import { pkcs11Tokens } from '../effects.ts'
-import { findSigningFindings } from './certificates.ts'
+import { findPreviousFindings, findSigningFindings } from './certificates.ts'
 import type { DoctorInput } from './doctor-input.ts'
 import type { Finding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
@@ -28,15 +28,14 @@ async function findKeyFindings(
   at: Date,
 ): Promise<Finding[]> {
   const { keyFile, pkcs11 } = setting
+  const find = isPrevious ? findPreviousFindings : findSigningFindings
   const secretFile = pkcs11?.pinFile ?? keyFile
   const problem = key && 'pkcs11Key' in key ? await findSigningProblem(key, pkcs11Tokens) : undefined
   return [
     ...(problem === undefined
       ? []
       : [{ subject: `${settingPath}.pkcs11`, outcome: 'problem', text: problem } as const]),
-    ...(key === undefined || problem !== undefined || isPrevious
-      ? []
-      : findSigningFindings(settingPath, key.chain, at)),
+    ...(key === undefined || problem !== undefined ? [] : find(settingPath, key.chain, at)),
     ...(secretFile === undefined ? [] : findPrivateFileFindings(settingPath, secretFile)),
   ]
 }
