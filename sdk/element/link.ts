@@ -38,20 +38,24 @@ export function readWalletLink(
   if (!PARAMETERS[kind].some((parameter) => parameters.has(parameter))) {
     return { problem: `link has neither ${PARAMETERS[kind].join(' nor ')}` }
   }
-  const href =
-    scheme === ''
-      ? link
-      : SCHEMES[kind].includes(scheme)
-        ? `${scheme}://${isWeb ? '' : place}?${query}`
-        : isWebAddress(scheme)
-          ? `${scheme}${scheme.includes('?') ? '&' : '?'}${query}`
-          : undefined
+  const href = addressOf(link, query, { kind, scheme, place: isWeb ? '' : place })
   if (href === undefined) {
     return { problem: `scheme must be ${SCHEMES[kind].join(', ')}, or the https address of a wallet` }
   }
   return href.length > MAX_LENGTH
     ? { problem: `link has more than ${MAX_LENGTH} characters under the scheme: shorten one of them` }
     : { href }
+}
+
+/** Returns the address that opens the wallet of `scheme` with the link; undefined for an unknown scheme. */
+function addressOf(
+  link: string,
+  query: string,
+  { kind, scheme, place }: { readonly kind: RequestKind; readonly scheme: string; readonly place: string },
+): string | undefined {
+  if (scheme === '') return link
+  if (SCHEMES[kind].includes(scheme)) return `${scheme}://${place}?${query}`
+  return isWebAddress(scheme) ? `${scheme}${scheme.includes('?') ? '&' : '?'}${query}` : undefined
 }
 
 /** Tests for an address of https without a user or a fragment. */

@@ -25,6 +25,7 @@ export interface RuntimeSettings {
 
 /** The time limit for finding the hooks of a script. */
 const DESCRIBE_MS = 10_000
+
 /** Creates a runtime, and starts its workers. Calls that come before the workers are ready wait. */
 export async function createRuntime({ workers, limits, workerFile, quickjs }: RuntimeSettings): Promise<Runtime> {
   const data = { limits, quickjs: await compileQuickJs(quickjs, limits) }

@@ -34,9 +34,9 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   try {
     const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
-    const retryTime = retryTimeOf(result)
     // Only a call of a client is abandoned.
     if (result.kind === 'abandoned') return
+    const retryTime = retryTimeOf(result)
     hook.problem = result.kind === 'done' ? undefined : problemCode(result)
     if (result.kind === 'done') {
       Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })

@@ -138,7 +138,11 @@ function refuseLongData(value: string, path: string): void {
 
 /** Refuses a text that could change what a terminal shows. */
 function refuseControlCharacters(text: string, path: string): void {
-  if (hasControlCharacters(text)) refuse('invalid_request', `${path}: it has a control character; leave it out`)
+  if (hasControlCharacters(text))
+    refuse(
+      'invalid_request',
+      `${path}: it has a control character, or one that changes the writing direction; leave it out`,
+    )
 }
 
 /** Refuses an invalid language tag (BCP 47, RFC 5646), and two objects for the same language. */

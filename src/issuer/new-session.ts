@@ -35,9 +35,9 @@ export type NewSessionAnswer = {
 /**
  * Starts a session, with its dataset or deferred. Refuses with `invalid_request` and the path an unknown configuration
  * and a dataset that does not fit one of them, with `invalid_state` a supplied code that was used before, and like
- * {@link refuseEndedCertificate}. Returns
- * the conflicting change if a request with the same idempotency key was first. The transaction code in the answer is
- * encrypted, because the answer is stored; {@link decryptAnswer} decrypts it before the answer is sent.
+ * {@link refuseEndedCertificate}. Returns the conflicting change if a request with the same idempotency key was first.
+ * The transaction code in the answer is encrypted, because the answer is stored; {@link decryptAnswer} decrypts it
+ * before the answer is sent.
  */
 export async function startIssuanceSession(
   context: IssuerContext,

@@ -1,6 +1,6 @@
 /**
  * Addresses of contracts and engines: 21 bytes, a type byte and 20 bytes of a hash; the type of an EVM address is `00`.
- * As text: hexadecimal in lower case, 42 characters, or `0x` and 40 where the chain is an EVM.
+ * The text of an address has 42 hexadecimal digits in lower case, or `0x` and 40 of them where the chain is an EVM.
  */
 import { malformed } from '../codec/malformed.ts'
 

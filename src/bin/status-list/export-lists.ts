@@ -36,7 +36,6 @@ export async function exportLists(configFile: string, directory: string): Promis
  */
 async function writeLists(directory: string, lists: readonly ListFile[]): Promise<Omit<ExportResult, 'ttlSeconds'>> {
   const index = `${resolve(directory)}.index.json`
-  makeExportDirectory(directory)
   const previousTags = readIndex(index)
   const tags = Object.fromEntries(lists.map(({ path, etag }) => [path, etag]))
   const previousPaths = [...previousTags.keys()].filter(isListPath)
@@ -46,6 +45,8 @@ async function writeLists(directory: string, lists: readonly ListFile[]): Promis
       `the database has none of the status lists in ${directory}: is it the database of this issuer? Nothing was changed; if it is, remove ${index}, and export again`,
     )
   }
+  // A web server finds the directory also while the issuer has no list.
+  writeOrName(directory, () => makeDirectory(directory, 0o755))
   const writtenPaths: string[] = []
   for (const { path, etag, makeDocument } of lists) {
     const file = join(directory, path)
@@ -65,15 +66,6 @@ function removeList(directory: string, path: string): void {
   const file = join(directory, path)
   for (const each of [file, `${file}.gz`]) rmSync(each, { force: true })
   if (path.includes('/')) removeDirectoryIfEmpty(dirname(file))
-}
-
-/** Creates the directory, also for an issuer without a list, so that a web server finds it. */
-function makeExportDirectory(directory: string): void {
-  try {
-    makeDirectory(directory, 0o755)
-  } catch (cause) {
-    throw new Error(`${directory}: it cannot be written: ${(cause as Error).message}`, { cause })
-  }
 }
 
 function removeDirectoryIfEmpty(directory: string): void {
@@ -96,14 +88,24 @@ function readIndex(file: string): ReadonlyMap<string, unknown> {
 /** Replaces a file atomically, so that a web server never reads an incomplete one. */
 function replaceAtomically(file: string, bytes: Uint8Array, mode: number): void {
   const temporary = `${file}.${process.pid}.tmp`
+  writeOrName(file, () => {
+    try {
+      makeDirectory(dirname(file), 0o755)
+      writeFileSync(temporary, bytes, { mode })
+      flushToDisk(temporary)
+      renameSync(temporary, file)
+    } finally {
+      if (existsSync(temporary)) rmSync(temporary)
+    }
+  })
+}
+
+/** Runs `write`, whose errors name the path. */
+function writeOrName(path: string, write: () => void): void {
   try {
-    makeDirectory(dirname(file), 0o755)
-    writeFileSync(temporary, bytes, { mode })
-    flushToDisk(temporary)
-    renameSync(temporary, file)
+    write()
   } catch (cause) {
-    if (existsSync(temporary)) rmSync(temporary)
-    throw new Error(`${file}: it cannot be written: ${(cause as Error).message}`, { cause })
+    throw new Error(`${path}: it cannot be written: ${(cause as Error).message}`, { cause })
   }
 }
 
