@@ -1,9 +1,12 @@
 /**
  * Checks JWTs from wallets, wallet providers and authorization servers: the value of an HTTP header, `typ` and `alg`,
  * and the time claims (`exp`, `nbf`, `iat`). Each time claim that a JWT has is checked, whatever kind of JWT it is. RFC
- * 7519 section 4.1.
+ * 7519 section 4.1. Reads the JWTs of key proofs and key attestations.
  */
 import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Jws, readJws } from '../../codec/jws.ts'
+import { joseAlgorithms } from '../../keys/signature.ts'
+import { orRefuse, refuse } from '../../protocol/error.ts'
 
 /** The maximum length of an HTTP header with a JWT. Node limits all headers of a request to 16 KiB together. */
 const MAX_LENGTH = 8192
@@ -76,4 +79,33 @@ function timeProblem(
   return name === 'iat'
     ? 'it is from the future; check the clock that made it'
     : 'it is not valid yet (nbf); wait, or check the clocks'
+}
+
+export type ProofKind = 'key proof' | 'key attestation'
+
+const PROOF_TYPES: Readonly<Record<ProofKind, string>> = {
+  'key proof': 'openid4vci-proof+jwt',
+  'key attestation': 'key-attestation+jwt',
+}
+/** Headers that refer to keys or trust outside of the proof. */
+const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
+
+/** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
+export function readProofJwt(text: string, kind: ProofKind): Jws {
+  const jws = orInvalidProof(kind, () => readJws(text))
+  refuseProofProblem(kind, typeProblem(jws.header, PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms))
+  const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
+  if (unsupportedHeader !== undefined)
+    refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)
+  return jws
+}
+
+/** Refuses a JWT with `invalid_proof` if there is a problem. */
+export function refuseProofProblem(kind: ProofKind, problem: string | undefined): void {
+  if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
+}
+
+/** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
+export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
+  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

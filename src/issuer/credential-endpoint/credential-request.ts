@@ -1,12 +1,12 @@
 /**
- * Processes a credential request: selects the configuration, verifies the proofs, checks the nonce, and issues the
- * credentials or defers them. `routes.ts` authorizes the request, and `older-drafts.ts` converts it to the form of the
- * final specification. OpenID4VCI 1.0, Credential Endpoint.
+ * Processes a credential request: reads its body, selects the configuration, verifies the proofs, checks the nonce, and
+ * issues the credentials or defers them. `routes.ts` authorizes the request, and `older-drafts.ts` converts a request
+ * of an older draft to the form of the final specification. OpenID4VCI 1.0, Credential Endpoint.
  */
-
+import { isObject } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { CredentialRequest, CredentialResponse } from '../../protocol/oid4vci.ts'
+import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
@@ -16,12 +16,13 @@ import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
+import { decryptRequest, readResponseEncryption } from './encryption.ts'
 import { type CredentialGrant, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
-/** A credential request in the form of the final specification, and the form of its response. */
-export interface FinalRequest {
-  readonly request: CredentialRequest
+/** A request after decryption, and the encryption that it asks for in its response, if any. */
+export interface ReceivedRequest<T> {
+  readonly request: T
   readonly form: CredentialResponseForm
 }
 
@@ -31,13 +32,53 @@ export interface RequestedConfiguration {
 }
 
 /**
+ * Reads the body of a credential request or a deferred one; a text is a JWE. Refuses with
+ * `invalid_encryption_parameters` a request, or a requested response, that is not encrypted as the metadata requires.
+ * Refuses with `invalid_credential_request` a missing body.
+ */
+export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
+  context: IssuerContext,
+  body: T | string | undefined | null,
+): Promise<ReceivedRequest<T>> {
+  // A body without a media type is not validated by a schema.
+  if (typeof body !== 'string' && !isObject(body)) {
+    return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
+  }
+  const isEncrypted = typeof body === 'string'
+  // The schema of an encrypted request only requires an object.
+  const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
+  const { credential_response_encryption: member } = request
+  if (!isEncrypted && context.config.encryptionRequired) {
+    refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
+  }
+  if (member === undefined) {
+    if (!context.config.encryptionRequired) return { request, form: {} }
+    return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
+  }
+  if (!isEncrypted) {
+    const rule = 'may only stand in an encrypted request (application/jwt)'
+    refuse('invalid_encryption_parameters', `credential_response_encryption ${rule}`)
+  }
+  return { request, form: { encryption: readResponseEncryption(member) } }
+}
+
+/**
+ * Tests whether a request has the form of the final specification: it has `proofs`, and names a configuration or a
+ * credential. Any other form is of an older draft, or of none.
+ */
+export function isFinalForm(request: CredentialRequest): boolean {
+  const { proofs, proof, credential_configuration_id: id, credential_identifier: identifier } = request
+  return proofs !== undefined && proof === undefined && (id !== undefined || identifier !== undefined)
+}
+
+/**
  * Issues a credential for each proved key, or defers them. Refuses with the errors of OpenID4VCI 1.0, Credential Error
  * Response.
  */
 export async function requestCredential(
   context: IssuerContext,
   openSession: OpenSession,
-  { request, form }: FinalRequest,
+  { request, form }: ReceivedRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
   const now = context.now()
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)

@@ -13,23 +13,11 @@ import {
   readEncryptionKey,
 } from '../../keys/jwe.ts'
 import { orRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
-import type {
-  CredentialRequest,
-  CredentialResponse,
-  DeferredCredentialRequest,
-  IssuerMetadata,
-} from '../../protocol/oid4vci.ts'
-import type { CredentialResponseForm } from '../collections.ts'
+import type { CredentialResponse, IssuerMetadata } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
 
 /** The maximum size of a body of the credential endpoint, before and after inflation. */
 export const MAX_REQUEST_BYTES = 256 * 1024
-
-/** A request after decryption, and the encryption that it asks for in its response, if any. */
-export interface ReceivedRequest<T> {
-  readonly request: T
-  readonly form: CredentialResponseForm
-}
 
 const MEMBER = 'credential_response_encryption'
 
@@ -50,43 +38,13 @@ export function issuerEncryptionMetadata({
   }
 }
 
-/**
- * Reads the body of a credential request or a deferred one; a text is a JWE. Refuses with
- * `invalid_encryption_parameters` a request, or a requested response, that is not encrypted as the metadata requires.
- * Refuses with `invalid_credential_request` a missing body.
- */
-export async function readRequest<T extends CredentialRequest | DeferredCredentialRequest>(
-  context: IssuerContext,
-  body: T | string | undefined | null,
-): Promise<ReceivedRequest<T>> {
-  // A body without a media type is not validated by a schema.
-  if (typeof body !== 'string' && !isObject(body)) {
-    return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
-  }
-  const isEncrypted = typeof body === 'string'
-  // The schema of an encrypted request only requires an object.
-  const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
-  const { credential_response_encryption: member } = request
-  if (!isEncrypted && context.config.encryptionRequired) {
-    refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
-  }
-  if (member === undefined) {
-    if (!context.config.encryptionRequired) return { request, form: {} }
-    return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
-  }
-  if (!isEncrypted) {
-    const rule = 'may only stand in an encrypted request (application/jwt)'
-    refuse('invalid_encryption_parameters', `${MEMBER} ${rule}`)
-  }
-  return { request, form: { encryption: readResponseEncryption(member) } }
-}
-
 /** Encrypts the response for the wallet. */
 export function encryptResponse(response: CredentialResponse, encryption: JweParameters): Promise<string> {
   return encryptJwe(JSON.stringify(response), encryption)
 }
 
-function decryptRequest({ decryptionKeys }: IssuerContext, text: string): Promise<JsonObject> {
+/** Decrypts a request. Refuses with `invalid_encryption_parameters`. */
+export function decryptRequest({ decryptionKeys }: IssuerContext, text: string): Promise<JsonObject> {
   const keys = decryptionKeys.map(({ privateKey: key, kid }) => ({ key, kid }))
   const decryption = { keys, encs: jweEncryptions, maxBytes: MAX_REQUEST_BYTES, zip: 'DEF' } as const
   return decryptJwe(text, decryption).catch((error: unknown) =>

@@ -12,8 +12,8 @@ import { readJws, writeJws } from '../../codec/jws.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
-import { verifyKeyAttestation } from './key-attestation.ts'
-import { readKeyProof, refuseUnlessSigned, verifyAttestationOfProof } from './proofs.ts'
+import { verifyAttestationOfProof, verifyKeyAttestation } from './key-attestation.ts'
+import { readKeyProof, refuseUnlessSigned } from './proofs.ts'
 
 const now = new Date()
 const clock = { now, clockSkewSeconds: 60 }

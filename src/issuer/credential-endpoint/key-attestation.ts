@@ -1,27 +1,25 @@
 /**
  * Key attestations: a wallet provider attests how keys are stored and how their user is authenticated. OpenID4VCI 1.0,
- * Key Attestation in JWT format, and attestation Proof Type. Also has the JWT checks that key proofs share.
+ * Key Attestation in JWT format, jwt Proof Type (`key_attestation`), and attestation Proof Type.
  */
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
-import { type Jws, readJws } from '../../codec/jws.ts'
+import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
-import { importPublicKey, type PublicJwk, readSigningJwk } from '../../keys/jwk.ts'
-import { isJwsSignedBy, joseAlgorithms } from '../../keys/signature.ts'
+import { importPublicKey, isEd25519Point, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
+import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
-import { orRefuse, refuse } from '../../protocol/error.ts'
+import { refuse } from '../../protocol/error.ts'
 import { attesterProblem } from '../access/attester.ts'
 import {
-  algorithmProblem,
   type JwtClock,
   jwtTimeProblem,
+  orInvalidProof,
   PROOF_TIMES,
+  readProofJwt,
+  refuseProofProblem,
   type TimeRule,
-  typeProblem,
 } from '../access/jwt-checks.ts'
-
-export type ProofKind = 'key proof' | 'key attestation'
 
 export interface KeyAttestationPolicy extends JwtClock {
   /**
@@ -42,17 +40,94 @@ export interface KeyAttestation {
   readonly nonce: string | undefined
 }
 
-const TYPES: Readonly<Record<ProofKind, string>> = {
-  'key proof': 'openid4vci-proof+jwt',
-  'key attestation': 'key-attestation+jwt',
+/** The part of a key proof that its key attestation is verified with. */
+export interface AttestableProof {
+  /** The key in the header; undefined if the header refers to the key attestation. */
+  readonly headerKey: PublicJwk | undefined
+  /** The `kid` of the header. */
+  readonly kid: Json | undefined
+  /** The nonce of the proof. The caller checks it. */
+  readonly nonce: string
+  /** The `key_attestation` of the header, not yet verified. */
+  readonly keyAttestation: Json | undefined
 }
-/** Headers that refer to keys or trust outside of the proof. */
-const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
+
+/** The key that signed a key proof, and the other keys of its attestation, which get credentials too. */
+export interface AttestedProof {
+  readonly holderKey: PublicJwk
+  readonly attestedKeys: readonly PublicJwk[]
+}
+
 const KIND = 'key attestation'
 /** How the times of an attestation with `exp` are checked: it may have any age. */
 const LASTING: TimeRule = { requires: ['iat'] }
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
+
+/**
+ * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
+ * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
+ * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
+ * `key_attestation`.
+ */
+export function verifyAttestationOfProof(keyProof: AttestableProof, policy: KeyAttestationPolicy): AttestedProof {
+  const { headerKey, keyAttestation: attestationJwt } = keyProof
+  if (headerKey !== undefined && attestationJwt === undefined) {
+    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
+  }
+  if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
+  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
+  const holderKey = headerKey ?? findNamedKey(attestation, keyProof.kid)
+  const holderThumbprint = thumbprint(holderKey)
+  if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
+    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
+  }
+  if (attestation.nonce !== undefined && attestation.nonce !== keyProof.nonce) {
+    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
+  }
+  return { holderKey, attestedKeys: policy.requirement === undefined ? [] : attestation.attestedKeys }
+}
+
+/**
+ * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
+ * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
+ * Transport of WUA.
+ */
+function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
+  if (kid === undefined) return attestedKeys[0]
+  const key =
+    attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)
+  const hint = 'send its kid, its index in attested_keys, or a did:jwk or did:key'
+  return key ?? refuse('invalid_proof', `kid of the key proof names no key of its key attestation; ${hint}`)
+}
+
+/**
+ * Verifies the key attestation of the proof type `attestation`, and returns its keys and its nonce, which the caller
+ * checks. Refuses it unless the configuration requires key attestations of a trusted provider, since nothing else
+ * proves possession of the keys. OpenID4VCI 1.0, attestation Proof Type.
+ */
+export async function verifyAttestationProof(
+  [jwt = '', ...others]: readonly string[],
+  policy: KeyAttestationPolicy,
+): Promise<{ readonly attestedKeys: readonly PublicJwk[]; readonly nonce: string }> {
+  if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
+  if (policy.requirement === undefined) {
+    refuse('invalid_proof', 'this credential takes no proof of the type attestation; send proofs.jwt')
+  }
+  const { attestedKeys, nonce } = verifyKeyAttestation(jwt, 'attestation', policy)
+  if (!nonce) return refuse('invalid_proof', 'the key attestation has no nonce; fetch one from the nonce endpoint')
+  await refuseInvalidPoints(attestedKeys)
+  return { attestedKeys, nonce }
+}
+
+/** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
+export async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
+  for (const key of keys) {
+    if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
+      refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
+    }
+  }
+}
 
 /** Verifies a key attestation by `policy`, and returns its keys and its nonce. Refuses with `invalid_proof`. */
 export function verifyKeyAttestation(
@@ -83,7 +158,7 @@ function verifyAttestationJwt(
   if (proofType === 'jwt' && own(payload, 'exp') === undefined) {
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
-  refuseProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
+  refuseProofProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
   const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
@@ -144,24 +219,4 @@ function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestati
       refuse('invalid_proof', `${name} of the key attestation must have one of ${acceptedLevels.join(', ')}`)
     }
   }
-}
-
-/** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
-export function readProofJwt(text: string, kind: ProofKind): Jws {
-  const jws = orInvalidProof(kind, () => readJws(text))
-  refuseProblem(kind, typeProblem(jws.header, TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms))
-  const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
-  if (unsupportedHeader !== undefined)
-    refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)
-  return jws
-}
-
-/** Refuses a JWT with `invalid_proof` if there is a problem. */
-export function refuseProblem(kind: ProofKind, problem: string | undefined): void {
-  if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
-}
-
-/** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
-export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
-  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

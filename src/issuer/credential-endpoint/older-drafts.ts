@@ -18,49 +18,44 @@ import type { NonceContext } from '../access/c-nonce.ts'
 import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
-import type { IssuerConfig } from '../config.ts'
 import type { IssuerContext } from '../context.ts'
-import { type FinalRequest, findConfiguration } from './credential-request.ts'
+import { findConfiguration, type ReceivedRequest, readRequest, requestCredential } from './credential-request.ts'
 import { type DeferredAnswer, fetchDeferredCredential } from './deferred.ts'
-import { type ReceivedRequest, readRequest, readResponseEncryption } from './encryption.ts'
+import { readResponseEncryption } from './encryption.ts'
 
 /** The part of the context that the conversion needs. */
 type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
 
 /**
- * Reads the body of a credential request or a deferred one, like {@link readRequest}. Also accepts a request of drafts
- * up to 15, which is not encrypted and asks for an encrypted response.
+ * Reads the body of a credential request or a deferred one that is not encrypted and has
+ * `credential_response_encryption`, as drafts up to 15 have it. Refuses like {@link readRequest} the member in its final
+ * form, which may only stand in an encrypted request.
  */
-export async function readAnyDraft<T extends CredentialRequest | DeferredCredentialRequest>(
+export async function readDraft15Request<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
-  body: T | string | undefined | null,
+  body: T,
 ): Promise<ReceivedRequest<T>> {
-  if (typeof body !== 'object' || !isDraft15Encryption(body?.credential_response_encryption)) {
-    return readRequest(context, body)
-  }
   const { credential_response_encryption: encryption, ...otherMembers } = body
-  // The final form allows this member only in encrypted requests, so it is removed here.
+  if (!isDraft15Encryption(encryption)) return readRequest(context, body)
   const { request } = await readRequest(context, otherMembers as T)
   return { request, form: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
 }
 
 /**
- * Answers a credential request of any draft in the form of that draft. `answer` processes the request in the final
- * form. Refuses like `answer`, with the errors of draft 13 for a wallet of that draft. Refuses with
- * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request that cannot be
- * converted.
+ * Answers a credential request of an older draft in the form of that draft. Refuses like {@link requestCredential},
+ * with the errors of draft 13 for a wallet of that draft. Refuses with `invalid_credential_request`, `invalid_proof` or
+ * `unknown_credential_configuration` a request that cannot be converted.
  */
-export async function answerAnyDraft(
-  context: DraftContext & { readonly config: Pick<IssuerConfig, 'draft13'> },
+export async function answerOlderDraft(
+  context: IssuerContext,
   openSession: OpenSession,
   { request, form }: ReceivedRequest<CredentialRequest>,
-  answer: (request: FinalRequest) => Promise<CredentialResponse>,
 ): Promise<CredentialResponse> {
   const isDraft13 = context.config.draft13 && mayBeDraft13(request)
   const responseForm = { ...form, ...((isDraft13 || asksByFormat(request)) && { hasSingleCredential: true as const }) }
   try {
-    const finalRequest = await toFinalForm(context, openSession, request)
-    const response = toResponseForm(await answer({ request: finalRequest, form: responseForm }), responseForm)
+    const finalRequest = { request: await toFinalForm(context, openSession, request), form: responseForm }
+    const response = toResponseForm(await requestCredential(context, openSession, finalRequest), responseForm)
     return isDraft13 ? { ...response, ...makeDraft13NonceMembers(context, openSession.sessionId) } : response
   } catch (error) {
     if (!isDraft13 || !(error instanceof ProtocolError)) throw error

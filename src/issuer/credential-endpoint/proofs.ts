@@ -4,26 +4,26 @@
  * Type and Verifying Proof.
  */
 import { runInTurn } from '../../async/concurrency.ts'
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { certificateProblem } from '../../keys/certificate.ts'
 import { readDid } from '../../keys/did.ts'
-import {
-  importPublicKey,
-  isEd25519Point,
-  type PublicJwk,
-  publicJwkOf,
-  readSigningJwk,
-  thumbprint,
-} from '../../keys/jwk.ts'
+import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
 import { readNonce } from '../access/c-nonce.ts'
-import { type JwtClock, jwtTimeProblem, PROOF_TIMES } from '../access/jwt-checks.ts'
+import {
+  type JwtClock,
+  jwtTimeProblem,
+  orInvalidProof,
+  PROOF_TIMES,
+  readProofJwt,
+  refuseProofProblem,
+} from '../access/jwt-checks.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { SingleUse } from '../access/single-use.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
@@ -31,12 +31,12 @@ import type { IssuerContext } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
 import type { IssuanceSession } from '../session.ts'
 import {
+  type AttestableProof,
   type KeyAttestation,
   type KeyAttestationPolicy,
-  orInvalidProof,
-  readProofJwt,
-  refuseProblem,
-  verifyKeyAttestation,
+  refuseInvalidPoints,
+  verifyAttestationOfProof,
+  verifyAttestationProof,
 } from './key-attestation.ts'
 
 type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: readonly string[] }
@@ -60,20 +60,8 @@ interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
 }
 
 /** A parsed key proof. */
-interface KeyProof {
+interface KeyProof extends AttestableProof {
   readonly jws: Jws
-  /** The key in the header; undefined if the header refers to the key attestation. */
-  readonly headerKey: PublicJwk | undefined
-  /** The nonce of the proof. The caller checks it. */
-  readonly nonce: string
-  /** The `key_attestation` of the header, not yet verified. */
-  readonly keyAttestation: Json | undefined
-}
-
-/** The key that signed a key proof, and the other keys of its attestation, which get credentials too. */
-interface AttestedProof {
-  readonly holderKey: PublicJwk
-  readonly attestedKeys: readonly PublicJwk[]
 }
 
 const NO_NONCE =
@@ -97,10 +85,12 @@ export async function verifyProofs(
   const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, readNonceUse }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
-  const { holderKeys, nonceUse } = await (type === 'jwt'
-    ? verifyKeyProofs(jwts, policy)
-    : verifyAttestedKeys(jwts, policy))
-  return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
+  if (type === 'jwt') {
+    const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
+    return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
+  }
+  const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
+  return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: readNonceUse(nonce) }
 }
 
 /** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
@@ -146,14 +136,18 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const nonceUse = policy.readNonceUse(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
-    const attestedProof = verifyAttestationOfProof(keyProof, policy)
+    const { headerKey, keyAttestation } = keyProof
+    const isPlain = headerKey !== undefined && keyAttestation === undefined && policy.requirement === undefined
+    const attestedProof = isPlain
+      ? { holderKey: headerKey, attestedKeys: [] }
+      : verifyAttestationOfProof(keyProof, policy)
     refuseUnlessSigned(keyProof, attestedProof.holderKey)
     return attestedProof
   })
   const holderKeys = attestedProofs.map(({ holderKey }) => holderKey)
   if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
   const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
-  await refuseInvalidPoints(attestedKeys)
+  if (attestedKeys.length > 0) await refuseInvalidPoints(attestedKeys)
   return { holderKeys: [...holderKeys, ...attestedKeys], nonceUse }
 }
 
@@ -168,11 +162,11 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
-  refuseProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
+  refuseProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
   const headerKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
-  return { jws, headerKey, nonce, keyAttestation: own(header, 'key_attestation') }
+  return { jws, headerKey, kid: own(header, 'kid'), nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
 /**
@@ -212,77 +206,11 @@ function refuseSameKey(): never {
   return refuse('invalid_proof', 'two key proofs are by the same key; make a key for each credential')
 }
 
-/**
- * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
- * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
- * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
- * `key_attestation`.
- */
-export function verifyAttestationOfProof(keyProof: KeyProof, policy: KeyAttestationPolicy): AttestedProof {
-  const { headerKey, keyAttestation: attestationJwt } = keyProof
-  if (headerKey !== undefined && attestationJwt === undefined) {
-    if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
-    refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
-  }
-  if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
-  const holderKey = headerKey ?? findNamedKey(attestation, own(keyProof.jws.header, 'kid'))
-  const holderThumbprint = thumbprint(holderKey)
-  if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
-    refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
-  }
-  if (attestation.nonce !== undefined && attestation.nonce !== keyProof.nonce) {
-    refuse('invalid_proof', 'nonce of the key attestation is not that of the key proof')
-  }
-  return { holderKey, attestedKeys: policy.requirement === undefined ? [] : attestation.attestedKeys }
-}
-
-/**
- * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
- * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
- * Transport of WUA.
- */
-function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
-  if (kid === undefined) return attestedKeys[0]
-  const key =
-    attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)
-  const hint = 'send its kid, its index in attested_keys, or a did:jwk or did:key'
-  return key ?? refuse('invalid_proof', `kid of the key proof names no key of its key attestation; ${hint}`)
-}
-
 /** Refuses with `invalid_proof` a key proof that was not signed with `holderKey`. */
 export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): void {
   const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
   if (!isJwsSignedBy(jws, publicKey))
     refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
-}
-
-/**
- * Verifies the key attestation of the proof type `attestation`, and returns its keys and the use of its nonce. Refuses
- * it unless the configuration requires key attestations of a trusted provider, since nothing else proves possession of
- * the keys. OpenID4VCI 1.0, attestation Proof Type.
- */
-async function verifyAttestedKeys(
-  [jwt = '', ...others]: readonly string[],
-  policy: KeyProofsPolicy,
-): Promise<ProvedKeys> {
-  if (others.length > 0) refuse('invalid_proof', 'proofs.attestation must have one key attestation, for all keys')
-  if (policy.requirement === undefined) {
-    refuse('invalid_proof', 'this credential takes no proof of the type attestation; send proofs.jwt')
-  }
-  const { attestedKeys: holderKeys, nonce } = verifyKeyAttestation(jwt, 'attestation', policy)
-  if (!nonce) return refuse('invalid_proof', 'the key attestation has no nonce; fetch one from the nonce endpoint')
-  await refuseInvalidPoints(holderKeys)
-  return { holderKeys, nonceUse: policy.readNonceUse(nonce) }
-}
-
-/** Refuses Ed25519 keys with invalid points. Points of other curves were checked when the keys were parsed. */
-async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<void> {
-  for (const key of keys) {
-    if (key.kty === 'OKP' && !(await isEd25519Point(key.x))) {
-      refuse('invalid_proof', 'the key attestation: the key is not a point on the curve Ed25519')
-    }
-  }
 }
 
 /** Returns the first `maxKeys` different keys. Keys that signed a proof come before keys that were only attested. */

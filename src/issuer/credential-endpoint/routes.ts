@@ -11,11 +11,11 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import { claimedSessionId, findSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { requestCredential } from './credential-request.ts'
+import { isFinalForm, type ReceivedRequest, readRequest, requestCredential } from './credential-request.ts'
 import { fetchDeferredCredential } from './deferred.ts'
 import { encryptResponse, MAX_REQUEST_BYTES } from './encryption.ts'
 import { receiveNotification } from './notification.ts'
-import { answerAnyDraft, fetchDraft15DeferredCredential, readAnyDraft, toResponseForm } from './older-drafts.ts'
+import { answerOlderDraft, fetchDraft15DeferredCredential, readDraft15Request, toResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The maximum size of a notification. */
@@ -102,10 +102,9 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     onRequest,
     handler: async (request, reply) => {
       const openSession = openSessionOf(request)
-      const receivedRequest = await readAnyDraft(context, request.body as CredentialRequest | string)
-      const response = await answerAnyDraft(context, openSession, receivedRequest, (finalRequest) =>
-        requestCredential(context, openSession, finalRequest),
-      )
+      const receivedRequest = await readBody(context, request.body as CredentialRequest | string)
+      const answer = isFinalForm(receivedRequest.request) ? requestCredential : answerOlderDraft
+      const response = await answer(context, openSession, receivedRequest)
       return sendCredentialResponse(reply, response, receivedRequest.form)
     },
   })
@@ -129,7 +128,7 @@ function addDeferredRoutes(
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const receivedRequest = await readAnyDraft(context, deferredBody(request))
+      const receivedRequest = await readBody(context, deferredBody(request))
       const { response, form } = await fetchDeferredCredential(context, openSessionOf(request), receivedRequest.request)
       return sendCredentialResponse(reply, toResponseForm(response, form), receivedRequest.form)
     },
@@ -140,7 +139,7 @@ function addDeferredRoutes(
     bodyLimit: MAX_REQUEST_BYTES,
     onRequest,
     handler: async (request, reply) => {
-      const receivedRequest = await readAnyDraft(context, deferredBody(request))
+      const receivedRequest = await readBody(context, deferredBody(request))
       const { response, form } = await fetchDraft15DeferredCredential(
         context,
         openSessionOf(request),
@@ -153,6 +152,15 @@ function addDeferredRoutes(
 
 function deferredBody({ body }: FastifyRequest) {
   return body as DeferredCredentialRequest | string
+}
+
+/** Reads a request. Only drafts up to 15 ask for an encrypted response in a request that is not encrypted. */
+function readBody<T extends CredentialRequest | DeferredCredentialRequest>(
+  context: IssuerContext,
+  body: T | string | undefined | null,
+): Promise<ReceivedRequest<T>> {
+  const mayBeDraft15 = typeof body === 'object' && body?.credential_response_encryption !== undefined
+  return mayBeDraft15 ? readDraft15Request(context, body) : readRequest(context, body)
 }
 
 /**
