@@ -15,7 +15,7 @@ import { shareProblem } from './share.ts'
 import { measureTrips } from './trips.ts'
 import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|statements|workers|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|requests|statements|workers|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
@@ -30,6 +30,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
   database   sessions a second that each database takes, empty and with a million in it (some minutes)
   scale      flows a second with a million sessions, beside an empty database (some minutes)
   parts      shares of the processor time by parts of the source
+  requests   processor time of each request of a flow, beside the floor (some minutes)
   statements  statements that PostgreSQL runs for each request
   workers    flows a second with --workers processes (2) beside one, each with a share of a core (--share 0.2);
              on both databases; for root on Linux, whose control groups limit the processes (some minutes)
@@ -43,7 +44,7 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
   --database postgresql   of the services: a server that is started for it; SQLite when absent
   --chain served    engine: the chain is a process of its own, as in production, and its time is not counted
   --workers N       flows: processes of each service, whose processor time is counted together; one when absent
-  --only TEXT       flows, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
+  --only TEXT       flows, requests, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
 type Words = ReturnType<typeof readWords>
@@ -135,7 +136,10 @@ async function measureCalls({ values }: Words): Promise<Verdict> {
 
 /** The questions of docs/performance.md, by database; a soak comes last, because it takes longest. */
 const PUBLISHED_QUESTIONS: readonly (readonly [database: string, questions: readonly string[]])[] = [
-  ['sqlite', ['flows', 'parts', 'scale', 'workers', 'callbacks', 'status', 'status-lists', 'memory', 'startup']],
+  [
+    'sqlite',
+    ['flows', 'requests', 'parts', 'scale', 'workers', 'callbacks', 'status', 'status-lists', 'memory', 'startup'],
+  ],
   ['postgresql', ['flows', 'scale', 'workers', 'statements']],
   ['sqlite', ['soak']],
 ]

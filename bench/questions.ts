@@ -9,6 +9,7 @@ import { measureMemory } from './memory.ts'
 import { measureParts } from './parts.ts'
 import { profile } from './profile.ts'
 import { note, type Verdict } from './report.ts'
+import { measureRequests } from './requests.ts'
 import { measureScale } from './scale.ts'
 import { measureSoak } from './soak.ts'
 import { measureSpeed } from './speed.ts'
@@ -45,6 +46,8 @@ export const questions: Readonly<Record<string, Measure>> = {
   install: () => Promise.resolve(measureInstall(process.cwd())),
   database: measureDatabase,
   scale: (workplace, choices) => measureScale(workplace, numbersOf(choices, { rounds: 15, flows: 3000 })),
+  requests: (workplace, choices) =>
+    measureRequests(workplace, { ...numbersOf(choices, { flows: 3000, warmUp: 6000 }), kinds: choices.kinds }),
   parts: (workplace, { kinds }) => measureParts(workplace, kinds),
   statements: (_, { bundle }) => measureStatements(bundle),
   workers: (workplace, choices) => {
