@@ -19,7 +19,7 @@ import type { IssuerContext, RecordSignedList } from './context.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
 import { addIssuerRoutes } from './routes.ts'
 import { createMetadataSigner } from './signed-metadata.ts'
-import { createEntryAllocator } from './status-list/entries.ts'
+import { createEntryAllocator } from './status-list/allocation.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {

@@ -1,7 +1,7 @@
 /** Two processes of the issuance service on one database: whatever one gives out or revokes, the other has not. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createEntryAllocator } from '../../src/issuer/status-list/entries.ts'
+import { createEntryAllocator } from '../../src/issuer/status-list/allocation.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { expectRefusal, proofOf, type Ready, readySession } from '../support/issuance.ts'
 import { type Processes, startProcesses } from '../support/processes.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { permute } from './entries.ts'
+import { permute } from './allocation.ts'
 
 const key = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
 

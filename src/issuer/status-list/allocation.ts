@@ -1,0 +1,179 @@
+/**
+ * Allocates status list entries. Each process leases a range of numbers with one conditional update, takes numbers from
+ * it in memory, and maps each to an index by the permutation of the list. docs/decisions/0007-status-lists.md.
+ */
+import { hash } from 'node:crypto'
+import { singleFlight } from '../../async/single-flight.ts'
+import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
+import type { Effects } from '../../http/effects.ts'
+import type { Signer } from '../../keys/signer.ts'
+import { type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
+import type { Attempt } from '../../store/retry.ts'
+import { partOf, type Row } from '../../store/store.ts'
+import type { IssuerCollections, IssuerStore } from '../collections.ts'
+import type { AllocateEntries } from '../context.ts'
+import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
+
+/** The number of entries in a lease. A crash loses at most this many. */
+const LEASE_SIZE = 64
+const FIRST_SPACE = 'current'
+/**
+ * The number of Feistel rounds. Each half changes in four of them; four rounds in all make a balanced network
+ * pseudorandom.
+ */
+const ROUNDS = 8
+
+interface Lease {
+  readonly space: StatusSpace
+  readonly key: Uint8Array
+  next: number
+  readonly end: number
+}
+
+export type AllocationEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random' | 'retryOnConflict'>
+
+/** The newest and the oldest key of status lists. */
+export type ListKeys = Record<'current' | 'oldest', Pick<Signer, 'kid'>>
+
+/**
+ * Creates an allocator for lists with `entries` entries that the current key signs. It never adds to a list with
+ * another size or key.
+ */
+export function createEntryAllocator(
+  effects: AllocationEffects,
+  entries: number,
+  keys: () => ListKeys,
+): AllocateEntries {
+  let lease: Lease | undefined
+  const renewLease = singleFlight(async () => {
+    lease = await leaseNumbers(effects, entries, keys())
+  })
+  return async (count) => {
+    const allocatedEntries: StatusEntry[] = []
+    while (allocatedEntries.length < count) {
+      const entry = lease && takeNext(lease)
+      if (entry !== undefined) {
+        allocatedEntries.push(entry)
+        continue
+      }
+      await renewLease()
+    }
+    return allocatedEntries
+  }
+}
+
+function takeNext(lease: Lease): StatusEntry | undefined {
+  if (lease.next >= lease.end) return undefined
+  const { listId, entries } = lease.space
+  return { listId, index: permute(lease.next++, entries, lease.key) }
+}
+
+/**
+ * Leases a range by updating the row, and retries after a conflict. Never uses a list of an earlier generation of the
+ * database: after a restore, the row does not know which numbers were leased since the backup.
+ */
+function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKeys): Promise<Lease> {
+  const { store, retryOnConflict } = effects
+  const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
+  return retryOnConflict(async () => {
+    const generation = await getCurrentGeneration({ ...effects, store: generationStore })
+    const space = await findSpace(store, keys)
+    const conditions = { generation, entries, kid: keys.current.kid }
+    const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
+    return isReusable ? leaseFromList(store, { ...space, row: space.row }) : startList(effects, conditions, space)
+  })
+}
+
+/** The row from which entries for a key are allocated, and its id. */
+interface Space {
+  readonly id: string
+  readonly row: Row<StatusSpace> | undefined
+}
+
+/**
+ * Finds the row for entries of the current key. Each key has its own row, so that processes with different keys can run
+ * at the same time.
+ */
+async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
+  const ownRow = await store.get('status_space', current.kid)
+  if (ownRow !== undefined) return { id: current.kid, row: ownRow }
+  const first = await store.get('status_space', FIRST_SPACE)
+  const isOurs = first === undefined || (first.value.kid ?? oldest.kid) === current.kid
+  return isOurs ? { id: FIRST_SPACE, row: first } : { id: current.kid, row: undefined }
+}
+
+type ListConditions = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
+
+/**
+ * Tests whether `space` has a free entry for this key, generation and size. A row of an earlier release has no key;
+ * {@link findSpace} returns it only for the right one.
+ */
+function isUsable(space: StatusSpace, { generation, entries, kid }: ListConditions): boolean {
+  const isSameKey = space.kid === undefined || space.kid === kid
+  return isSameKey && space.generation === generation && space.entries === entries && space.next < entries
+}
+
+async function leaseFromList(
+  store: IssuerStore,
+  { id, row: { value, version } }: Space & { readonly row: Row<StatusSpace> },
+): Promise<Attempt<Lease>> {
+  const end = Math.min(value.next + LEASE_SIZE, value.entries)
+  const space = { ...value, next: end }
+  const conflict = await store.commit([{ update: 'status_space', id, version, value: space }])
+  return conflict === undefined ? { committed: leaseOf(space, value.next) } : { conflict }
+}
+
+async function startList(
+  { store, random }: AllocationEffects,
+  conditions: ListConditions,
+  { id, row: before }: Space,
+): Promise<Attempt<Lease>> {
+  const listId = toBase64url(random(16))
+  const { entries, kid, generation } = conditions
+  const space = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
+  const conflict = await store.commit([
+    before === undefined
+      ? { insert: 'status_space', id, value: space }
+      : { update: 'status_space', id, version: before.version, value: space },
+    { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH, kid, generation } },
+  ])
+  return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
+}
+
+function leaseOf(space: StatusSpace, from: number): Lease {
+  return { space, key: fromBase64url(space.key), next: from, end: space.next }
+}
+
+/**
+ * Maps `counter` to an index by a permutation of the numbers below `size`, a power of two. The permutation is an
+ * alternating Feistel network with halves that differ by at most one bit. The round function is SHA-256 of the key, the
+ * round and the other half. Throws a RangeError for an invalid `counter` or `size`.
+ */
+export function permute(counter: number, size: number, key: Uint8Array): number {
+  const bits = Math.log2(size)
+  if (
+    !Number.isInteger(bits) ||
+    bits < 2 ||
+    bits > 30 ||
+    !Number.isInteger(counter) ||
+    counter < 0 ||
+    counter >= size
+  ) {
+    throw new RangeError('a permutation is of the numbers below a power of two')
+  }
+  const lowBits = Math.ceil(bits / 2)
+  const masks = [2 ** (bits - lowBits) - 1, 2 ** lowBits - 1] as const
+  const data = Buffer.alloc(key.length + 5)
+  data.set(key)
+  const roundOf = (round: number, half: number): number => {
+    data.writeUInt8(round, key.length)
+    data.writeUInt32BE(half, key.length + 1)
+    return hash('sha256', data, 'buffer').readUInt32BE(0)
+  }
+  let [high, low] = [counter >>> lowBits, counter & masks[1]]
+  for (let round = 0; round < ROUNDS; round += 2) {
+    high ^= roundOf(round, low) & masks[0]
+    low ^= roundOf(round + 1, high) & masks[1]
+  }
+  return (high << lowBits) | low
+}
