@@ -9,7 +9,6 @@ import type { ResponseMode } from '../protocol/oid4vp.ts'
 import type { Row } from '../store/store.ts'
 import { findVerificationSession } from './collections.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
-import { getQuery } from './queries.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
@@ -17,6 +16,7 @@ import type { EncryptedResponseForm, PlainResponseForm, ResponseReceipt } from '
 import {
   erasureDate,
   finishSession,
+  loadQueryOf,
   makeEndEvent,
   modeOf,
   type ReportedError,
@@ -72,7 +72,7 @@ export async function receiveResponse(
   { value: session, version }: Row<VerificationSession>,
   receivedForm: ReceivedForm,
 ): Promise<ResponseReceipt> {
-  const query = await getQuery(context, session.queryId)
+  const query = await loadQueryOf(context, session)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
   const answeredRequest = { httpRequestId: receivedForm.httpRequestId, sessionId, session, query }

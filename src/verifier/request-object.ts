@@ -6,9 +6,8 @@ import { refuse } from '../protocol/error.ts'
 import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
-import { getQuery } from './queries.ts'
 import { responseEncryptionMetadata } from './response-encryption.ts'
-import { modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
+import { loadQueryOf, modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
 import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
@@ -41,7 +40,7 @@ export async function getRequestObject(
   const [leaf = ''] = signer.x5c
   if (context.parseCertificate(Buffer.from(leaf, 'base64')).notAfter < context.now())
     refuse('gone', 'the certificate of this verifier has ended; start a new session when it is renewed')
-  const query = await getQuery(context, session.queryId)
+  const query = await loadQueryOf(context, session)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const payload = {
     ...payloadOf(context, sessionId, session, query as unknown as Json),

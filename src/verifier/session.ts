@@ -2,6 +2,7 @@
 import type { Retention } from '../config/retention.ts'
 import { type EventCollections, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { authorizationErrors, type ResponseMode } from '../protocol/oid4vp.ts'
 import type { Change } from '../store/store.ts'
@@ -64,6 +65,16 @@ const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
   VERIFICATION_FAILED: 'verification.failed',
   DECLINED: 'verification.declined',
   EXPIRED: 'verification.expired',
+}
+
+/** Returns the query of a session. Throws an Error when there is none: queries are never removed. */
+export async function loadQueryOf(
+  { loadQuery }: { readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined> },
+  { queryId }: VerificationSession,
+): Promise<DcqlQuery> {
+  const query = await loadQuery(queryId)
+  if (query === undefined) throw new Error(`the verification query ${queryId} of a session is not in the database`)
+  return query
 }
 
 /** Returns the response mode of a session. */

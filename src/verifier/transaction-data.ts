@@ -10,7 +10,7 @@ import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import {
   findCommonHashes,
-  parseTransaction,
+  findTransactionsOf,
   parseTransactionContent,
   TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
@@ -32,18 +32,13 @@ export function writeTransactionData(postedTransactions: readonly JsonObject[], 
   })
   if (texts.join('').length > MAX_CHARACTERS) refuse('invalid_request', 'transaction_data: it is too large')
   for (const { id } of query.credentials) {
-    if (findCommonHashes(transactionsFor(texts, id)).length > 0) continue
+    if (findCommonHashes(findTransactionsOf(id, texts)).length > 0) continue
     refuse(
       'invalid_request',
       `transaction_data: no hash is allowed by every transaction for ${id}; leave transaction_data_hashes_alg out, or use sha-256`,
     )
   }
   return texts
-}
-
-/** Returns the transactions that a presentation for this credential query must approve. */
-export function transactionsFor(texts: readonly string[], id: string): readonly string[] {
-  return texts.filter((text) => parseTransaction(text).credentialIds.includes(id))
 }
 
 function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): string | undefined {

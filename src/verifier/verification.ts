@@ -13,11 +13,11 @@ import { formatOf } from '../credential/formats.ts'
 import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { findTransactionsOf } from '../protocol/transaction-data.ts'
 import type { PresentationCheckContext } from './checks/context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { Reading } from './checks/response.ts'
 import { createIssuerPathFinder } from './issuer-path.ts'
-import { transactionsFor } from './transaction-data.ts'
 
 export interface VerificationReport {
   readonly verified: boolean
@@ -162,7 +162,7 @@ async function verifyPresentation(
 ): Promise<CredentialReport> {
   const format = getReadableFormat(query)
   const evidence = 'evidence' in reading ? reading.evidence : undefined
-  const transactionData = transactionsFor(context.binding.transactionData, query.id)
+  const transactionData = findTransactionsOf(query.id, context.binding.transactionData)
   const checkContext: PresentationCheckContext = {
     ...context,
     query,
