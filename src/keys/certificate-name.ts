@@ -16,6 +16,7 @@ import {
   writeSet,
 } from '../codec/der.ts'
 import { malformed } from '../codec/malformed.ts'
+import { cutText, escapeControls, shortenText } from '../codec/stranger-text.ts'
 
 const OID_OF = {
   CN: '2.5.4.3',
@@ -41,7 +42,6 @@ const STRINGS: readonly number[] = [
   DER_TAG.ia5String,
   DER_TAG.bmpString,
 ]
-const MAX_TEXT = 200
 /** The maximum number of attributes of a name. */
 const MAX_ATTRIBUTES = 64
 
@@ -55,11 +55,6 @@ export function nameText(name: DerValue): string {
     malformed(`the name has more than ${MAX_ATTRIBUTES} attributes`)
   const parts = relatives.map(relativeNameText)
   return shortenText(parts.reverse().join(', '))
-}
-
-/** Returns untrusted text, shortened and safe to log. */
-export function strangerText(text: string): string {
-  return shortenText(escapeControls(cutText(text)))
 }
 
 /** Encodes a name with one attribute per RDN, such as `[['C', 'DE'], ['CN', 'Example University']]`. */
@@ -97,18 +92,4 @@ function attributeText(attribute: DerValue): string {
  */
 function escapeText(text: string): string {
   return escapeControls(text.replace(/[\\,+"<>;]/g, '\\$&'))
-}
-
-function escapeControls(text: string): string {
-  return text.replace(/\p{C}/gu, (character) => Buffer.from(character).toString('hex').replace(/../g, '\\$&'))
-}
-
-/** Cuts a text before it is escaped, to one character more than the final length. */
-function cutText(text: string): string {
-  return text.slice(0, MAX_TEXT + 1)
-}
-
-/** Cuts a text for display, without leaving a lone surrogate at its end. */
-function shortenText(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text
 }

@@ -1,8 +1,8 @@
 /** Checks whether a certificate has an issuer identifier as a name, and which identifiers may be displayed. */
 import { isIPv4 } from 'node:net'
+import { strangerText } from '../codec/stranger-text.ts'
 import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
-import { strangerText } from './certificate-name.ts'
 
 /**
  * A DID without path, query and fragment, and a URN with lower-case scheme and NID. DID Core 1.0, DID Syntax; RFC 8141

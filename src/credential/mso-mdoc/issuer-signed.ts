@@ -15,7 +15,7 @@ import {
 } from '../../codec/cbor.ts'
 import { readSign1, type Sign1 } from '../../codec/cose.ts'
 import { malformed, within } from '../../codec/malformed.ts'
-import { strangerText } from '../../keys/certificate-name.ts'
+import { strangerText } from '../../codec/stranger-text.ts'
 
 export const MDOC_VERSION = '1.0'
 
