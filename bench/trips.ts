@@ -28,8 +28,8 @@ import { show, table, type Verdict } from './report.ts'
  * are not bounded (docs/decisions/0013-files-of-a-request.md).
  */
 const OWN_FILES = {
-  'credential request': { folders: ['issuer'], max: 19 },
-  presentation: { folders: ['verifier', 'check'], max: 21 },
+  'credential request': { folders: ['issuer'], max: 17 },
+  presentation: { folders: ['verifier', 'check'], max: 19 },
 } as const
 
 /** Prepares everything up to the request that is traced, and gives what sends it. */
