@@ -160,17 +160,17 @@ export function refuseUnlessUnused(
   if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) refuse(code, endedOffer.expired)
 }
 
-/**
- * Records an issued batch. Refuses with `credential_request_denied` after ten batches of the same configuration for one
- * access token, and after a thousand credentials of the session. Refuses with `invalid_token` if another process has
- * recorded the end of the session.
- */
-export function recordIssued(
-  session: IssuanceSession,
-  { configurationId, count, at }: { readonly configurationId: string; readonly count: number; readonly at: Date },
-): IssuanceSession {
-  refuseEnded(session)
-  limitCredentials(session, configurationId, count)
+/** Credentials of one configuration that are issued together. */
+interface NewBatch {
+  readonly configurationId: string
+  readonly count: number
+  readonly at: Date
+}
+
+/** Records an issued batch. Refuses like {@link refuseOverLimits}. */
+export function recordIssued(session: IssuanceSession, newBatch: NewBatch): IssuanceSession {
+  refuseOverLimits(session, newBatch)
+  const { configurationId, count, at } = newBatch
   const batch = { configurationId, issuedAt: at.getTime(), ...(count === 1 ? {} : { count }) }
   return { ...recordReceipt(session), issued: [...session.issued, batch] }
 }
@@ -212,12 +212,9 @@ export function isUndecided({ deferral }: IssuanceSession): boolean {
   return deferral !== undefined && deferral.decided === undefined
 }
 
-/**
- * Records a deferred request. Refuses with `credential_request_denied` after ten requests of the same configuration.
- */
+/** Records a deferred request. Refuses like {@link refuseOverLimits}. */
 export function recordDeferred(session: IssuanceSession, configurationId: string): IssuanceSession {
-  refuseEnded(session)
-  limitCredentials(session, configurationId, 1)
+  refuseOverLimits(session, { configurationId, count: 1 })
   const { deferral } = session
   const waiting = [...(deferral?.waiting ?? []), configurationId]
   return { ...recordReceipt(session), deferral: { ...deferral, waiting } }
@@ -262,8 +259,16 @@ function refuseEnded({ expiredAt, erasedAt }: IssuanceSession): void {
   if (expiredAt !== undefined || erasedAt !== undefined) refuse('invalid_token', EXPIRED_TOKEN)
 }
 
-/** Refuses with `credential_request_denied` if the limits for batches or credentials are exceeded. */
-function limitCredentials({ issued, token, deferral }: IssuanceSession, configurationId: string, count: number): void {
+/**
+ * Refuses with `credential_request_denied` after ten batches of the same configuration for one access token, and after
+ * a thousand credentials of the session. Refuses with `invalid_token` if another process has ended the session.
+ */
+export function refuseOverLimits(
+  session: IssuanceSession,
+  { configurationId, count }: Pick<NewBatch, 'configurationId' | 'count'>,
+): void {
+  refuseEnded(session)
+  const { issued, token, deferral } = session
   const issuedIds = issued.slice(token?.issuedBefore ?? 0).map((batch) => batch.configurationId)
   const ids = [...issuedIds, ...(deferral?.waiting ?? [])]
   if (ids.filter((id) => id === configurationId).length >= MAX_BATCHES) {

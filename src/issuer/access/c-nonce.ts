@@ -7,7 +7,7 @@ import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import type { SingleUse } from './single-use.ts'
+import type { SpentValue } from './single-use.ts'
 
 /** The lifetime of a nonce. */
 export const NONCE_SECONDS = 300
@@ -33,12 +33,12 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
  * for the session, and one that has expired. Reads nothing from the store, so it can come before the verification of
  * signatures; the caller refuses a nonce that was used.
  */
-export function readNonce(
+export function nonceUseOf(
   { secrets }: Pick<NonceContext, 'secrets'>,
   sessionId: string,
   nonce: string,
   now: Date,
-): SingleUse {
+): SpentValue {
   const dueAt = expiryOf(secrets.nonce, sessionId, nonce)
   if (dueAt === undefined || now >= dueAt) return refuseNonce()
   return { change: { insert: 'spent_nonce', id: nonce, value: {}, dueAt }, refuseReuse: refuseNonce }

@@ -10,7 +10,7 @@ import type { AuthorizedClient } from '../authorization.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
-import { type SingleUse, singleUseOf } from './single-use.ts'
+import { proofUseOf, type SpentValue } from './single-use.ts'
 
 /** The parts of a request that identify the client. */
 export interface ClientRequest {
@@ -31,7 +31,7 @@ export interface ExpectedClient {
 /** A wallet instance that has authenticated itself. */
 export interface AuthenticatedClient extends Required<AuthorizedClient> {
   /** Marks the proof of possession as used; each proof can be used once. */
-  readonly singleUse: SingleUse
+  readonly singleUse: SpentValue
 }
 
 type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>
@@ -154,6 +154,6 @@ function clientOf({
   const { thumbprint: instance } = readInstanceKey()
   const refuseReuse = () =>
     refuse('invalid_client_attestation', 'pop.id: the proof of possession was used before; make a new one')
-  const singleUse = singleUseOf({ kind: 'attestation', thumbprint: instance, id, payload }, refuseReuse)
+  const singleUse = proofUseOf({ kind: 'attestation', thumbprint: instance, id, payload }, refuseReuse)
   return { id: subject, instance, singleUse }
 }

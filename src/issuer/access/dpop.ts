@@ -11,7 +11,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { algorithmProblem, headerValueProblem, jwtTimeProblem, PROOF_TIMES, typeProblem } from './jwt-checks.ts'
-import { type SingleUse, singleUseOf } from './single-use.ts'
+import { proofUseOf, type SpentValue } from './single-use.ts'
 
 /** The parts of a request that a DPoP proof covers. */
 export interface DpopRequest {
@@ -25,7 +25,7 @@ export interface DpopRequest {
 export interface DpopProof {
   /** The JWK thumbprint of the proof's key. RFC 7638. */
   readonly jkt: string
-  readonly singleUse: SingleUse
+  readonly singleUse: SpentValue
 }
 
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
@@ -85,7 +85,7 @@ export function verifyDpopProof(
   }
   const jkt = thumbprint(jwk)
   const refuseReuse = () => refuseProof('it was used before; each request needs a new one')
-  return { jkt, singleUse: singleUseOf({ kind: 'dpop', thumbprint: jkt, id, payload }, refuseReuse) }
+  return { jkt, singleUse: proofUseOf({ kind: 'dpop', thumbprint: jkt, id, payload }, refuseReuse) }
 }
 
 /**

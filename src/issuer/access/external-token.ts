@@ -14,7 +14,7 @@ import type { AccessContext } from './context.ts'
 import { findIdOfDerivedCode } from './derived-code.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
 import { jwtTimeProblem, type TimeRule } from './jwt-checks.ts'
-import { findSessionOfAnyCode } from './pre-authorized-code.ts'
+import { findSessionIdOfCode } from './pre-authorized-code.ts'
 
 /** The session that a token gives access to, and the thumbprint of the token's DPoP key, if any. */
 export interface SessionOfToken {
@@ -85,7 +85,7 @@ async function findNamedSession(
   if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
   const stateSessionId = state ? findIdOfDerivedCode(context.secrets.issuerState, state) : undefined
   if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
-  const sessionId = await findSessionOfAnyCode(context, code)
+  const sessionId = await findSessionIdOfCode(context, code)
   if (state && stateSessionId !== sessionId) return refuseExternalToken('it names two sessions')
   return { sessionId, grant: PRE_AUTHORIZED_GRANT }
 }

@@ -17,7 +17,7 @@ import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseWithoutDpop, verifyDpopProof, withDpopChallenge } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
-import { commitWithSingleUses, refuseIfUsed, type SingleUse } from './single-use.ts'
+import { commitWithSingleUses, refuseIfUsed, type SingleUse, type SpentValue } from './single-use.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
@@ -32,7 +32,7 @@ export interface AuthorizedRequest extends DpopRequest {
 /** The session of an access token, as it was read for the request. */
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
   /** The single use of the request's DPoP proof; empty for a Bearer token. Every request that succeeds commits it. */
-  readonly singleUses: readonly SingleUse[]
+  readonly singleUses: readonly SpentValue[]
   /** Whether the token was sent with the scheme DPoP. */
   readonly isDpop: boolean
 }
@@ -40,7 +40,7 @@ export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
 /** The new value of a session, and the changes to commit with it. */
 export interface SessionChange {
   readonly value: IssuanceSession
-  readonly extraChanges: readonly Change<IssuerCollections>[]
+  readonly otherChanges: readonly Change<IssuerCollections>[]
 }
 
 /**
@@ -95,7 +95,7 @@ export function changeSession(
     const changes = sessionChange
       ? [
           { update: 'issuance_session', id, version, value: sessionChange.value } as const,
-          ...sessionChange.extraChanges,
+          ...sessionChange.otherChanges,
         ]
       : []
     const conflict = await commitWithSingleUses(context.store, changes, [...singleUses, ...openSession.singleUses])
@@ -144,7 +144,7 @@ function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
-): readonly SingleUse[] {
+): readonly SpentValue[] {
   const { config } = context
   if (token.jkt === undefined) {
     if (config.dpopRequired)

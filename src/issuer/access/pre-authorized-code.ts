@@ -29,7 +29,7 @@ export function codeOfSession(
 }
 
 /** Returns the session id for a derived or a supplied code. Only supplied codes are looked up in the database. */
-export async function findSessionOfAnyCode(
+export async function findSessionIdOfCode(
   { secrets, store }: Pick<AccessContext, 'secrets' | 'store'>,
   code: string,
 ): Promise<string | undefined> {

@@ -15,11 +15,16 @@ export interface SingleUse {
   readonly refuseReuse: () => never
 }
 
+/** The single use of a nonce or a proof, whose row tells before the commit whether it was used. */
+export interface SpentValue extends SingleUse {
+  readonly change: Change<IssuerCollections, 'spent_nonce'>
+}
+
 /** Makes the single use of a proof. Its row is stored until the proof expires. */
-export function singleUseOf(
+export function proofUseOf(
   { kind, thumbprint, id, payload }: UsableProof,
   refuseReuse: SingleUse['refuseReuse'],
-): SingleUse {
+): SpentValue {
   const dueAt = new Date(Math.ceil((Number(own(payload, 'iat')) + MAX_PROOF_AGE_SECONDS) * 1000) + 1)
   const rowId = `${kind}.${digestOf(`${thumbprint}.${id}`)}`
   return { change: { insert: 'spent_nonce', id: rowId, value: {}, dueAt }, refuseReuse }
@@ -42,7 +47,7 @@ export async function commitWithSingleUses(
 }
 
 /** Refuses a nonce or a proof that was used before. The commit checks this too; this earlier check saves work. */
-export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SingleUse): Promise<void> {
+export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SpentValue): Promise<void> {
   if (await store.get('spent_nonce', change.id)) refuseReuse()
 }
 

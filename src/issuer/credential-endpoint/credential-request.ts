@@ -17,13 +17,13 @@ import type { IssuerContext } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { decryptRequest, readResponseEncryption } from './encryption.ts'
-import { type CredentialGrant, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
+import { type CredentialsToIssue, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
 /** A request after decryption, and the encryption that it asks for in its response, if any. */
 export interface ReceivedRequest<T> {
   readonly request: T
-  readonly form: CredentialResponseForm
+  readonly responseForm: CredentialResponseForm
 }
 
 export interface RequestedConfiguration {
@@ -52,14 +52,14 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
     refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
   }
   if (member === undefined) {
-    if (!context.config.encryptionRequired) return { request, form: {} }
+    if (!context.config.encryptionRequired) return { request, responseForm: {} }
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
   if (!isEncrypted) {
     const rule = 'may only stand in an encrypted request (application/jwt)'
     refuse('invalid_encryption_parameters', `credential_response_encryption ${rule}`)
   }
-  return { request, form: { encryption: readResponseEncryption(member) } }
+  return { request, responseForm: { encryption: readResponseEncryption(member) } }
 }
 
 /**
@@ -75,10 +75,10 @@ export function isFinalForm(request: CredentialRequest): boolean {
  * Issues a credential for each proved key, or defers them. Refuses with the errors of OpenID4VCI 1.0, Credential Error
  * Response.
  */
-export async function requestCredential(
+export async function answerCredentialRequest(
   context: IssuerContext,
   openSession: OpenSession,
-  { request, form }: ReceivedRequest<CredentialRequest>,
+  { request, responseForm }: ReceivedRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
   const now = context.now()
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
@@ -90,10 +90,10 @@ export async function requestCredential(
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
   await refuseIfUsed(context.store, nonceUse)
   refuseDenied(openSession.row.value)
-  const grant = { ...requestedConfiguration, holderKeys, now }
+  const toIssue = { ...requestedConfiguration, holderKeys, now }
   return isUndecided(openSession.row.value)
-    ? deferCredentials(context, openSession, { ...grant, form }, nonceUse)
-    : issueCredentials(context, openSession, grant, { singleUse: nonceUse })
+    ? deferCredentials(context, openSession, { ...toIssue, responseForm }, nonceUse)
+    : issueCredentials(context, openSession, toIssue, { singleUse: nonceUse })
 }
 
 /**
@@ -156,13 +156,18 @@ export async function findConfiguration(
 async function deferCredentials(
   context: IssuerContext,
   openSession: OpenSession,
-  { configurationId, holderKeys, now, form }: CredentialGrant & { readonly form: CredentialResponseForm },
+  {
+    configurationId,
+    holderKeys,
+    now,
+    responseForm,
+  }: CredentialsToIssue & { readonly responseForm: CredentialResponseForm },
   singleUse: SingleUse,
 ): Promise<CredentialResponse> {
   const { sessionId } = openSession
   const id = makeTimeOrderedId(now.getTime(), context.random(18))
-  const hasForm = Object.keys(form).length > 0
-  const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm: form }) }
+  const hasForm = Object.keys(responseForm).length > 0
+  const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm }) }
   const defer = (session: IssuanceSession) => {
     refuseDenied(session)
     const waitingSession = recordDeferred(session, configurationId)
@@ -171,9 +176,9 @@ async function deferCredentials(
     const insert = { insert: 'deferred_transaction', id, value, dueAt } as const
     const isFirst = session.deferral?.waiting.length === 0 && session.issued.length === 0
     // Only the first waiting request of a session sends an event to the application.
-    if (!isFirst) return { value: waitingSession, extraChanges: [insert] }
+    if (!isFirst) return { value: waitingSession, otherChanges: [insert] }
     const update = makeSessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
-    return { value: update.value, extraChanges: [insert, update.event] }
+    return { value: update.value, otherChanges: [insert, update.event] }
   }
   await changeSession(context, openSession, defer, [singleUse])
   return makeDeferredResponse(id)

@@ -13,7 +13,7 @@ import { issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.
 /** The response to a deferred credential request, and its form, as the credential request asked for it. */
 export interface DeferredAnswer {
   readonly response: CredentialResponse
-  readonly form: CredentialResponseForm
+  readonly responseForm: CredentialResponseForm
 }
 
 /**
@@ -22,7 +22,7 @@ export interface DeferredAnswer {
  * token or was used, with `insufficient_scope` if a refreshed token does not cover the configuration any more, and with
  * `credential_request_denied` if the application has denied it.
  */
-export async function fetchDeferredCredential(
+export async function answerDeferredRequest(
   context: IssuerContext,
   openSession: OpenSession,
   { transaction_id: id }: DeferredCredentialRequest,
@@ -42,24 +42,24 @@ export async function fetchDeferredCredential(
   refuseDenied(session)
   if (isUndecided(session)) {
     await changeSession(context, openSession, () => undefined)
-    return { response: makeDeferredResponse(id), form: {} }
+    return { response: makeDeferredResponse(id), responseForm: {} }
   }
   const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined)
     return refuse('credential_request_denied', 'this credential is not there any more; ask for a new offer')
-  const grant = { configurationId, configuration, holderKeys, now: context.now() }
+  const toIssue = { configurationId, configuration, holderKeys, now: context.now() }
   const change = { delete: 'deferred_transaction', id, version: row.version } as const
   const singleUse = { change, refuseReuse: refuseTransaction }
   const prepareSession = (current: IssuanceSession) => recordFetched(current, configurationId)
-  const response = await issueCredentials(context, openSession, grant, { singleUse, prepareSession })
-  return { response, form: formOf(row.value) }
+  const response = await issueCredentials(context, openSession, toIssue, { singleUse, prepareSession })
+  return { response, responseForm: responseFormOf(row.value) }
 }
 
 /**
  * Returns the form of the response of a transaction. Rows of release 0.1.0 have the members of the form outside of
  * `responseForm`.
  */
-function formOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
+function responseFormOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
   return responseForm ?? { ...(wantsSingle && { hasSingleCredential: true }), ...(encryption && { encryption }) }
 }
 

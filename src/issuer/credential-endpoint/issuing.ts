@@ -13,21 +13,21 @@ import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { SingleUse } from '../access/single-use.ts'
 import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
-import { type IssuanceSession, recordIssued } from '../session.ts'
+import { type IssuanceSession, recordIssued, refuseOverLimits } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
 import { makeNotificationId } from './notification.ts'
 
-/** The result of a credential request: a credential of the configuration for each key. */
-export interface CredentialGrant {
+/** What is issued: a credential of the configuration for each key. */
+export interface CredentialsToIssue {
   readonly configurationId: string
   readonly configuration: Configuration
   readonly holderKeys: readonly PublicJwk[]
   readonly now: Date
 }
 
-/** The single use of a request, and the change of the session that precedes issuing. */
-interface GrantEffects {
+/** What is committed with the credentials: the single use of the request, and a change of the session before it. */
+interface IssuanceCommit {
   readonly singleUse: SingleUse
   readonly prepareSession?: (session: IssuanceSession) => IssuanceSession
 }
@@ -37,27 +37,26 @@ const INTERVAL_SECONDS = 5
 
 /**
  * Issues and records the credentials, and returns the response with a credential for each key, in that order. Refuses
- * with `credential_request_denied` if the limits of {@link recordIssued} are exceeded, and like {@link
- * refuseEndedCertificate} and {@link changeSession}.
+ * like {@link refuseOverLimits}, {@link refuseEndedCertificate} and {@link changeSession}.
  */
 export async function issueCredentials(
   context: IssuerContext,
   openSession: OpenSession,
-  grant: CredentialGrant,
-  { singleUse, prepareSession = (session) => session }: GrantEffects,
+  toIssue: CredentialsToIssue,
+  { singleUse, prepareSession = (session) => session }: IssuanceCommit,
 ): Promise<CredentialResponse> {
-  const { configurationId, configuration, holderKeys, now } = grant
+  const { configurationId, configuration, holderKeys, now } = toIssue
   refuseEndedCertificate(context.config.keys, now)
   const batch = { configurationId, count: holderKeys.length, at: now }
-  // Checks the limits before anything is signed; `record` checks them again for the stored session.
-  recordIssued(prepareSession(openSession.row.value), batch)
+  // Nothing is signed beyond the limits; `record` checks them again for the stored session.
+  refuseOverLimits(prepareSession(openSession.row.value), batch)
   if (openSession.row.value.issued.length > 0)
     await requireValidStatus(context.store, openSession.sessionId, 'credential_request_denied')
   const dataset = await loadDataset(context, openSession, configuration)
   const entries = await allocateStatusEntries(context, configuration, holderKeys.length)
   const orders = holderKeys.map((holderKey, index) => {
     const status = statusOfEntry(context, configuration, entries[index])
-    return orderOf(context, grant, { dataset, holderKey, ...status })
+    return orderOf(context, toIssue, { dataset, holderKey, ...status })
   })
   const credentials = await runInTurn(orders, (order) => issueAndCheck(context, order))
   const { sessionId } = openSession
@@ -66,9 +65,9 @@ export async function issueCredentials(
     const issuedSession = recordIssued(prepareSession(session), batch)
     const isFirst = session.issued.length === 0
     const entryChanges = await makeEntryChanges(context, sessionId, { configurationId, entries, isFirst })
-    if (!isFirst) return { value: issuedSession, extraChanges: entryChanges }
+    if (!isFirst) return { value: issuedSession, otherChanges: entryChanges }
     const update = makeSessionEvent(context, 'issuance.succeeded', { sessionId, session: issuedSession, now })
-    return { value: update.value, extraChanges: [...entryChanges, update.event] }
+    return { value: update.value, otherChanges: [...entryChanges, update.event] }
   }
   const recordedSession = await changeSession(context, openSession, record, [singleUse])
   return {
@@ -116,7 +115,7 @@ async function loadDataset(
  */
 function orderOf(
   { config }: IssuerContext,
-  { configuration, now }: CredentialGrant,
+  { configuration, now }: CredentialsToIssue,
   orderContent: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
   const { validitySeconds: validity } = configuration

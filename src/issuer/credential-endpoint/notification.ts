@@ -59,7 +59,7 @@ export async function receiveNotification(
       status: status?.value,
     }
     const update = makeSessionEvent(context, 'issuance.notified', changedSession)
-    return { value: update.value, extraChanges: [update.event] }
+    return { value: update.value, otherChanges: [update.event] }
   })
 }
 

@@ -18,7 +18,7 @@ const open = { sessionId: 'session', row: { value: { configurationIds: ['id'] } 
 describe('a refusal in the words of draft 13', () => {
   it('keeps the members and the headers of the refusal', async () => {
     const request = { format: 'dc+sd-jwt', vct: 'urn:card' }
-    const refusal: unknown = await answerOlderDraft(context, open, { request, form: {} }).catch(
+    const refusal: unknown = await answerOlderDraft(context, open, { request, responseForm: {} }).catch(
       (error: unknown) => error,
     )
     expect(refusal).toBeInstanceOf(ProtocolError)

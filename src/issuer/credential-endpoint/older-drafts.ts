@@ -19,8 +19,8 @@ import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { findConfiguration, type ReceivedRequest, readRequest, requestCredential } from './credential-request.ts'
-import { type DeferredAnswer, fetchDeferredCredential } from './deferred.ts'
+import { answerCredentialRequest, findConfiguration, type ReceivedRequest, readRequest } from './credential-request.ts'
+import { answerDeferredRequest, type DeferredAnswer } from './deferred.ts'
 import { readResponseEncryption } from './encryption.ts'
 
 /** The part of the context that the conversion needs. */
@@ -38,24 +38,26 @@ export async function readDraft15Request<T extends CredentialRequest | DeferredC
   const { credential_response_encryption: encryption, ...otherMembers } = body
   if (!isDraft15Encryption(encryption)) return readRequest(context, body)
   const { request } = await readRequest(context, otherMembers as T)
-  return { request, form: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
+  return { request, responseForm: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
 }
 
 /**
- * Answers a credential request of an older draft in the form of that draft. Refuses like {@link requestCredential},
+ * Answers a credential request of an older draft in the form of that draft. Refuses like {@link answerCredentialRequest},
  * with the errors of draft 13 for a wallet of that draft. Refuses with `invalid_credential_request`, `invalid_proof` or
  * `unknown_credential_configuration` a request that cannot be converted.
  */
 export async function answerOlderDraft(
   context: IssuerContext,
   openSession: OpenSession,
-  { request, form }: ReceivedRequest<CredentialRequest>,
+  received: ReceivedRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
+  const { request } = received
   const isDraft13 = context.config.draft13 && mayBeDraft13(request)
-  const responseForm = { ...form, ...((isDraft13 || asksByFormat(request)) && { hasSingleCredential: true as const }) }
+  const singleCredential = isDraft13 || asksByFormat(request) ? { hasSingleCredential: true as const } : {}
+  const responseForm = { ...received.responseForm, ...singleCredential }
   try {
-    const finalRequest = { request: await toFinalForm(context, openSession, request), form: responseForm }
-    const response = toResponseForm(await requestCredential(context, openSession, finalRequest), responseForm)
+    const finalRequest = { request: await toFinalRequest(context, openSession, request), responseForm }
+    const response = toResponseForm(await answerCredentialRequest(context, openSession, finalRequest), responseForm)
     return isDraft13 ? { ...response, ...makeDraft13NonceMembers(context, openSession.sessionId) } : response
   } catch (error) {
     if (!isDraft13 || !(error instanceof ProtocolError)) throw error
@@ -75,15 +77,15 @@ export function toResponseForm(
 }
 
 /**
- * Answers a deferred credential request like {@link fetchDeferredCredential}, but refuses with `issuance_pending` while
+ * Answers a deferred credential request like {@link answerDeferredRequest}, but refuses with `issuance_pending` while
  * the application has not decided. Draft 15, Deferred Credential Error Response.
  */
-export async function fetchDraft15DeferredCredential(
+export async function answerDraft15DeferredRequest(
   context: IssuerContext,
   openSession: OpenSession,
   request: DeferredCredentialRequest,
 ): Promise<DeferredAnswer> {
-  const answer = await fetchDeferredCredential(context, openSession, request)
+  const answer = await answerDeferredRequest(context, openSession, request)
   const { transaction_id: transactionId, interval = 0 } = answer.response
   if (transactionId === undefined) return answer
   const description = 'the credential is not there yet; ask again later'
@@ -138,7 +140,7 @@ function asksByFormat({
   return identifier === undefined && id === undefined && format !== undefined
 }
 
-async function toFinalForm(
+async function toFinalRequest(
   context: DraftContext,
   openSession: OpenSession,
   request: CredentialRequest,

@@ -15,7 +15,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/x5c.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
-import { readNonce } from '../access/c-nonce.ts'
+import { nonceUseOf } from '../access/c-nonce.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
@@ -25,7 +25,7 @@ import {
   refuseProofProblem,
 } from '../access/jwt-checks.ts'
 import type { OpenSession } from '../access/open-session.ts'
-import type { SingleUse } from '../access/single-use.ts'
+import type { SpentValue } from '../access/single-use.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
@@ -46,7 +46,7 @@ export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
-  readonly nonceUse: SingleUse
+  readonly nonceUse: SpentValue
 }
 
 interface ProofPolicy extends JwtClock {
@@ -55,8 +55,8 @@ interface ProofPolicy extends JwtClock {
 }
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
-  /** Refuses with `invalid_nonce` like {@link readNonce}. */
-  readonly readNonceUse: (nonce: string) => SingleUse
+  /** Refuses with `invalid_nonce` like {@link nonceUseOf}. */
+  readonly readNonceUse: (nonce: string) => SpentValue
 }
 
 /** A parsed key proof. */
@@ -81,7 +81,7 @@ export async function verifyProofs(
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const verifiedAttestations = new Map<string, KeyAttestation>()
-  const readNonceUse = (nonce: string): SingleUse => readNonce(context, sessionId, nonce, now)
+  const readNonceUse = (nonce: string): SpentValue => nonceUseOf(context, sessionId, nonce, now)
   const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, readNonceUse }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)

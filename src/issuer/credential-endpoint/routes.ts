@@ -11,11 +11,11 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import { claimedSessionId, findSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { isFinalForm, type ReceivedRequest, readRequest, requestCredential } from './credential-request.ts'
-import { fetchDeferredCredential } from './deferred.ts'
+import { answerCredentialRequest, isFinalForm, type ReceivedRequest, readRequest } from './credential-request.ts'
+import { answerDeferredRequest } from './deferred.ts'
 import { encryptResponse, MAX_REQUEST_BYTES } from './encryption.ts'
 import { receiveNotification } from './notification.ts'
-import { answerOlderDraft, fetchDraft15DeferredCredential, readDraft15Request, toResponseForm } from './older-drafts.ts'
+import { answerDraft15DeferredRequest, answerOlderDraft, readDraft15Request, toResponseForm } from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The maximum size of a notification. */
@@ -103,9 +103,9 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     handler: async (request, reply) => {
       const openSession = openSessionOf(request)
       const receivedRequest = await readBody(context, request.body as CredentialRequest | string)
-      const answer = isFinalForm(receivedRequest.request) ? requestCredential : answerOlderDraft
+      const answer = isFinalForm(receivedRequest.request) ? answerCredentialRequest : answerOlderDraft
       const response = await answer(context, openSession, receivedRequest)
-      return sendCredentialResponse(reply, response, receivedRequest.form)
+      return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
   })
   addDeferredRoutes(app, context, { onRequest, openSessionOf })
@@ -129,8 +129,9 @@ function addDeferredRoutes(
     onRequest,
     handler: async (request, reply) => {
       const receivedRequest = await readBody(context, deferredBody(request))
-      const { response, form } = await fetchDeferredCredential(context, openSessionOf(request), receivedRequest.request)
-      return sendCredentialResponse(reply, toResponseForm(response, form), receivedRequest.form)
+      const answer = await answerDeferredRequest(context, openSessionOf(request), receivedRequest.request)
+      const response = toResponseForm(answer.response, answer.responseForm)
+      return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
   })
   app.post('/issuance/oid4vci/draft15/deferred-credential', {
@@ -140,12 +141,9 @@ function addDeferredRoutes(
     onRequest,
     handler: async (request, reply) => {
       const receivedRequest = await readBody(context, deferredBody(request))
-      const { response, form } = await fetchDraft15DeferredCredential(
-        context,
-        openSessionOf(request),
-        receivedRequest.request,
-      )
-      return sendCredentialResponse(reply, toResponseForm(response, form), { ...form, ...receivedRequest.form })
+      const answer = await answerDraft15DeferredRequest(context, openSessionOf(request), receivedRequest.request)
+      const response = toResponseForm(answer.response, answer.responseForm)
+      return sendCredentialResponse(reply, response, { ...answer.responseForm, ...receivedRequest.responseForm })
     },
   })
 }

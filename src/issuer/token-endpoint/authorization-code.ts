@@ -30,7 +30,7 @@ export async function findAuthorizationCodeGrant(context: IssuerContext, form: T
   }
   const id = findIdOfDerivedCode(context.secrets.authorizationCode, form.code ?? '')
   const row = id === undefined ? undefined : await context.store.get('authorization_request', id)
-  const sessionId = row === undefined ? undefined : sessionOfStep(row.value)
+  const sessionId = row === undefined ? undefined : sessionIdOfStep(row.value)
   return {
     sessionId,
     unknownDescription: UNKNOWN_CODE,
@@ -63,7 +63,7 @@ async function decide(
     client: { id: request.clientId },
     authorizedIds: authorizedIdsOf(request, session),
     scope: request.scope,
-    extraChanges: [redeemRequest({ id, ...row }, tokenRequest)],
+    otherChanges: [redeemRequest({ id, ...row }, tokenRequest)],
   }
 }
 
@@ -105,7 +105,7 @@ function authorizedIdsOf(
   return hasDetails || !isAll ? configurationIds : undefined
 }
 
-function sessionOfStep({ step }: StoredAuthorizationRequest): string | undefined {
+function sessionIdOfStep({ step }: StoredAuthorizationRequest): string | undefined {
   return step.name === 'CODE' || step.name === 'REDEEMED' ? step.sessionId : undefined
 }
 

@@ -5,7 +5,7 @@
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
-import { findSessionOfAnyCode } from '../access/pre-authorized-code.ts'
+import { findSessionIdOfCode } from '../access/pre-authorized-code.ts'
 import { type Authorization, endTokens, grantedIdsOf } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'
@@ -17,7 +17,7 @@ import {
   makeFirstRefreshToken,
   makeNextRefreshToken,
   refuseUnknownRefreshToken,
-  sessionOfRefreshToken,
+  sessionIdOfRefreshToken,
   UNKNOWN_REFRESH_TOKEN,
 } from './refresh-token.ts'
 import { isRightTxCode } from './tx-code.ts'
@@ -49,7 +49,7 @@ async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest
   const code =
     form['pre-authorized_code'] || refuse('invalid_request', 'pre-authorized_code is missing; send that of the offer')
   return {
-    sessionId: await findSessionOfAnyCode(context, code),
+    sessionId: await findSessionIdOfCode(context, code),
     unknownDescription: UNKNOWN_CODE,
     decide: ({ id, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
@@ -72,7 +72,7 @@ function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
   const refreshToken =
     form.refresh_token || refuse('invalid_request', 'refresh_token is missing; send that of the last token response')
   return {
-    sessionId: sessionOfRefreshToken(refreshToken),
+    sessionId: sessionIdOfRefreshToken(refreshToken),
     unknownDescription: UNKNOWN_REFRESH_TOKEN,
     decide: async ({ id, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()

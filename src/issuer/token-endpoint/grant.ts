@@ -30,7 +30,7 @@ export interface GrantApproval extends Access {
   /** The client that gets the token, if it is known. */
   readonly client?: AuthorizedClient
   /** Changes that must be committed with the token. */
-  readonly extraChanges?: readonly Change<IssuerCollections>[]
+  readonly otherChanges?: readonly Change<IssuerCollections>[]
   readonly refusal?: never
 }
 

@@ -36,7 +36,7 @@ export function makeFirstRefreshToken(
 }
 
 /** Returns the session id in a refresh token, without verification. */
-export function sessionOfRefreshToken(token: string): string {
+export function sessionIdOfRefreshToken(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')))
 }
 

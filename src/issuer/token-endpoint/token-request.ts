@@ -90,7 +90,7 @@ async function attemptAnswer(
   const { value, response } = await makeTokens(context, request, decision, now)
   const change = { update: 'issuance_session', id, version, value } as const
   const singleUses = [proof, client].flatMap((each) => each?.singleUse ?? [])
-  const conflict = await commitWithSingleUses(context.store, [change, ...(decision.extraChanges ?? [])], singleUses)
+  const conflict = await commitWithSingleUses(context.store, [change, ...(decision.otherChanges ?? [])], singleUses)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetUnwrittenFetchTime(id)
   return { committed: response }
