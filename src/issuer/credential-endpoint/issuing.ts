@@ -18,7 +18,7 @@ import { makeSessionEvent } from '../session-status.ts'
 import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
 import { makeNotificationId } from './notification.ts'
 
-/** What is issued: a credential of the configuration for each key. */
+/** The credentials to issue: one of the configuration for each key. */
 export interface CredentialsToIssue {
   readonly configurationId: string
   readonly configuration: Configuration
@@ -26,7 +26,7 @@ export interface CredentialsToIssue {
   readonly now: Date
 }
 
-/** What is committed with the credentials: the single use of the request, and a change of the session before it. */
+/** The single use of the request, and the change of the session that precedes issuing. */
 interface IssuanceCommit {
   readonly singleUse: SingleUse
   readonly prepareSession?: (session: IssuanceSession) => IssuanceSession

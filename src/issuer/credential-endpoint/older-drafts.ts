@@ -28,8 +28,8 @@ type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
 
 /**
  * Reads the body of a credential request or a deferred one that is not encrypted and has
- * `credential_response_encryption`, as drafts up to 15 have it. Refuses like {@link readRequest} the member in its final
- * form, which may only stand in an encrypted request.
+ * `credential_response_encryption`, as drafts up to 15 have it. Refuses like {@link readRequest} the member in its
+ * final form, which may only stand in an encrypted request.
  */
 export async function readDraft15Request<T extends CredentialRequest | DeferredCredentialRequest>(
   context: IssuerContext,
@@ -42,9 +42,10 @@ export async function readDraft15Request<T extends CredentialRequest | DeferredC
 }
 
 /**
- * Answers a credential request of an older draft in the form of that draft. Refuses like {@link answerCredentialRequest},
- * with the errors of draft 13 for a wallet of that draft. Refuses with `invalid_credential_request`, `invalid_proof` or
- * `unknown_credential_configuration` a request that cannot be converted.
+ * Answers a credential request of an older draft in the form of that draft. Refuses like {@link
+ * answerCredentialRequest}, with the errors of draft 13 for a wallet of that draft. Refuses with
+ * `invalid_credential_request`, `invalid_proof` or `unknown_credential_configuration` a request that cannot be
+ * converted.
  */
 export async function answerOlderDraft(
   context: IssuerContext,
