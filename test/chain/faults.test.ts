@@ -18,7 +18,8 @@ const BLOCK = { number: 5, hash: `0x${'05'.repeat(32)}`, time: new Date(5000) }
 
 const word = (value: number): string => value.toString(16).padStart(64, '0')
 
-const over = (url: string): JsonRpc => createHttpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs: 1000 })
+const over = (url: string, timeoutMs = 120_000): JsonRpc =>
+  createHttpJsonRpc(url, createOutbound(), { pausesMs: [10], timeoutMs })
 
 async function server(listener: RequestListener): Promise<string> {
   const http = createServer(listener).listen(0, '127.0.0.1')
@@ -53,7 +54,7 @@ describe('a server of JSON-RPC', () => {
     ['is overloaded', (_, response) => response.writeHead(503).end()],
     ['closes the connection', (request) => request.socket.destroy()],
   ])('%s: the chain cannot be asked', async (_, listener) => {
-    const refused = fetchChainId(over(await server(listener)))
+    const refused = fetchChainId(over(await server(listener), 1000))
     await expect(refused).rejects.toMatchObject({ name: 'ChainError', reverted: false })
   })
 
