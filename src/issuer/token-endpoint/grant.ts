@@ -4,10 +4,9 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { AuthenticatedClient } from '../access/client-attestation.ts'
 import { refuseProof } from '../access/dpop.ts'
-import type { AuthorizedClient } from '../authorization.ts'
+import type { AuthorizedClient, RefreshPolicy } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
-import type { NewRefreshToken } from './refresh-token.ts'
 import type { Access } from './requested-access.ts'
 
 /** A session for which a token is requested, and the verified parts of the request. */
@@ -19,6 +18,12 @@ export interface SessionForToken {
   /** The authenticated wallet instance, if any. */
   readonly client: AuthenticatedClient | undefined
   readonly now: Date
+}
+
+/** A refresh token, and the state that the session stores. */
+export interface NewRefreshToken {
+  readonly refreshToken: string
+  readonly refresh: RefreshPolicy
 }
 
 export type GrantDecision = GrantApproval | GrantRefusal

@@ -9,17 +9,15 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
-import { dropRetry, type RefreshPolicy } from '../authorization.ts'
+import { refuseOtherInstance } from '../access/client-attestation.ts'
+import { type Authorization, dropRetry, endTokens, grantedIdsOf } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
+import type { TokenRequest } from '../schemas.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
+import { requireValidStatus } from '../status-list/entries.ts'
+import { type Grant, type NewRefreshToken, refuseOtherClient, refuseOtherKey } from './grant.ts'
 
-/** A refresh token, and the state that the session stores. */
-export interface NewRefreshToken {
-  readonly refreshToken: string
-  readonly refresh: RefreshPolicy
-}
-
-export const UNKNOWN_REFRESH_TOKEN = 'the refresh token is unknown; ask for a new offer'
+const UNKNOWN_REFRESH_TOKEN = 'the refresh token is unknown; ask for a new offer'
 const REPLAYED_TOKEN = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
 
 /** Makes the first refresh token of a redeemed session; undefined if the session has none. */
@@ -35,8 +33,37 @@ export function makeFirstRefreshToken(
   return { refreshToken, refresh: { until, digest: digestOf(refreshToken), spent: [] } }
 }
 
+/** Makes the grant of a refresh token. Refuses with `invalid_request` a missing token. */
+export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Grant {
+  const refreshToken =
+    form.refresh_token || refuse('invalid_request', 'refresh_token is missing; send that of the last token response')
+  return {
+    sessionId: sessionIdOfRefreshToken(refreshToken),
+    unknownDescription: UNKNOWN_REFRESH_TOKEN,
+    decide: async ({ id, session, jkt, client, now }) => {
+      if (session.token === undefined) return refuseUnknownRefreshToken()
+      refuseOtherRefresher(session, form)
+      refuseOtherInstance('refresh token', session.client, client)
+      // The refresh token of an unauthenticated wallet is bound to the key of its access token.
+      refuseOtherKey('refresh token', session.token.jkt, jkt)
+      const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
+      if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
+      await requireValidStatus(context.store, id, 'invalid_grant')
+      return { session, newRefreshToken, authorizedIds: grantedIdsOf(session) }
+    },
+  }
+}
+
+/** Refuses a client other than the one that the refresh token was issued to. RFC 6749 section 6. */
+function refuseOtherRefresher({ client }: Authorization, { client_id: id }: TokenRequest): void {
+  if (client === undefined) return
+  // `refuseOtherInstance` compares an authenticated instance.
+  if (!id && client.instance !== undefined) return
+  refuseOtherClient('refresh token', client.id, id)
+}
+
 /** Returns the session id in a refresh token, without verification. */
-export function sessionIdOfRefreshToken(token: string): string {
+function sessionIdOfRefreshToken(token: string): string {
   return token.slice(0, Math.max(0, token.lastIndexOf('.')))
 }
 
@@ -44,7 +71,7 @@ export function sessionIdOfRefreshToken(token: string): string {
  * Returns the successor of a refresh token (the token itself under HAIP), or the problem because of which all tokens
  * are to be ended. Refuses with `invalid_grant` an unknown token, and any token after the refresh time.
  */
-export function makeNextRefreshToken(
+function makeNextRefreshToken(
   { secrets, config }: Pick<IssuerContext, 'secrets' | 'config'>,
   sessionId: string,
   session: AuthorizedSession,
@@ -74,7 +101,7 @@ export function makeNextRefreshToken(
   return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
 }
 
-export function refuseUnknownRefreshToken(): never {
+function refuseUnknownRefreshToken(): never {
   return refuse('invalid_grant', UNKNOWN_REFRESH_TOKEN)
 }
 
