@@ -48,7 +48,7 @@ export const rows: readonly Row[] = [
       },
       {
         title: 'The certificate that ends first',
-        expr: `min by (instance) (${allServices('certificate_expires_seconds', ',key!~".*[.]previous.*"')})`,
+        expr: `min by (instance) (${allServices('certificate_expires_seconds', ',key!~"keys[.]audit|.*[.]previous.*"')})`,
         legend: '{{instance}}',
         unit: 's',
         alarm: { below: 14 * 86_400 },

@@ -53,6 +53,40 @@ const cases: readonly Case[] = [
     },
   },
   {
+    alert: 'VouchsafeCertificateEnds',
+    fires: {
+      [`vouchsafe_verifier_certificate_expires_seconds{${INSTANCE},key="tls",certificate="own"}`]: constant(-60),
+    },
+    // Checkpoints of the audit log are verified by the key of their certificate, whose end changes nothing.
+    staysQuiet: {
+      [`vouchsafe_verifier_certificate_expires_seconds{${INSTANCE},key="keys.audit",certificate="own"}`]: constant(-60),
+    },
+  },
+  {
+    alert: 'VouchsafeCertificateEnded',
+    fires: {
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="signing",certificate="own"}`]: '1800-60x60',
+    },
+    staysQuiet: {
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="signing",certificate="own"}`]: constant(60),
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="signing.previous[0]",certificate="own"}`]:
+        constant(-60),
+      [`vouchsafe_issuer_certificate_expires_seconds{${INSTANCE},key="keys.audit",certificate="own"}`]: constant(-60),
+      // The anchor that took its place may stand beside it.
+      [`vouchsafe_verifier_certificate_expires_seconds{${INSTANCE},key="issuerTrustAnchors",certificate="anchor"}`]:
+        constant(-60),
+    },
+  },
+  {
+    alert: 'VouchsafeCertificateEnded',
+    fires: {
+      [`vouchsafe_engine_certificate_expires_seconds{${INSTANCE},key="tls",certificate="intermediate"}`]: constant(-60),
+    },
+    staysQuiet: {
+      [`vouchsafe_engine_certificate_expires_seconds{${INSTANCE},key="tls",certificate="own"}`]: constant(60),
+    },
+  },
+  {
     alert: 'VouchsafeStatusListsEnd',
     fires: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(3600) },
     staysQuiet: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(43_200) },
