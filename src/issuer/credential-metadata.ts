@@ -3,7 +3,7 @@
  * posted, so mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims
  * Description.
  */
-import { hasControlCharacters } from '../codec/control-characters.ts'
+import { hasControlCharacters, removeDirectionMarks } from '../codec/control-characters.ts'
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
@@ -19,6 +19,8 @@ type LocalizedEntries = readonly { readonly locale?: string }[]
 
 /** The maximum length of a data: URI in the metadata. */
 const MAX_DATA_URI = 64 * 1024
+/** The members with texts for people; `label` is of type metadata (SD-JWT VC, Claim Display Metadata). */
+const TEXTS_FOR_PEOPLE: readonly string[] = ['name', 'description', 'label', 'alt_text']
 
 /**
  * Refuses with `invalid_request` and the path: an invalid or repeated locale, an image without an http(s) or data: URI,
@@ -119,8 +121,9 @@ function isBelow(path: ClaimPath, start: ClaimPath): boolean {
  */
 function refuseUnfitTexts(value: Json, path: string, name = ''): void {
   if (typeof value === 'string') {
+    const text = TEXTS_FOR_PEOPLE.includes(name) ? removeDirectionMarks(value) : value
     // Descriptions may have line breaks and tabs.
-    refuseControlCharacters(name === 'description' ? value.replace(/[\t\r\n]/g, '') : value, path)
+    refuseControlCharacters(name === 'description' ? text.replace(/[\t\r\n]/g, '') : text, path)
     if (/^\s*data:/i.test(value)) refuseLongData(value, path)
   }
   if (typeof value !== 'object' || value === null) return

@@ -92,7 +92,7 @@ const sessionMistakes: readonly Mistake[] = [
     body: { credential_configurations: ['nobody'] },
     why: /credential_configurations\[0\].*nobody/,
   },
-  ...['a\u001b[2Jb', 'a\nb'].map((description) => ({
+  ...['a\u001b[2Jb', 'a\nb', 'a\u202eb'].map((description) => ({
     mistake: `a description of the code that moves the cursor (${JSON.stringify(description)})`,
     body: { tx_code: { description } },
     why: /^tx_code\.description: write it in one line; it has a line break or a control character$/,

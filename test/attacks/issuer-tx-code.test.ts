@@ -70,6 +70,12 @@ describe('a transaction code', () => {
         asked: { input_mode: 'numeric', length: 6, description: 'It is in the letter' },
         value: /^[0-9]{6}$/,
       },
+      {
+        // A right-to-left mark keeps the full stop at the end of the line.
+        txCode: { description: 'במכתב (C++)\u200f.' },
+        asked: { input_mode: 'numeric', length: 6, description: 'במכתב (C++)\u200f.' },
+        value: /^[0-9]{6}$/,
+      },
     ])('is generated for $txCode, told once, and asked for by the offer', async ({ txCode, asked, value }) => {
       const session = await started(txCode)
       expect(session.generated).toMatch(value)

@@ -4,7 +4,7 @@
  * Parameters and Token Request.
  */
 import { createHmac, type KeyObject } from 'node:crypto'
-import { hasControlCharacters } from '../../codec/control-characters.ts'
+import { hasControlCharacters, removeDirectionMarks } from '../../codec/control-characters.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { refuse } from '../../protocol/error.ts'
 import { decryptValue, encryptValue } from '../access/encrypted-value.ts'
@@ -36,7 +36,7 @@ export function makeTxCode(
   request: NonNullable<NewIssuanceSession['tx_code']>,
 ): NewTxCode {
   const { input_mode: mode = 'numeric', description } = request
-  if (description !== undefined && hasControlCharacters(description)) {
+  if (description !== undefined && hasControlCharacters(removeDirectionMarks(description))) {
     refuse('invalid_request', 'tx_code.description: write it in one line; it has a line break or a control character')
   }
   if (context.externalAuthorizationServer !== undefined) return makeExternalCode(request)
