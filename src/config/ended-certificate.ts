@@ -1,6 +1,6 @@
 /** The end of the certificates of a running service: what was signed after it is refused by wallets and verifiers. */
 import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
-import { listKeys, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
+import { listKeys, metadataKeyOf, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
 import { refuse } from '../protocol/error.ts'
 import { describeValidity, endsSoon, findPreviousWarnings } from './certificate-warnings.ts'
 import type { ServerTls } from './server-tls.ts'
@@ -14,14 +14,8 @@ export function findEndedCertificate({ signing, statusLists }: ServiceKeys, now:
 }
 
 /** Returns why issuer metadata is not signed: the certificate that would be sent with the signature has ended. */
-export function findEndedMetadataCertificate(
-  { signing, accessTokens, metadata }: ServiceKeys,
-  now: Date,
-): string | undefined {
-  if (metadata !== undefined) return endedText('keys.metadata', metadata, now)
-  return accessTokens === undefined
-    ? endedText('signing', signing, now)
-    : endedText('keys.accessTokens', accessTokens, now)
+export function findEndedMetadataCertificate(keys: ServiceKeys, now: Date): string | undefined {
+  return endedText(...metadataKeyOf(keys), now)
 }
 
 function endedText(path: string, key: SigningKey | undefined, now: Date): string | undefined {

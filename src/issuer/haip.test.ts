@@ -54,6 +54,12 @@ it('lets clocks differ by ten seconds at least and a minute at most', () => {
   for (const clockSkewSeconds of [10, 60]) expect(read({ clockSkewSeconds })).not.toHaveProperty('mistakes')
 })
 
+it('lets the certificate of access tokens be self-signed where another signs metadata, since no wallet sees it', () => {
+  const accessTokens = { keyFile: 'issuer.key', certificateFiles: ['self.pem'] }
+  const metadata = { keyFile: 'issuer.key', certificateFiles: ['issuer.pem'] }
+  expect(read({ keys: { accessTokens, metadata } })).not.toHaveProperty('mistakes')
+})
+
 it('may say what the profile has anyway', () => {
   const same = { dpop: 'required', pushedAuthorizationRequests: 'required', walletAttestation: 'required' }
   expect(read(same)).toEqual(read({}))
@@ -102,6 +108,11 @@ describe('a mistake at the start names the setting and what to do', () => {
       'a self-signed access certificate',
       { keys: { metadata: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } } },
       /^keys\.metadata: .*is self-signed; get one/,
+    ],
+    [
+      'a self-signed certificate of the key that signs metadata in place of an access certificate',
+      { keys: { accessTokens: { keyFile: 'issuer.key', certificateFiles: ['self.pem'] } } },
+      /^keys\.accessTokens: .*is self-signed; get one/,
     ],
     [
       'a self-signed certificate for status lists',

@@ -6,7 +6,7 @@ import * as Type from 'typebox'
 import { parseUrl } from '../codec/url.ts'
 import { haipFormats } from '../credential/formats.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
-import type { ServiceKeys } from '../keys/key-ring.ts'
+import { metadataKeyOf, type ServiceKeys } from '../keys/key-ring.ts'
 import { algorithmOf, algorithms, joseAlgorithms } from '../keys/signature.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { isLoopback } from '../protocol/private-host.ts'
@@ -102,8 +102,10 @@ export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] 
  * Returns the mistakes of keys under the profile: a self-signed certificate, which must not be in `x5c` (HAIP 1.0,
  * SD-JWT VC: x5c), and a key of access tokens whose algorithm FAPI 2.0 does not allow.
  */
-export function findProfileKeyMistakes({ signing, statusLists, accessTokens, metadata }: ServiceKeys): string[] {
-  const keys = { signing, 'keys.statusLists': statusLists, 'keys.metadata': metadata }
+export function findProfileKeyMistakes(serviceKeys: ServiceKeys): string[] {
+  const { signing, statusLists, accessTokens } = serviceKeys
+  const [metadataPath, metadata] = metadataKeyOf(serviceKeys)
+  const keys = { signing, 'keys.statusLists': statusLists, [metadataPath]: metadata }
   const algorithm = algorithmOf((accessTokens ?? signing).chain[0].publicKey) ?? ''
   const algorithmMistakes = ALGORITHMS.includes(algorithm)
     ? []

@@ -41,7 +41,7 @@ export interface KeyRing {
   readonly credentials: Signer
   readonly statusLists: StatusListSigners
   readonly accessTokens: Signer
-  /** The signer of issuer metadata; by default that of access tokens. */
+  /** The signer of issuer metadata. */
   readonly metadata: Signer
   /** The signers of all access tokens that may still be valid, for the JWK Set. The first one is the current one. */
   readonly accessTokenSigners: readonly Signer[]
@@ -80,13 +80,19 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, in
     credentials: signing[0],
     statusLists: createStatusListSigners([...statusLists, ...makeCertifiedSigners(keys.signing)]),
     accessTokens: accessTokens[0],
-    metadata: keys.metadata === undefined ? accessTokens[0] : makeSigner(keys.metadata),
+    metadata: makeSigner(metadataKeyOf(keys)[1]),
     accessTokenSigners: accessTokens,
     audit: keys.audit === undefined ? signing[0] : makeSigner(keys.audit),
     requestObjects: signing,
     deriveSecrets: (purpose) => [derive(purpose), ...deriveOlder.map((deriveFrom) => deriveFrom(purpose))],
     deriveDecryptionKeys: () => [deriveDecryptionKey(derive), ...deriveOlder.map(deriveDecryptionKey)],
   }
+}
+
+/** Returns the key that signs issuer metadata, with the path of its setting; by default it is that of access tokens. */
+export function metadataKeyOf({ signing, accessTokens, metadata }: ServiceKeys): [path: string, key: SigningKey] {
+  if (metadata !== undefined) return ['keys.metadata', metadata]
+  return accessTokens === undefined ? ['signing', signing] : ['keys.accessTokens', accessTokens]
 }
 
 /** Returns all keys with the paths of their settings. */
