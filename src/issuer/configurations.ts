@@ -93,7 +93,7 @@ async function refuseAfterOthers(context: IssuerContext, id: string, caller: str
 /** Refuses with `invalid_request` a configuration with which all would have `size` bytes, more than wallets read. */
 function refuseLargeMetadata(size: number): void {
   if (size <= MAX_OFFERED_BYTES) return
-  const hint = 'use smaller images and shorter texts, or remove configurations'
+  const hint = 'name images by https: URLs in place of data: URIs, use shorter texts, or remove configurations'
   refuse(
     'invalid_request',
     `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_OFFERED_BYTES}; ${hint}`,

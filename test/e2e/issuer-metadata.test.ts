@@ -235,7 +235,9 @@ describe('issuer metadata', () => {
     }
     const refusal = {
       error: 'invalid_request',
-      error_description: expect.stringMatching(/would have \d{7} bytes, and wallets read 983040.*remove/) as string,
+      error_description: expect.stringMatching(
+        /would have \d{7} bytes, and wallets read 983040.*https: URLs.*remove/,
+      ) as string,
     }
     let based: Services
     beforeEach(async () => {
