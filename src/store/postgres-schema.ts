@@ -1,6 +1,7 @@
 /** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
 import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { SCHEMA_HASH } from './postgres-lock.ts'
+import { findPoolingProblem } from './postgres-pooling.ts'
 import { missingSteps } from './statements.ts'
 import type { Migration } from './store.ts'
 import { COLLECTION_COLUMNS } from './tables.ts'
@@ -60,7 +61,7 @@ export function preparePostgres(
   onWait: () => void,
 ): Promise<void> {
   return withConnection(options, async (run) => {
-    const problem = await findSettingsProblem(run)
+    const problem = (await findSettingsProblem(run)) ?? (await findPoolingProblem(run, options))
     if (problem !== undefined) throw Object.assign(new Error(problem), problem === READ_ONLY && { code: '25006' })
     await run({ text: 'begin', values: [] })
     // Other processes may migrate for longer than a limit of the user allows.

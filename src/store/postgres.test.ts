@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freshUrl, postgresOf, retryOnConflict, serverUrl } from '../../test/support/store.ts'
 import { checkWritable, type GenerationCollections, generationCollection } from './generation.ts'
@@ -407,6 +407,40 @@ describe('a PostgreSQL database', () => {
       run(`select from pg_tables where schemaname = '${schemaOf(url.href)}'`),
     )
     expect(tables.rowCount).toBeGreaterThan(1)
+  })
+
+  it('is refused behind a proxy that gives a connection to others after each transaction', async () => {
+    const url = new URL(freshUrl())
+    const server = postgresOf(url.href)
+    let upstream: Socket | undefined
+    const sharing = createServer((client) => {
+      client.on('error', () => undefined)
+      client.once('data', (startup) => {
+        // Like PgBouncer, the proxy itself lets in all but the first: AuthenticationOk, ReadyForQuery.
+        if (upstream !== undefined) client.write(Buffer.from('5200000008000000005a0000000549', 'hex'))
+        const shared = upstream ?? connect(server.port, server.host).on('error', () => undefined)
+        if (upstream === undefined) shared.write(startup)
+        upstream = shared
+        const readBy = (): Socket => shared.removeAllListeners('data').on('data', (answer) => client.write(answer))
+        readBy()
+        client.on('data', (message) => {
+          readBy()
+          // Terminate ends the connection to the proxy alone.
+          if (message[0] !== 'X'.charCodeAt(0)) shared.write(message)
+        })
+      })
+    })
+    await new Promise<void>((resolve) => sharing.listen(0, '127.0.0.1', resolve))
+    Object.assign(url, { hostname: '127.0.0.1', port: String((sharing.address() as AddressInfo).port) })
+    await expect(openPostgres(postgresOf(url.href), migrations)).rejects.toThrow(
+      /after each transaction.*let it keep them \(pool_mode = session/,
+    )
+    upstream?.destroy()
+    sharing.close()
+    const made = await other(serverUrl(), (run) =>
+      run(`select from pg_tables where schemaname = '${schemaOf(url.href)}'`),
+    )
+    expect(made.rowCount).toBe(0)
   })
 
   it('reads no row beside a page of a hundred thousand', async () => {

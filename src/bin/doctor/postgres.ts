@@ -1,6 +1,7 @@
 /** Checks whether a service can use its PostgreSQL database, without changing anything. */
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { type StatementRunner, withConnection } from '../../store/postgres-connections.ts'
+import { findPoolingProblem } from '../../store/postgres-pooling.ts'
 import {
   findMissingPostgresSteps,
   findMissingRights,
@@ -21,7 +22,7 @@ export async function findPostgresFindings(config: Config, migrations: readonly 
   const name = describeDatabase(config)
   try {
     return await withConnection(config, async (run) => {
-      const problem = await findSettingsProblem(run)
+      const problem = (await findSettingsProblem(run)) ?? (await findPoolingProblem(run, config))
       if (problem !== undefined) return [databaseFinding('problem', `${name}: ${problem}`)]
       const missingRights = await findMissingRights(run, config)
       if (missingRights !== undefined) return [databaseFinding('problem', `${name}: ${missingRights}`)]
