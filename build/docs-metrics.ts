@@ -51,7 +51,7 @@ function failIfRead(): never {
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
   const state = { config: failIfRead, store: failIfRead, checkReady: failIfRead, listNewestStates: failIfRead }
-  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead }).registry
+  return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, tokenKeys: failIfRead }).registry
 }
 
 function engineRegistry(): Registry {

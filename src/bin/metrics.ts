@@ -20,6 +20,7 @@ import {
   registerReadinessMetrics,
   registerSessionMetrics,
   registerTaskMetrics,
+  registerTokenKeyMetrics,
 } from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
 import { failedRounds } from './tasks.ts'
@@ -40,6 +41,8 @@ interface MetricSources {
   readonly conflicts: ConflictCounts
   readonly store: () => Store<CallbackCollections>
   readonly now: () => Date
+  /** Returns whether each key in a token signs, by the path of its setting. */
+  readonly tokenKeys: () => ReadonlyMap<string, boolean>
   /** Rejects if the service is not ready. */
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
@@ -57,6 +60,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   registerConnectionMetrics(prefix, registry, sources.store)
   registerTelemetryMetrics(prefix, registry, sources.telemetry)
   registerCertificateMetrics(prefix, registry, () => listCertificates(sources.config()), sources.now)
+  registerTokenKeyMetrics(prefix, registry, sources.tokenKeys)
   registerReadinessMetrics(prefix, registry, sources.checkReady)
   registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
   registerLogMetrics(prefix, registry, logCounts)

@@ -10,6 +10,7 @@ import {
   registerReadinessMetrics,
   registerSessionMetrics,
   registerTaskMetrics,
+  registerTokenKeyMetrics,
 } from './state-metrics.ts'
 
 const now = new Date('2026-11-26T12:00:00Z')
@@ -34,6 +35,23 @@ describe('the metrics of the state of a service', () => {
       'v_certificate_expires_seconds{key="signing",certificate="intermediate"} 691200',
       'v_certificate_expires_seconds{key="signing",certificate="own"} 172800',
       'v_certificate_expires_seconds{key="issuerTrustAnchors",certificate="anchor"} -86400',
+    ])
+  })
+
+  it('say whether each key in a token signs, and with several workers whether it does in all', async () => {
+    const registries = [true, false].map((signs) => {
+      const registry = new Registry()
+      const states = new Map([
+        ['signing', true],
+        ['keys.audit', signs],
+      ])
+      registerTokenKeyMetrics('v_', registry, () => states)
+      return registry
+    })
+    const text = await mergeMetrics(await Promise.all(registries.map((registry) => registry.getMetricsAsJSON())))
+    expect(text.match(/^v_token.*/gm)).toEqual([
+      'v_token_key_signs{key="signing"} 1',
+      'v_token_key_signs{key="keys.audit"} 0',
     ])
   })
 

@@ -51,6 +51,24 @@ export function registerCertificateMetrics(
   })
 }
 
+/** Registers the gauge of the keys in tokens; `states` returns whether each signs, by the path of its setting. */
+export function registerTokenKeyMetrics(
+  prefix: string,
+  registry: Registry,
+  states: () => ReadonlyMap<string, boolean>,
+): void {
+  new Gauge({
+    name: `${prefix}token_key_signs`,
+    help: '1 while a key in a PKCS #11 token signs, which is tried once a minute; else 0. Nothing of keys in files',
+    labelNames: ['key'],
+    aggregator: 'min',
+    registers: [registry],
+    collect() {
+      for (const [key, signs] of states()) this.set({ key }, signs ? 1 : 0)
+    },
+  })
+}
+
 /** Registers the gauge of readiness, which is that of `/health/ready`. */
 export function registerReadinessMetrics(
   prefix: string,

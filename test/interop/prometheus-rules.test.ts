@@ -87,6 +87,12 @@ const cases: readonly Case[] = [
     },
   },
   {
+    alert: 'VouchsafeTokenKeyLost',
+    fires: { [`vouchsafe_issuer_token_key_signs{${INSTANCE},key="signing"}`]: constant(0) },
+    // A token that is restarted is away for a moment.
+    staysQuiet: { [`vouchsafe_issuer_token_key_signs{${INSTANCE},key="signing"}`]: '1x58 0' },
+  },
+  {
     alert: 'VouchsafeStatusListsEnd',
     fires: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(3600) },
     staysQuiet: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(43_200) },

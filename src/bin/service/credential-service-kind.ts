@@ -15,6 +15,7 @@ import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, r
 import type { ServiceMetrics } from '../metrics.ts'
 import { findKeyMistakes } from '../reload.ts'
 import { createTracedEffects } from '../telemetry.ts'
+import { type TokenKeyWatch, watchTokenKeys } from '../token-key-task.ts'
 import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
@@ -109,7 +110,8 @@ async function build<Name extends CredentialServiceName>(
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { createServer, createTasks } = credentialServices[name]
   let current = config
-  const metrics = config.management && (await measure(name, () => current, { store, telemetry }))
+  const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
+  const metrics = config.management && (await measure(name, () => current, { store, telemetry, tokenKeys }))
   const countingStore = metrics
     ? metrics.steps.timeStore((await import('../outcome-metrics.ts')).observeCommits(store, metrics.observeCommit))
     : store
@@ -125,18 +127,29 @@ async function build<Name extends CredentialServiceName>(
       recordSignedList: metrics?.recordSignedList,
     }),
     ...(metrics && { metrics: metrics.registry }),
-    tasks: [...createTasks(config, effects), createConflictTask(log), createCertificateTask(() => current, log, now)],
+    tasks: [
+      ...createTasks(config, effects),
+      createConflictTask(log),
+      createCertificateTask(() => current, log, now),
+      ...tokenKeys.tasks,
+    ],
     renew: (next) => {
       current = next
     },
   }
 }
 
+interface MeasuredParts<Name extends CredentialServiceName> {
+  readonly store: StoreOf<Name>
+  readonly telemetry: Observability['telemetry']
+  readonly tokenKeys: TokenKeyWatch
+}
+
 /** Creates the metrics. Their code is only loaded if metrics are configured. */
 async function measure<Name extends CredentialServiceName>(
   name: Name,
   config: () => ConfigOf<Name>,
-  { store: serviceStore, telemetry }: { readonly store: StoreOf<Name>; readonly telemetry: Observability['telemetry'] },
+  { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics.ts')
   const { listNewestStates } = credentialServices[name]
@@ -153,6 +166,7 @@ async function measure<Name extends CredentialServiceName>(
     }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
     store: () => store,
+    tokenKeys: tokenKeys.states,
     telemetry: telemetry?.counts,
   })
 }
