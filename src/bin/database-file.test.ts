@@ -63,6 +63,29 @@ describe('the log beside a database file', () => {
     await Promise.all([first, second, third].map((each) => each.close()))
   })
 
+  it('may be emptied and taken away by another process while it is looked at', async () => {
+    const { file, killed, at } = place()
+    const store = await open(file)
+    await write(store, 0, 50)
+    const copy = killed('killed')
+    await store.close()
+    const work = `const { copyFileSync, renameSync, rmSync, truncateSync } = require('node:fs')
+      const [log, kept, next] = process.argv.slice(1)
+      copyFileSync(log, kept)
+      process.stdout.write('begun')
+      for (;;) {
+        copyFileSync(kept, next)
+        renameSync(next, log)
+        truncateSync(log, 0)
+        rmSync(log)
+      }`
+    const other = spawn(process.execPath, ['-e', work, `${copy}-wal`, at('kept'), at('next')])
+    onTestFinished(() => void other.kill('SIGKILL'))
+    await once(other.stdout, 'data')
+    const end = performance.now() + 1500
+    while (performance.now() < end) expect(fileProblem(copy)).toBe(undefined)
+  })
+
   it('is refused beside every copy that was made before it was begun', async () => {
     const { file, killed, at } = place()
     const Database = await loadDriver()

@@ -173,17 +173,43 @@ function findForeignJournalProblem(file: string): string | undefined {
   return `${file}-journal is the journal of another state of the database, as it is left where a backup is put back: take it away if the file is the one that you want, or put back the file that the journal belongs to`
 }
 
-/** Returns the numbers of WALs in the copies of page 1 in a WAL, in order; undefined if the page size differs. */
+/**
+ * Returns the numbers of WALs in the copies of page 1 in a WAL, in order; undefined if the page size differs. There are
+ * none once another process has emptied the WAL or taken it away, as the last one that closes a database does.
+ */
 function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
-  if (readStart(log, LOG_HEADER_BYTES).readUInt32BE(8) !== pageBytes) return undefined
+  const header = readLogHeader(log)
+  if (header.length < LOG_HEADER_BYTES) return []
+  if (header.readUInt32BE(8) !== pageBytes) return undefined
   const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
   return firstPages.map(({ start }) => headerOf(start).walCount)
 }
 
+/** Returns the header of a WAL; shorter or empty if there is none. */
+function readLogHeader(log: string): Buffer {
+  const descriptor = openLog(log)
+  if (descriptor === undefined) return Buffer.alloc(0)
+  try {
+    return readFrom(descriptor, 0, LOG_HEADER_BYTES)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Opens a WAL; returns undefined if there is none. */
+function openLog(log: string): number | undefined {
+  try {
+    return openSync(log, 'r')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
+
 /** Yields the frames of a WAL: the page number, and the first bytes of the page. */
 function* readFrames(log: string, pageBytes: number): Generator<{ readonly page: number; readonly start: Buffer }> {
-  if (sizeOf(log) <= LOG_HEADER_BYTES) return
-  const descriptor = openSync(log, 'r')
+  const descriptor = openLog(log)
+  if (descriptor === undefined) return
   try {
     const salts = readFrom(descriptor, 0, LOG_HEADER_BYTES).subarray(16, 24)
     const end = fstatSync(descriptor).size
