@@ -38,9 +38,10 @@ export interface ForkState {
 }
 
 /**
- * A contract in the memory of an engine. watcher.ts makes and updates it; prepare.ts sets `state`, `retry` and the
- * members about engines, state-change.ts sets `hook`, and reconcile.ts sets `fork`. Members that belong together are
- * set without an `await` in between.
+ * A contract in the memory of an engine. served-contracts.ts makes it, and sets all its members when the contract
+ * changes; prepare.ts sets `state`, `retry` and the members about engines; reconcile.ts sets `fork`; state-change.ts
+ * sets `hook`, of which {@link requestHookRun} requests a run. Members that belong together are set without an `await`
+ * in between.
  */
 export interface ContractEntry {
   readonly address: Address
@@ -58,6 +59,11 @@ export interface ContractEntry {
    * failures.
    */
   retry: { readonly at: number; readonly attempts: number }
+}
+
+/** Requests a run of the state change hook, as the first attempt, even when the hook was given up before. */
+export function requestHookRun({ hook }: ContractEntry): void {
+  Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0 } satisfies Partial<HookState>)
 }
 
 /** A contract and its component at one block. */

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
-import type { ContractEntry } from './contract-entry.ts'
+import { type ContractEntry, requestHookRun } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
 import type { Outbox } from './outbox.ts'
 
@@ -79,7 +79,10 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
   const hasHook = state.kind === 'ready' && state.hooks.includes(hookNames.stateChange)
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.invalidateNonces()
-  if (hasHook) Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0, problem: undefined })
+  if (hasHook) {
+    requestHookRun(entry)
+    hook.problem = undefined
+  }
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST_BLOCK_TEXT)
 }
 

@@ -5,15 +5,15 @@
  */
 import type { Logger } from 'pino'
 import { createLru, type Lru } from '../async/cache.ts'
-import { type Block, type Chain, ChainError, type OffChainContract } from '../chain/chain.ts'
+import { type Block, type Chain, ChainError } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
-import { createCallQueue } from './call-queue.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import type { Metrics } from './metrics.ts'
 import { type ContractReading, readContractsAt } from './read-contracts.ts'
 import { uncheckForks } from './reconcile.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
+import { serveContract, sortEntries, stopServing } from './served-contracts.ts'
 import { createHeadAge, createStandstillLog, type HeadAge, isStandingStill } from './standstill.ts'
 
 export interface Watcher {
@@ -198,13 +198,6 @@ function applyLook(
   if (hasNew) sortEntries(entries)
 }
 
-/** Puts the entries in the order of their addresses, in which they are listed. */
-function sortEntries(entries: Map<Address, ContractEntry>): void {
-  const sortedEntries = [...entries].sort(([one], [other]) => (one < other ? -1 : 1))
-  entries.clear()
-  for (const [address, entry] of sortedEntries) entries.set(address, entry)
-}
-
 function recordFailure(
   { now, log }: WatcherContext,
   unreadContracts: RetryList,
@@ -216,73 +209,4 @@ function recordFailure(
     { event: 'contract_not_read', contract, ...failureMembers(error) },
     'the contract cannot be read; it is tried again',
   )
-}
-
-function stopServing({ log }: WatcherContext, entries: Map<Address, ContractEntry>, contract: Address): void {
-  if (entries.delete(contract)) log.info({ event: 'contract_stopped', contract }, 'the contract is no longer served')
-}
-
-function serveContract(
-  context: WatcherContext,
-  entries: Map<Address, ContractEntry>,
-  contractOnChain: OffChainContract,
-): void {
-  const contract = addOverride(contractOnChain, context.config)
-  const before = entries.get(contract.address)
-  if (before === undefined) entries.set(contract.address, newEntry(context, contract))
-  else updateEntry(context, before, contract)
-}
-
-/** Adds the component that the operator configured to a contract that names none. */
-function addOverride(contract: OffChainContract, { components }: EngineConfig): OffChainContract {
-  const sha256 = components.get(contract.address)
-  return contract.component !== undefined || sha256 === undefined
-    ? contract
-    : { ...contract, component: { sha256, uri: '' } }
-}
-
-function newEntry({ config: { limits }, engine, log }: WatcherContext, contract: OffChainContract): ContractEntry {
-  const entry: ContractEntry = {
-    address: contract.address,
-    contract,
-    listsThisEngine: listsEngine(contract, engine),
-    state: { kind: 'starting' },
-    hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
-    fork: { number: 0, standing: 'unchecked' },
-    queue: createCallQueue(limits),
-    retry: { at: 0, attempts: 0 },
-  }
-  log.info(
-    { event: 'contract_found', contract: contract.address, ours: entry.listsThisEngine },
-    'the filter admits a contract',
-  )
-  return entry
-}
-
-function updateEntry({ engine, log }: WatcherContext, entry: ContractEntry, contract: OffChainContract): void {
-  const { component: before } = entry.contract
-  const { component: after } = contract
-  entry.contract = contract
-  const listsThisEngine = listsEngine(contract, engine)
-  if (listsThisEngine !== entry.listsThisEngine && listsThisEngine !== undefined) {
-    log.info(
-      { event: listsThisEngine ? 'contract_joined' : 'contract_left', contract: contract.address },
-      'the engines of the contract changed',
-    )
-  }
-  // When only the component can list the engines, this engine stays listed until the component is asked again.
-  if (listsThisEngine !== undefined || entry.listsThisEngine === false) entry.listsThisEngine = listsThisEngine
-  if (before?.sha256 !== after?.sha256 || before?.uri !== after?.uri) {
-    entry.state = { kind: 'starting' }
-    entry.retry = { at: 0, attempts: 0 }
-    log.info(
-      { event: 'component_changed', contract: contract.address, component: after?.sha256 },
-      'the contract names another component',
-    )
-  }
-  Object.assign(entry.hook, { pending: true, attempts: 0, dead: false, notBefore: 0 })
-}
-
-function listsEngine({ engines }: OffChainContract, engine: Address): boolean | undefined {
-  return engines?.some(({ address }) => address === engine)
 }
