@@ -9,6 +9,7 @@ import { type Block, type Chain, ChainError } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractEntry } from './contract-entry.ts'
+import { findHeadMove, type HeadMove } from './head-move.ts'
 import type { Metrics } from './metrics.ts'
 import { type ContractReading, readContractsAt } from './read-contracts.ts'
 import { uncheckForks } from './reconcile.ts'
@@ -112,8 +113,8 @@ export function createWatcher(context: WatcherContext): Watcher {
 }
 
 /**
- * Polls the chain, and reads the contracts that may have changed. Returns the new head, or `lastBlock` when the chain
- * has no newer one.
+ * Polls the chain, and reads the contracts that may have changed. Returns the new head, or the block of the last look
+ * when the chain has no newer one.
  */
 async function lookAtChain(
   context: WatcherContext,
@@ -122,36 +123,30 @@ async function lookAtChain(
 ): Promise<Block> {
   const { chain, now, log, metrics } = context
   const head = await chain.fetchHead()
-  const isSame = head.hash === lastBlock?.hash
-  // A node that lags behind lacks the newest blocks; that is not a reorganisation.
-  const isBehind =
-    lastBlock !== undefined && head.number < lastBlock.number && contracts.heads.get(head.number) === head.hash
-  const isTakenBack = !isSame && !isBehind && lastBlock !== undefined && !(await chain.hasBlock(lastBlock))
-  contracts.headAge.noteHead(head.newest, isTakenBack)
-  if (isSame && contracts.unreadContracts.listDue(now().getTime()).length === 0) return lastBlock
-  // The node lags behind one that answered before.
-  if (lastBlock !== undefined && !isTakenBack && head.hash !== lastBlock.hash && head.number <= lastBlock.number)
-    return lastBlock
-  if (isTakenBack) {
+  const move = await findHeadMove(chain, contracts.heads, head, lastBlock)
+  contracts.headAge.noteHead(head.newest, move.kind === 'reorganised')
+  if (move.kind === 'lagging') return move.from
+  if (move.kind === 'none' && contracts.unreadContracts.listDue(now().getTime()).length === 0) return move.from
+  if (move.kind === 'reorganised') {
     metrics.reorganisations.inc()
     uncheckForks(contracts.entries.values())
-    log.warn({ event: 'reorganised', block: lastBlock.number }, 'the chain took back a block; everything is read again')
+    log.warn({ event: 'reorganised', block: move.from.number }, 'the chain took back a block; everything is read again')
   }
-  applyLook(context, contracts, await findChanges(context, contracts, head, isTakenBack ? undefined : lastBlock))
+  applyLook(context, contracts, await findChanges(context, contracts, head, move))
   contracts.heads.set(head.number, head.hash)
   return head
 }
 
-/** Reads the contracts that may have changed after `lastBlock`, or all contracts when `lastBlock` is undefined. */
+/** Reads the contracts that may have changed with the move of the head, and those whose next attempt is due. */
 async function findChanges(
   context: WatcherContext,
   { entries, unreadContracts }: WatchedContracts,
   head: Block,
-  lastBlock: Block | undefined,
+  move: HeadMove,
 ): Promise<LookResult> {
   const { chain, config, now } = context
   const dueContracts = unreadContracts.listDue(now().getTime())
-  if (head.hash === lastBlock?.hash) {
+  if (move.kind === 'none') {
     const candidates = new Set([...entries.keys(), ...unreadContracts.listIds()])
     return { candidates, toRead: dueContracts, results: await readContractsAt(context, dueContracts, head) }
   }
@@ -161,7 +156,7 @@ async function findChanges(
   const candidates = new Set(listedContracts)
   const servedContracts = [...candidates].filter((address) => entries.has(address))
   const changedContracts =
-    lastBlock === undefined ? servedContracts : await chain.listChanged(servedContracts, lastBlock, head)
+    move.kind === 'forward' ? await chain.listChanged(servedContracts, move.from, head) : servedContracts
   // Contracts that are not served yet are read at every block, since their creation may leave no log.
   const newContracts = [...candidates].filter((address) => !entries.has(address))
   const toRead = [

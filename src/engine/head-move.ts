@@ -1,0 +1,32 @@
+/** Tells how the head of the chain moved between two looks (polls). */
+import type { Lru } from '../async/cache.ts'
+import type { Block, Chain } from '../chain/chain.ts'
+
+/** The move of the head since the last look; `from` is the block of that look. */
+export type HeadMove =
+  /** There was no look before. */
+  | { readonly kind: 'first' }
+  /** `forward`: the head is a later block of the same fork. `none`: the head is the block of the last look. */
+  | { readonly kind: 'forward' | 'none'; readonly from: Block }
+  /** The chain lacks `from`, so that it may be at another fork. */
+  | { readonly kind: 'reorganised'; readonly from: Block }
+  /** The node that answered lacks the newest blocks, and another one has them. That is not a reorganisation. */
+  | { readonly kind: 'lagging'; readonly from: Block }
+
+/**
+ * Finds how the head moved since the block `from` of the last look. `heads` has the hashes of the heads of the last
+ * looks, by their numbers. Asks the chain whether it still has `from`, unless the hashes tell.
+ */
+export async function findHeadMove(
+  chain: Pick<Chain, 'hasBlock'>,
+  heads: Pick<Lru<number, string>, 'get'>,
+  head: Block,
+  from: Block | undefined,
+): Promise<HeadMove> {
+  if (from === undefined) return { kind: 'first' }
+  if (head.hash === from.hash) return { kind: 'none', from }
+  // A node that lags behind does not have `from`, and is at a block that was the head before.
+  if (head.number < from.number && heads.get(head.number) === head.hash) return { kind: 'lagging', from }
+  if (!(await chain.hasBlock(from))) return { kind: 'reorganised', from }
+  return { kind: head.number > from.number ? 'forward' : 'lagging', from }
+}
