@@ -5,11 +5,12 @@ import { SMALL_PARTS } from '../http/body-memory.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import type { BodyRefusal } from './body.ts'
+import { callProblem } from './call-problem.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
-import { type CallRequest, type CallResult, type FailedCall, performCall, problemCode } from './perform.ts'
-import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError, type ProblemResponse } from './problem.ts'
+import { type CallRequest, type CallResult, performCall } from './perform.ts'
+import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
 import { routeOf, type Target } from './target.ts'
@@ -129,34 +130,6 @@ function signAnswer(
     ['x-engine-signature', signature],
   ]
   return { ...wire, headers: [...wire.headers, ...ownHeaders, ...corsHeaders(config.cors)] }
-}
-
-function callProblem(context: EngineContext, entry: ContractEntry, result: FailedCall): ProblemResponse {
-  if (result.kind === 'quota') return quotaProblem(context, result)
-  if (result.kind === 'reconciling') return reconcilingProblem(context, entry)
-  return makeProblem(problemCode(result))
-}
-
-/**
- * Returns the problem for a contract that is being reconciled. If its hook has failed, the problem has the time of the
- * next run.
- */
-function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
-  if (fork.standing !== 'reconciling' || hook.problem === undefined) return makeProblem('reconciling')
-  return makeProblem('reconciling', {
-    retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
-    detail:
-      'the chain took back a block that this contract had been served at, and its state change hook, ' +
-      `which has to run first, fails (${hook.problem}); the engine tries it again, and its log has the reason`,
-  })
-}
-
-function quotaProblem({ now }: EngineContext, result: Extract<CallResult, { kind: 'quota' }>): ProblemResponse {
-  const { limit, until } = result
-  return makeProblem(problemCode(result), {
-    retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
-    detail: `the contract is at limits.${limit} of this engine, and nothing of the call was kept`,
-  })
 }
 
 /** Logs the signers of an accepted request, for audits, without the body and the query of the request. */

@@ -12,7 +12,6 @@ import { createHost } from './component-host.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-import type { ProblemCode } from './problem.ts'
 import { isReconciled } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { retryTimeWhenFull } from './retry.ts'
@@ -54,28 +53,6 @@ export type CallResult =
 
 /** The result of a call that was not committed, which its client is told of. */
 export type FailedCall = Exclude<CallResult, { kind: 'done' | 'abandoned' }>
-
-const PROBLEM_CODES: Readonly<Record<Exclude<FailedCall['kind'], 'quota'>, ProblemCode>> = {
-  trap: 'component-trap',
-  'bad-response': 'bad-component-response',
-  deadline: 'deadline',
-  overloaded: 'overloaded',
-  // The contract was stopped, or changed its component, while the call waited.
-  unavailable: 'starting',
-  reconciling: 'reconciling',
-}
-
-const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {
-  storageBytes: 'storage-quota',
-  timers: 'storage-quota',
-  outboxTransactions: 'transaction-quota',
-  transactionsPerDay: 'transaction-quota',
-}
-
-/** Returns the problem code that a client gets for a call that was not committed. */
-export function problemCode(result: FailedCall): ProblemCode {
-  return result.kind === 'quota' ? QUOTA_PROBLEM_CODES[result.limit] : PROBLEM_CODES[result.kind]
-}
 
 const MAX_RUNS = 10
 /** The hooks that may run while a contract is not reconciled with the chain. */

@@ -1,8 +1,9 @@
 /** Runs the state change hook of a contract: once for any number of changes, and once when the engine starts. */
 import { hook as hookNames } from '../offchain/hosted.ts'
+import { problemCode } from './call-problem.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
-import { performCall, problemCode } from './perform.ts'
+import { performCall } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
 import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
 
