@@ -1,7 +1,7 @@
 // Bundles the command into files: `dist/vouchsafe.cjs`, which is small, and parts, each of which is read when it is
 // used first.
 import './node-version.cjs'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { transformSync } from 'esbuild'
 import { commandOptions, root, WITH_REQUIRE } from './bundle-options.js'
@@ -31,6 +31,8 @@ async function bundleCommand() {
   const parts = join(root, 'dist', 'parts')
   mkdirSync(parts, { recursive: true })
   for (const { path, text } of files) writeFileSync(path, path.endsWith('.cjs') ? toCommonJs(path, text) : text)
+  // The images have a link to this file on their path.
+  chmodSync(join(root, 'dist', 'vouchsafe.cjs'), 0o755)
   // Old parts go last, since a command that runs meanwhile may still read them.
   const current = new Set(files.map(({ path }) => basename(path)))
   for (const name of readdirSync(parts)) if (!current.has(name)) rmSync(join(parts, name))

@@ -104,6 +104,14 @@ it('the images have what the services need: a test runs them from a copy of thes
   expect(target('service')).toContain('USER 1000:1000\n')
 })
 
+it('the command on the path of the images can be executed by its name', async () => {
+  const [, file = ''] = /ln -s \/opt\/vouchsafe\/(\S+) \/usr\/local\/bin\/vouchsafe\n/.exec(target('service')) ?? []
+  const path = temporaryDirectory()
+  symlinkSync(join(ROOT, file), join(path, 'vouchsafe'))
+  const env = { PATH: `${path}:${process.env.PATH ?? ''}` }
+  await expect(promisify(execFile)('vouchsafe', ['--version'], { env })).resolves.toMatchObject({ stderr: '' })
+})
+
 describe('the files of the page', () => {
   const NOBODY = 65_534
 
