@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { CONTRACT, type Script, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { closedAfterwards } from '../../test/support/engine-calls.ts'
 import type { HttpClientRequest } from '../http/outbound.ts'
+import { SourceError } from './component-source.ts'
 
 const answer = async ({ engine, url }: TestEngine) => {
   const { statusCode, headers, body } = await engine.app.inject(url)
@@ -65,5 +66,26 @@ describe('the component of a contract', () => {
     later(engine, 5)
     await engine.rounds()
     expect([await answer(engine), engine.files.has(sha256)]).toEqual(['fetched', true])
+  })
+
+  it('is served where it cannot be kept, is fetched once, and the log says so once', async () => {
+    let fetched = 0
+    const outbound = () => {
+      fetched++
+      return Promise.resolve({ status: 200, headers: {}, body: Buffer.from('full') })
+    }
+    const files = new Map<string, Uint8Array>()
+    files.set = () => {
+      throw new SourceError('components: there is no room')
+    }
+    const settings = { outbound: { allow: ['files.example'] } }
+    const engine = closedAfterwards(await startEngine({ outbound, settings, from: { files } }))
+    const { sha256 } = engine.runtime.add('full', saying('served'))
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: 'https://files.example/c' } })
+    await engine.rounds(5)
+    expect([await answer(engine), fetched, files.size]).toEqual(['served', 1, 0])
+    const warnings = engine.logLines.filter((line) => line.includes('component_not_kept'))
+    expect(warnings).toHaveLength(1)
+    expect(JSON.parse(warnings[0] ?? '')).toMatchObject({ level: 40, sha256, why: 'components: there is no room' })
   })
 })

@@ -1,4 +1,5 @@
 /** Finds the bytes of a component by their hash: in the component directory, or at the URL that its contract names. */
+import type { Logger } from 'pino'
 import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -12,13 +13,14 @@ export interface ComponentFiles {
    * or has more than `maxBytes`.
    */
   read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
-  /** Stores a component that was fetched. */
+  /** Stores a component that was fetched. Rejects with a {@link SourceError} when that is impossible. */
   keep(sha256: string, bytes: Uint8Array): Promise<void>
 }
 
 export interface SourceContext {
   readonly files: ComponentFiles
   readonly outbound: Outbound
+  readonly log: Logger
   readonly config: Pick<EngineConfig, 'outbound' | 'limits' | 'componentDirectory'>
 }
 
@@ -31,10 +33,10 @@ export class SourceError extends Error {
 
 /**
  * Returns the component, whose hash is verified. Fetches it from `uri` when it is not in the directory, and keeps it
- * there. Rejects with a {@link SourceError}.
+ * there if it can. Rejects with a {@link SourceError}.
  */
 export async function findComponent(
-  { files, outbound, config }: SourceContext,
+  { files, outbound, log, config }: SourceContext,
   { sha256, uri }: { readonly sha256: string; readonly uri: string },
 ): Promise<ComponentCode> {
   const { moduleBytes } = config.limits
@@ -53,8 +55,22 @@ export async function findComponent(
   }
   const bytes = await fetchComponent(uri, outbound, config)
   if (sha256Hex(bytes) !== sha256) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
-  await files.keep(sha256, bytes)
+  await keepOrWarn({ files, log }, { sha256, bytes })
   return { sha256, bytes }
+}
+
+/** Keeps a component that was fetched, or logs why that is impossible, as the component can be run all the same. */
+async function keepOrWarn(
+  { files, log }: Pick<SourceContext, 'files' | 'log'>,
+  { sha256, bytes }: ComponentCode,
+): Promise<void> {
+  try {
+    await files.keep(sha256, bytes)
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    const line = { event: 'component_not_kept', sha256, why: error.message }
+    log.warn(line, 'the component is served, and is fetched again at the next start')
+  }
 }
 
 async function fetchComponent(

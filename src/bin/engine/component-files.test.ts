@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
@@ -59,4 +59,23 @@ it('takes a component from another directory where the first is too large', asyn
 it('takes a component from another directory where the first cannot be read', async () => {
   const [unreadable, other] = [makeDirectory('first', makeUnreadable), makeDirectory('other', writeBytes)]
   expect(await createComponentFiles([unreadable, other]).read(SHA256, 100_000)).toEqual(Buffer.from('bytes'))
+})
+
+it('keeps a component in the first directory, which it makes, and leaves no other file there', async () => {
+  const first = join(home, 'made')
+  await createComponentFiles([first, join(home, 'second')]).keep(SHA256, Buffer.from('kept'))
+  expect([readdirSync(first), readFileSync(join(first, SHA256), 'utf8')]).toEqual([[SHA256], 'kept'])
+})
+
+it('says of a component that cannot be kept where and why, and leaves no part of it', async () => {
+  const occupied = makeDirectory('occupied', makeUnreadable)
+  const keeping = createComponentFiles([occupied]).keep(SHA256, Buffer.from('bytes'))
+  await expect(keeping).rejects.toThrow(SourceError)
+  await expect(keeping).rejects.toMatchObject({
+    message: `the component cannot be kept in ${occupied} (EISDIR); name another componentDirectory`,
+    cause: { code: 'EISDIR' },
+  })
+  expect(readdirSync(occupied)).toEqual([SHA256])
+  const below = join(makeDirectory('file', writeBytes), SHA256, 'below')
+  await expect(createComponentFiles([below]).keep(SHA256, Buffer.from('bytes'))).rejects.toThrow(SourceError)
 })

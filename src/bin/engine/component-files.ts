@@ -1,9 +1,10 @@
 /** Components in directories, each in a file named by its SHA-256. */
 import { randomBytes } from 'node:crypto'
-import { readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ComponentFiles, SourceError } from '../../engine/component-source.ts'
 import { makeDirectory } from '../directory.ts'
+import { findStorageAdvice } from '../storage-advice.ts'
 
 /** Opens the component files in `directories`. Fetched components are stored in the first one. */
 export function createComponentFiles(directories: readonly [string, ...string[]]): ComponentFiles {
@@ -19,14 +20,29 @@ export function createComponentFiles(directories: readonly [string, ...string[]]
       if (failure !== undefined) throw failure
       return undefined
     },
-    keep: async (sha256, bytes) => {
-      makeDirectory(directories[0])
-      // The file is renamed when it is complete, so that an incomplete one never has its name.
-      const temporary = join(directories[0], `.${randomBytes(6).toString('hex')}`)
-      await writeFile(temporary, bytes, { mode: 0o644, flag: 'wx' })
-      await rename(temporary, join(directories[0], sha256))
-    },
+    keep: (sha256, bytes) => writeComponent(directories[0], sha256, bytes),
   }
+}
+
+/** Writes a component into the directory, which is made if it does not exist. */
+async function writeComponent(directory: string, sha256: string, bytes: Uint8Array): Promise<void> {
+  // The file is renamed when it is complete, so that an incomplete one never has its name.
+  const temporary = join(directory, `.${randomBytes(6).toString('hex')}`)
+  try {
+    makeDirectory(directory)
+    await writeFile(temporary, bytes, { mode: 0o644, flag: 'wx' })
+    await rename(temporary, join(directory, sha256))
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throwUnkept(directory, error)
+  }
+}
+
+function throwUnkept(directory: string, error: unknown): never {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === undefined) throw error
+  const advice = findStorageAdvice(error) ?? 'name another componentDirectory'
+  throw new SourceError(`the component cannot be kept in ${directory} (${code}); ${advice}`, { cause: error })
 }
 
 /** Reads a file; undefined if it does not exist. Returns an error if it is too large or cannot be read. */
