@@ -35,7 +35,7 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/opt/vo
 CMD ["verifier"]
 
 FROM service AS engine
-ENV VOUCHSAFE_HOST=0.0.0.0 VOUCHSAFE_PORT=8400
+ENV VOUCHSAFE_HOST=0.0.0.0 VOUCHSAFE_PORT=8400 VOUCHSAFE_COMPONENT_DIRECTORY=data/components
 EXPOSE 8400
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s CMD ["node", "/opt/vouchsafe/ready.mjs", "8400"]
 CMD ["engine"]

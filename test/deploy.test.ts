@@ -50,7 +50,8 @@ describe('the settings of', () => {
 
   it.each(everywhere)('the image of the %s are settings of it, and its word and port are its own', (service) => {
     const variables = variablesOf(target(service))
-    expect(Object.keys(variables)).toEqual(['VOUCHSAFE_HOST', 'VOUCHSAFE_PORT'])
+    const ofEngines = service === 'engine' ? ['VOUCHSAFE_COMPONENT_DIRECTORY'] : []
+    expect(Object.keys(variables)).toEqual(['VOUCHSAFE_HOST', 'VOUCHSAFE_PORT', ...ofEngines])
     for (const name of Object.keys(variables)) expect(settingsByVariable(services[service]).has(name)).toBe(true)
     const port = variables.VOUCHSAFE_PORT ?? ''
     expect(port).toBe(String(PORTS[service]))
@@ -96,6 +97,18 @@ describe('the settings of', () => {
       expect(given.filter((name) => !known.has(name) && !known.has(name.replace(/_FILE$/, '')))).toEqual([])
     }
   })
+})
+
+it('an engine keeps its components where the image, the chart and the unit of systemd let it write', () => {
+  const directory = variablesOf(target('engine')).VOUCHSAFE_COMPONENT_DIRECTORY ?? ''
+  expect(directory).toMatch(/^data\//)
+  expect(target('service')).toContain('VOLUME /srv/vouchsafe/data\n')
+  expect(read('deploy/helm/vouchsafe/templates/_helpers.tpl')).toContain(
+    '{ name: data, mountPath: /srv/vouchsafe/data }',
+  )
+  const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(read('deploy/systemd/vouchsafe@.service')) ?? []
+  // With the sign of systemd for a path that may be missing, as at an issuer.
+  expect(writable.split(' ')).toContain(`-/srv/vouchsafe/%i/${engineDefaults.componentDirectory}`)
 })
 
 it('the images have what the services need: a test runs them from a copy of these files alone', () => {
