@@ -22,8 +22,10 @@ it.each([
 it.each([
   ['25006', true],
   ['53100', true],
+  ['ENOTFOUND', true],
+  ['EAI_AGAIN', true],
   ['28P01', false],
-])('a PostgreSQL server that refuses by %s may take a start later: %j', (code, isTemporary) => {
+])('a PostgreSQL server that refuses or is not found by %s may take a start later: %j', (code, isTemporary) => {
   const server = { kind: 'postgresql', host: 'h', port: 1, database: 'd', user: 'u', password: 'p', schema: undefined }
   const database = { ...server, tls: { mode: 'disable' } } as unknown as Parameters<typeof openingMistakeOf>[0]
   expect(openingMistakeOf(database, failed({ code }))).toMatchObject({ isTemporary })

@@ -193,9 +193,12 @@ function isWithdrawn(error: unknown): boolean {
   return /^(25006|57P0\d)$/.test((error as { readonly code?: string }).code ?? '')
 }
 
-/** Matches the codes of errors for a machine, a network or a server that is down, full, or read-only. */
+/**
+ * Matches the codes of errors for a machine, a network or a server that is down, full, or read-only. A name without an
+ * address (ENOTFOUND) is one of them, since containers and headless services have an address only while they run.
+ */
 const UNREACHABLE_CODES =
-  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|57P0\d|25006|53[123]00|08\d{3})$/
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENETDOWN|EAI_AGAIN|ENOTFOUND|57P0\d|25006|53[123]00|08\d{3})$/
 /** Matches the messages of `pg` for a lost connection; such errors have no code. */
 const UNREACHABLE_MESSAGES = /^PostgreSQL: (timeout expired$|Connection terminated)/
 
