@@ -2,6 +2,7 @@
 import { commandName, PACKAGE_VERSION, readWords, UsageError, wordHint } from './command-line.ts'
 import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
 import { reportFailure } from './failure.ts'
+import { endFirstProcessOnSignal } from './first-process.ts'
 import { helpOf, overallHelp } from './help.ts'
 import { bypassProxy } from './proxy.ts'
 import type { KindName } from './service/service-kind.ts'
@@ -101,6 +102,7 @@ process.stdout.on('error', ({ code = 'unknown' }: NodeJS.ErrnoException) => {
   process.stderr.write(`The output cannot be written (${code}); free its disk, or send it elsewhere.\n`)
   process.exit(process.exitCode || OUTPUT_LOST)
 })
+endFirstProcessOnSignal(process)
 bypassProxy()
 main().catch((error: unknown) => {
   const [word = '', ...args] = process.argv.slice(2)

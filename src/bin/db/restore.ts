@@ -75,7 +75,7 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
   }
   const end = (signal: NodeJS.Signals): void => {
     remove()
-    // There is no other listener, so this ends the process.
+    // The listener is gone by now, so this ends the process, also the first one of a container (first-process.ts).
     process.kill(process.pid, signal)
   }
   for (const signal of END_SIGNALS) process.once(signal, end)
