@@ -111,6 +111,15 @@ it('an engine keeps its components where the image, the chart and the unit of sy
   expect(writable.split(' ')).toContain(`-/srv/vouchsafe/%i/${engineDefaults.componentDirectory}`)
 })
 
+it('the names that the chart makes have 63 characters at most, also of a release with the longest name', () => {
+  const [, longest = ''] = / trunc (\d+) /.exec(read('deploy/helm/vouchsafe/templates/_helpers.tpl')) ?? []
+  const templates = readdirSync(join(ROOT, 'deploy/helm/vouchsafe/templates'))
+  const texts = templates.map((file) => read(`deploy/helm/vouchsafe/templates/${file}`)).join('\n')
+  const ends = [...texts.matchAll(/include "vouchsafe\.name" \. \}\}([\w-]*)/g)].map(([, end = '']) => end)
+  expect(ends).toContain('-metrics')
+  for (const end of ends) expect(Number(longest) + end.length).toBeLessThanOrEqual(63)
+})
+
 it('the images have what the services need: a test runs them from a copy of these files alone', () => {
   expect(target('service')).toContain('COPY --from=build /build/dist /opt/vouchsafe/dist\n')
   expect(target('service')).toContain('COPY deploy/ready.mjs /opt/vouchsafe/\n')

@@ -1,5 +1,6 @@
+{{/* Leaves room for "-metrics" in the 63 characters that the name of a service has. */}}
 {{- define "vouchsafe.name" -}}
-{{- printf "%s-%s" .Release.Name .Values.service | trunc 63 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name .Values.service | trunc 55 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "vouchsafe.selector" -}}
