@@ -16,8 +16,8 @@ export interface EventStreamLimits {
 export interface EventStream {
   /** Tests whether the stream is open. */
   isOpen(): boolean
-  /** Sends an event. `data` must not contain line breaks. */
-  send(event: string, data: string): void
+  /** Sends events, by their names, as one piece. The data must not contain line breaks. */
+  send(events: Readonly<Record<string, string>>): void
   /** Ends the stream. After `graceMs` it is closed even if the client has not read everything. */
   end(graceMs?: number): void
 }
@@ -60,7 +60,11 @@ export function openEventStream(
   })
   sendHead(reply)
   write(`retry: ${RETRY_MS}\n`)
-  return { isOpen, send: (event, data) => write(`event: ${event}\ndata: ${data}\n\n`), end }
+  return { isOpen, send: (events) => write(Object.entries(events).map(eventText).join('')), end }
+}
+
+function eventText([event, data]: readonly [string, string]): string {
+  return `event: ${event}\ndata: ${data}\n\n`
 }
 
 function sendHead(reply: FastifyReply): void {

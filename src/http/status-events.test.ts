@@ -47,7 +47,7 @@ async function started(changes: Partial<typeof LIMITS> = {}, maxUnread?: number)
     if (!SESSIONS.includes(id) || status.value === 'gone') refuse('not_found', 'there is no such session')
     return Promise.resolve(status.value)
   }
-  const source = { read, isFinal: (value: string) => value === 'over' }
+  const source = { read, isFinal: (value: string) => value.startsWith('over') }
   const effects = { log: pino({ level: 'silent' }), observer }
   app.get('/:session_id', createStatusEventHandler(app, effects, source, { ...LIMITS, ...changes }))
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -124,6 +124,24 @@ describe('streams of events', () => {
       status.value = value
       await stream.closed
       expect(stream.events().at(-1)?.event).toBe('end')
+    }
+  })
+
+  it('send a final status that is larger than what may be unsent, and then the end', async () => {
+    const { url, status } = await started()
+    const streams = [await openEvents(url)]
+    await streams[0]?.next(0)
+    status.value = `over ${'a'.repeat(MIB)}`
+    streams.push(await openEvents(url))
+    for (const stream of streams) {
+      await stream.closed
+      expect(
+        stream
+          .events()
+          .map(({ event }) => event)
+          .slice(-2),
+      ).toEqual(['status', 'end'])
+      expect(stream.text()).toContain(status.value)
     }
   })
 

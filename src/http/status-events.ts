@@ -77,8 +77,9 @@ export function createStatusEventHandler<Status>(
 /** Creates the function that sends each changed status, and ends the stream after the final one. */
 function createStatusWriter<Status>(stream: EventStream, source: StatusSource<Status>, request: FastifyRequest) {
   let latest = ''
-  const sendEnd = (): void => {
-    stream.send('end', '{}')
+  const sendEnd = (lastStatus: { readonly status?: string } = {}): void => {
+    // A large status is unsent for a moment, so that a piece of its own for the end would meet the limit.
+    stream.send({ ...lastStatus, end: '{}' })
     stream.end()
   }
   const take = (status: Status): void => {
@@ -87,8 +88,8 @@ function createStatusWriter<Status>(stream: EventStream, source: StatusSource<St
     if (digest === latest || !stream.isOpen()) return
     latest = digest
     source.onSend?.(status, request)
-    stream.send('status', text)
-    if (source.isFinal(status)) sendEnd()
+    if (source.isFinal(status)) sendEnd({ status: text })
+    else stream.send({ status: text })
   }
   return { take, sendEnd }
 }
