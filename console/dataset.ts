@@ -22,6 +22,6 @@ export function datasetOf(claims: readonly FilledClaim[]): Record<string, unknow
 }
 
 /** Makes an object that inherits nothing: a claim may be called `__proto__` or `constructor`. */
-function makeEmptyObject(): Record<string, unknown> {
+export function makeEmptyObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>
 }

@@ -1,6 +1,7 @@
 /** Queries of ticked claims, and credentials to try them with, both made from configurations. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
+import { makeEmptyObject } from './dataset.ts'
 import { configurationName } from './labels.ts'
 
 type Query = VerifierSchemas['DcqlQuery']
@@ -56,7 +57,7 @@ function metaOf({ vct, doctype, credential_definition: definition }: OfferedConf
  */
 export function exampleOf(configuration: OfferedConfiguration, query: unknown) {
   const { format, vct, doctype, credential_definition: definition, credential_metadata: metadata } = configuration
-  const root: Record<string, unknown> = {}
+  const root = makeEmptyObject()
   for (const { path } of metadata?.claims ?? []) put(root, path, findAskedValue(query, path) ?? 'example')
   return {
     format,
@@ -84,10 +85,15 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : []
 }
 
-/** Puts a value at a path: numbers and null are the first element of an array. */
+/**
+ * Puts a value at a path: numbers and null are the first element of an array. A path that another one contradicts, such
+ * as `a, null` beside `a, b`, has no value.
+ */
 function put(root: Record<string, unknown>, path: ClaimPath, value: unknown): void {
   let inside: Record<string | number, unknown> = root
   for (const [index, step] of path.entries()) {
+    // Only the own members of an object that inherits nothing are looked up by a name that others chose.
+    if (Array.isArray(inside) === (typeof step === 'string')) return
     const key = typeof step === 'string' ? step : 0
     if (index === path.length - 1) {
       inside[key] ??= value
@@ -96,7 +102,7 @@ function put(root: Record<string, unknown>, path: ClaimPath, value: unknown): vo
     const next = inside[key]
     if (typeof next === 'object' && next !== null) inside = next as Record<string, unknown>
     else {
-      const container = (typeof path[index + 1] === 'string' ? {} : []) as Record<string, unknown>
+      const container = (typeof path[index + 1] === 'string' ? makeEmptyObject() : []) as Record<string, unknown>
       inside[key] = container
       inside = container
     }

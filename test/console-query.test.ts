@@ -1,0 +1,53 @@
+/** Tests the credentials of a dry run, also for names of claims that are special to JavaScript. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { exampleOf } from '../console/query.ts'
+
+type Path = [string | number | null, ...(string | number | null)[]]
+
+const claimsOf = (...paths: readonly Path[]): string => {
+  const configuration = { format: 'dc+sd-jwt', credential_metadata: { claims: paths.map((path) => ({ path })) } }
+  return JSON.stringify(exampleOf(configuration, undefined).claims)
+}
+
+describe('the example of a configuration', () => {
+  afterEach(() => {
+    delete (Object.prototype as { polluted?: unknown }).polluted
+    delete (Array.prototype as { polluted?: unknown }).polluted
+  })
+
+  it('has each claim at its path', () => {
+    const claims = claimsOf(['name'], ['address', 'city'], ['degrees', null, 'title'], ['address', 'street'])
+    expect(claims).toBe(
+      '{"name":"example","address":{"city":"example","street":"example"},"degrees":[{"title":"example"}]}',
+    )
+  })
+
+  it('leaves out a path that contradicts another', () => {
+    expect(claimsOf(['a', null], ['a', 'b'], ['c', 'd'], ['c', 0])).toBe('{"a":["example"],"c":{"d":"example"}}')
+  })
+
+  it.each<[Path[], string]>([
+    [[['__proto__', 'polluted']], '{"__proto__":{"polluted":"example"}}'],
+    [[['__proto__', 'polluted', null]], '{"__proto__":{"polluted":["example"]}}'],
+    [[['a', '__proto__', 'polluted']], '{"a":{"__proto__":{"polluted":"example"}}}'],
+    [[['constructor', 'prototype', 'polluted']], '{"constructor":{"prototype":{"polluted":"example"}}}'],
+    [
+      [['constructor'], ['toString'], ['__proto__']],
+      '{"constructor":"example","toString":"example","__proto__":"example"}',
+    ],
+    [
+      [
+        ['a', null],
+        ['a', '__proto__', 'polluted'],
+        ['a', 'constructor', 'polluted'],
+      ],
+      '{"a":["example"]}',
+    ],
+  ])('keeps to itself with the claims %j', (paths, text) => {
+    expect(claimsOf(...paths)).toBe(text)
+    expect([({} as { polluted?: unknown }).polluted, ([] as { polluted?: unknown }).polluted]).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+})
