@@ -1,4 +1,8 @@
-/** Makes elements of the page. Texts are set as text, so that nothing of a wallet or an issuer is read as HTML. */
+/**
+ * Makes elements of the page. Texts are set as text, so that nothing of a wallet or an issuer is read as HTML, and
+ * without the characters by which these would turn the direction of the words around them.
+ */
+import { removeControlCharacters } from '../src/codec/control-characters.ts'
 
 type Child = Node | string | undefined | false
 type Properties = Readonly<Record<string, string | boolean | ((event: Event) => void) | undefined>>
@@ -15,8 +19,14 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
     else if (value === true) node.setAttribute(name, '')
     else if (typeof value === 'string') node.setAttribute(name, value)
   }
-  node.append(...children.filter((child) => child !== undefined && child !== false))
+  const shown = children.filter((child) => child !== undefined && child !== false)
+  node.append(...shown.map((child) => (typeof child === 'string' ? shownText(child) : child)))
   return node
+}
+
+/** Returns a text as the page shows it: with line breaks and tabs, and otherwise without control characters. */
+export function shownText(text: string): string {
+  return text.replaceAll(/[^\t\r\n]+/g, (line) => removeControlCharacters(line))
 }
 
 /** Makes a heading with its paragraph. */
@@ -50,5 +60,5 @@ export function drawTime(seconds: number): HTMLElement {
 /** Shows an error in a paragraph that was hidden. */
 export function showProblem(problem: HTMLElement, error: unknown): void {
   problem.hidden = false
-  problem.textContent = (error as Error).message
+  problem.textContent = shownText((error as Error).message)
 }

@@ -1,5 +1,5 @@
 /** A text of JSON to edit, with the number of each line and the mistake beside its own. */
-import { element } from './dom.ts'
+import { element, shownText } from './dom.ts'
 import { lineOfPath, lineOfSyntaxError } from './json-place.ts'
 
 export interface JsonEditor {
@@ -80,7 +80,7 @@ function drawEditor(label: string) {
     showMistake: (line: number | undefined, message: string): void => {
       numbers.children[(line ?? 0) - 1]?.classList.add('wrong')
       text.setAttribute('aria-invalid', 'true')
-      problem.textContent = line === undefined ? message : `Line ${line}: ${message}`
+      problem.textContent = shownText(line === undefined ? message : `Line ${line}: ${message}`)
       problem.hidden = false
     },
     clear: (): void => {

@@ -2,6 +2,7 @@
  * Receives the wallet's response: parses it, decides on its outcome, stores the outcome and answers. `response-form.ts`
  * parses the two forms of a response. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { digestOf } from '../codec/digest.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -161,9 +162,12 @@ function makeWalletError({
   return { error, ...(text ? { error_description: makePrintable(text) } : {}) }
 }
 
-/** Replaces control characters and lone surrogates, which RFC 6749 section 4.1.2.1 and many databases do not allow. */
+/**
+ * Replaces control characters and lone surrogates, which RFC 6749 section 4.1.2.1 and many databases do not allow, and
+ * characters that turn the direction of the words around the text.
+ */
 function makePrintable(text: string): string {
-  return text.slice(0, MAX_ERROR_LENGTH).replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
+  return removeControlCharacters(text.slice(0, MAX_ERROR_LENGTH)).replace(/\p{Cs}/gu, '\ufffd')
 }
 
 async function verifyVpToken(

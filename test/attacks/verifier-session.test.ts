@@ -395,6 +395,12 @@ describe('attacks on the session of a verification', () => {
       expect(await other.status()).toMatchObject({ wallet_error: { error_description: 'a\ufffdb\ufffd' } })
     })
 
+    it('turns the direction of no words of a page that shows it', async () => {
+      const session = await started()
+      await session.post({ error: 'access_denied', error_description: 'No. \u202edeifirev\u2066', state: '' })
+      expect(await session.status()).toMatchObject({ wallet_error: { error_description: 'No. \ufffddeifirev\ufffd' } })
+    })
+
     it('counts more than a presentation that is sent with it, which is not looked at', async () => {
       const session = await started()
       expect((await session.post({ ...session.form, error: 'access_denied' })).status).toBe(200)
