@@ -85,8 +85,8 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
       SANDBOX_HEADER,
       ...(headerValue(response, 'cache-control') === undefined ? ([['cache-control', 'no-store']] as const) : []),
     ],
-    // RFC 9110 sections 15.3.5 and 15.4.5.
-    body: status === 204 || status === 304 ? new Uint8Array() : body,
+    // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
+    body: [204, 205, 304].includes(status) ? new Uint8Array() : body,
   }
 }
 

@@ -244,6 +244,19 @@ describe('what goes out', () => {
     expect((await engine.app.inject(url)).headers['www-authenticate']).toEqual(['Bearer realm="basics"', 'offchain-v2'])
   })
 
+  it.each([204, 205, 304])('has no body with %i, which is also what its signature covers', async (status) => {
+    const { engine, url } = await answering({ status, body: Buffer.from('abc') })
+    const { headers, rawPayload } = await engine.app.inject(`${url}/x`)
+    expect(rawPayload).toHaveLength(0)
+    const signature = parseEngineSignature(String(headers['x-engine-signature']))
+    const digest = (data: string) => createHash('sha256').update(data).digest()
+    const request = { method: 'GET', uri: '/x', authorization: '', bodyDigest: digest('') }
+    const response = { status, contentType: '', bodyDigest: digest('') }
+    const parts = { chainId: '31337', contract: CONTRACT, engine: ENGINE, request, response, block: 1 }
+    if (signature === undefined) throw new Error('no signature')
+    expect(verifyResponse(parts, signature)).toBe(true)
+  })
+
   it('is signed, by a key that the engine endorses', async () => {
     const { engine, url, chain } = await answering({
       status: 201,
