@@ -90,10 +90,16 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
 
 /**
  * Returns the `WWW-Authenticate` challenge for an error; undefined if it needs none. A challenge has no error code if
- * the request had no token. RFC 6750 section 3.
+ * the request had no token, or used another scheme. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
-function challengeFor(code: ErrorCode, request: FastifyRequest): string | undefined {
+function challengeFor(code: ErrorCode, { headers: { authorization } }: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'
-  if (code === 'invalid_token') return request.headers.authorization ? 'Bearer error="invalid_token"' : 'Bearer'
-  return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
+  if (code === 'invalid_token') return hasTokenScheme(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
+  if (code !== 'insufficient_scope') return undefined
+  return `${/^DPoP /i.test(authorization ?? '') ? 'DPoP' : 'Bearer'} error="insufficient_scope"`
+}
+
+/** Tests whether the value of an `Authorization` header has a scheme of access tokens. */
+export function hasTokenScheme(authorization: string | undefined): boolean {
+  return /^(Bearer|DPoP)\b/i.test(authorization ?? '')
 }

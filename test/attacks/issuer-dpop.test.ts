@@ -29,6 +29,7 @@ import {
   CREDENTIAL_ENDPOINT,
   dump,
   expectIssued,
+  expectRefusal,
   readySession,
   type Session,
   startedSession,
@@ -564,6 +565,33 @@ describe('DPoP', () => {
     } finally {
       await strict.close()
     }
+  })
+
+  it.each([
+    ['no token', undefined, ''],
+    ['a scheme of no tokens', 'Basic YTpi', ''],
+    ['two tokens', 'DPoP a b', 'error="invalid_token", '],
+  ])('is asked for by a challenge: %s', async (_, authorization, error) => {
+    const strict = await startServices({ issuer: { dpop: 'required' } })
+    try {
+      const headers = authorization === undefined ? {} : { authorization }
+      const response = await strict.fetch(CREDENTIAL_ENDPOINT, { method: 'POST', headers })
+      const challenge = new RegExp(`^DPoP ${error}algs="${ALGS}"$`)
+      await expectRefusal(response, { status: 401, error: 'invalid_token', challenge })
+    } finally {
+      await strict.close()
+    }
+  })
+
+  it('is named by the challenge for a credential that the bound token does not cover', async () => {
+    const ready = await boundSession(services)
+    const other = await declare(services)
+    const dpop = await requestProof(ready)
+    const headers = { authorization: `DPoP ${ready.token}`, dpop, 'content-type': 'application/json' }
+    const body = JSON.stringify({ credential_configuration_id: other })
+    const response = await services.fetch(CREDENTIAL_ENDPOINT, { method: 'POST', headers, body })
+    const challenge = /^DPoP error="insufficient_scope"$/
+    await expectRefusal(response, { status: 403, error: 'insufficient_scope', challenge })
   })
 
   it('answers a bound wallet of draft 13 like every other', async () => {

@@ -257,6 +257,8 @@ const bodyAttacks: readonly BodyAttack[] = [
 interface TokenAttack {
   readonly attack: string
   readonly authorization: (ready: Ready) => string | undefined | Promise<string>
+  /** The challenge of the refusal, if it has no error code. RFC 6750 section 3.1. */
+  readonly challenge?: string
 }
 
 const part = (value: object): string => toBase64url(JSON.stringify(value))
@@ -269,8 +271,8 @@ const tokenAttacks: readonly TokenAttack[] = [
   { attack: 'an API key', authorization: () => `Bearer ${API_KEY}` },
   { attack: 'the pre-authorized code', authorization: ({ code }) => `Bearer ${code}` },
   { attack: 'the session id', authorization: ({ sessionId }) => `Bearer ${sessionId}` },
-  { attack: 'the token by Basic', authorization: ({ token }) => `Basic ${token}` },
-  { attack: 'the token without a scheme', authorization: ({ token }) => token },
+  { attack: 'the token by Basic', authorization: ({ token }) => `Basic ${token}`, challenge: 'Bearer' },
+  { attack: 'the token without a scheme', authorization: ({ token }) => token, challenge: 'Bearer' },
   { attack: 'two tokens', authorization: ({ token }) => `Bearer ${token} ${token}` },
   { attack: 'the token with a comma', authorization: ({ token }) => `Bearer ${token},` },
   {
@@ -335,16 +337,19 @@ describe('a credential request that is wrong', () => {
     await expectHarmless(session, () => post(headers, sent), refusal ?? INVALID)
   })
 
-  it.each(tokenAttacks)('$attack: invalid_token and without effect (facts 5.5)', async ({ authorization }) => {
-    const session = await ready()
-    const [header, body] = [await authorization(session), JSON.stringify(await requestOf(session))]
-    const attack = async () => {
-      const response = await post({ ...json, authorization: header ?? '' }, body)
-      expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"')
-      return response
-    }
-    await expectHarmless(session, attack, { status: 401, error: 'invalid_token' })
-  })
+  it.each(tokenAttacks)(
+    '$attack: invalid_token and without effect (facts 5.5)',
+    async ({ authorization, challenge }) => {
+      const session = await ready()
+      const [header, body] = [await authorization(session), JSON.stringify(await requestOf(session))]
+      const attack = async () => {
+        const response = await post({ ...json, authorization: header ?? '' }, body)
+        expect(response.headers.get('www-authenticate')).toBe(challenge ?? 'Bearer error="invalid_token"')
+        return response
+      }
+      await expectHarmless(session, attack, { status: 401, error: 'invalid_token' })
+    },
+  )
 
   it('answers no token with a challenge that has no error, before it looks at the body', async () => {
     for (const body of [JSON.stringify({}), '{', 'a'.repeat(2 ** 20 + 1)]) {

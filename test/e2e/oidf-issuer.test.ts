@@ -288,9 +288,7 @@ describe.each(plans)('$format from an issuer known by its $identifier, $by', ({ 
     const unproved = { ...wallet, dpopKey: undefined }
     const response = await credentialResponse(unproved, { query, headers: { authorization: '' } })
     expect(response.status).toBe(401)
-    expect(response.headers.get('www-authenticate')).toMatch(
-      services.plan ? /^DPoP error="invalid_token"/ : /^Bearer\b/,
-    )
+    expect(response.headers.get('www-authenticate')).toMatch(services.plan ? /^DPoP algs="/ : /^Bearer\b/)
     await credentialIn(await credentialResponse(wallet))
   })
 })

@@ -110,6 +110,11 @@ export function refuseWithoutDpop(config: AlgorithmSettings, message: string): n
   return refuseWithChallenge(config, { code: 'invalid_token', message })
 }
 
+/** Refuses with the challenge for DPoP a request without an access token; such a challenge has no error code. */
+export function refuseWithoutToken({ tokenAlgorithms }: AlgorithmSettings, message: string): never {
+  return refuse('invalid_token', message, { challenge: `DPoP algs="${tokenAlgorithms.join(' ')}"` })
+}
+
 function refuseWithChallenge(
   { tokenAlgorithms }: AlgorithmSettings,
   { code, message, cause }: Pick<ProtocolError, 'code' | 'message' | 'cause'>,

@@ -7,6 +7,7 @@ import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { orUndefined } from '../../codec/malformed.ts'
+import { hasTokenScheme } from '../../http/error-response.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Attempt } from '../../store/retry.ts'
@@ -15,7 +16,7 @@ import type { AccessTokenRecord } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
 import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import { type DpopRequest, refuseWithoutDpop, verifyDpopProof, withDpopChallenge } from './dpop.ts'
+import { type DpopRequest, refuseWithoutDpop, refuseWithoutToken, verifyDpopProof, withDpopChallenge } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
 import { commitWithSingleUses, refuseIfUsed, type SingleUse, type SpentValue } from './single-use.ts'
 
@@ -52,9 +53,11 @@ export async function findSessionOfToken(context: AccessContext, request: Author
   const { config, externalAuthorizationServer } = context
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
-    return config.dpopRequired
-      ? refuseWithoutDpop(config, 'send the access token as Authorization: DPoP <token>, with a proof')
-      : refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
+    if (!config.dpopRequired) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
+    const message = 'send the access token as Authorization: DPoP <token>, with a proof'
+    return hasTokenScheme(request.authorization)
+      ? refuseWithoutDpop(config, message)
+      : refuseWithoutToken(config, message)
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {
