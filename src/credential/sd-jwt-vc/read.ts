@@ -1,6 +1,6 @@
 /** Parses a presentation of an SD-JWT VC into evidence, without verifying it. SD-JWT VC; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
-import { type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type JsonObject, own, ownString, stringsIn } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
@@ -9,7 +9,6 @@ import {
   readChain,
   readConfirmedKey,
   readNumericDate,
-  readOneOrMoreStrings,
   statedTypeText,
   statusObject,
 } from '../evidence-readers.ts'
@@ -42,7 +41,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     disclosuresProblem: problem,
     claims,
     envelope: ENVELOPE,
-    types: [...readOneOrMoreStrings(vct), ...readOneOrMoreStrings(own(payload, 'aka_vcts'))],
+    types: vct === undefined ? [] : [vct, ...otherTypesOf(payload, vct)],
     validity: {
       notBefore: [readNumericDate(payload, 'nbf'), readNumericDate(payload, 'iat')].flat(),
       notAfter: readNumericDate(payload, 'exp'),
@@ -50,6 +49,13 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     status: statusObject(own(payload, 'status')),
   }
   return { evidence, hidable }
+}
+
+/** Returns the types in `aka_vcts`; none if it is not an array of strings without the `vct`. SD-JWT VC. */
+function otherTypesOf(payload: JsonObject, vct: string): readonly string[] {
+  const value = own(payload, 'aka_vcts')
+  const types = stringsIn(value)
+  return Array.isArray(value) && types.length === value.length && !types.includes(vct) ? types : []
 }
 
 /**

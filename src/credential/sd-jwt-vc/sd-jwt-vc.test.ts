@@ -146,7 +146,7 @@ describe('SD-JWT VC', () => {
     })
 
     it('has the types that its issuer knows it by', async () => {
-      const evidence = sdJwtVc.read(await foreign({ vct: 'urn:a', aka_vcts: ['urn:b', 1, 'urn:c'] }))
+      const evidence = sdJwtVc.read(await foreign({ vct: 'urn:a', aka_vcts: ['urn:b', 'urn:c'] }))
       expect(evidence.types).toEqual(['urn:a', 'urn:b', 'urn:c'])
       for (const [wanted, matches] of [
         ['urn:a', true],
@@ -160,6 +160,13 @@ describe('SD-JWT VC', () => {
       expect(sdJwtVc.matchesMeta(evidence, { vct_values: 'urn:a' })).toBe(false)
       expect(sdJwtVc.matchesMeta(evidence, { vct_values: [['urn:a']] })).toBe(false)
     })
+
+    it.each([['urn:b'], [['urn:b', 1]], [['urn:b', ['urn:c']]], [['urn:b', 'urn:a']], [[]], [{ 'urn:b': true }]])(
+      'has its vct alone where aka_vcts is %j',
+      async (akaVcts) => {
+        expect(sdJwtVc.read(await foreign({ vct: 'urn:a', aka_vcts: akaVcts })).types).toEqual(['urn:a'])
+      },
+    )
 
     it('says from when and until when it holds', async () => {
       expect(sdJwtVc.read(await foreign({ vct: VCT, nbf: 1, exp: 2 })).validity).toEqual({
