@@ -147,7 +147,12 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   })
   addFormRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObjectRoute
-    scope.post(path, { config: FORM, onRequest, schema }, async (request, reply) => {
+    // A request without parameters may have no body. OpenID4VP 1.0 section 5.10.
+    const preValidation = (request: FastifyRequest, _: unknown, done: () => void): void => {
+      request.body ??= {}
+      done()
+    }
+    scope.post(path, { config: FORM, onRequest, preValidation, schema }, async (request, reply) => {
       const { session_id: id } = request.params
       const wallet = readWalletRequest(request.body)
       return reply.type(type).send(await getRequestObject(context, id, subjectOf(request), wallet))

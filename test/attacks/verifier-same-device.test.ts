@@ -230,6 +230,8 @@ describe('attacks on what a session may ask for besides', () => {
       const { header, payload } = readJws(await response.text())
       expect(header.typ).toBe('oauth-authz-req+jwt')
       expect(payload).toEqual({ ...session.request, wallet_nonce: nonce })
+      const without = await world.services.fetch(url(session.sessionId), { method: 'POST' })
+      expect(readJws(await without.text()).payload).toEqual(session.request)
       const empty = await postForm(world.services, url(session.sessionId), 'wallet_nonce=&wallet_metadata=')
       expect(readJws(await empty.text()).payload).toEqual(session.request)
       expect((await session.post()).status).toBe(200)
