@@ -149,6 +149,7 @@ const FORM = /^database\.url: it must be postgresql:\/\/host:port\/name/
 describe('a database is refused', () => {
   it.each([
     [{ url: 'mysql://a' }, /^database\.url: it must be sqlite:path/],
+    [{ url: 'jdbc:mysql://a', driver: 'com.mysql.Driver' }, /^database\.url: it must be sqlite:path/],
     [{ url: 'sqlite:' }, /^database\.url: it must be sqlite:path/],
     [{ url: '' }, /^database\.url: it must be sqlite:path/],
     [{ url: 'sqlite:file:data/a.db' }, /^database\.url: it must be sqlite:path/],

@@ -112,10 +112,10 @@ export function readDatabase(
   const plainUrl = url.replace(/^jdbc:/i, '')
   if (/^postgres(ql)?:/i.test(plainUrl)) return readPostgres(database, plainUrl, files)
   const file = /^sqlite:(?:\/\/(?=\/))?(?!file:)(.+)$/.exec(plainUrl)?.[1]
-  const mistakes = findDriverMistakes(database, 'sqlite', 'SQLite')
-  if (file === undefined) {
-    mistakes.unshift('database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it')
-  }
+  const mistakes =
+    file === undefined
+      ? ['database.url: it must be sqlite:path or postgresql://host/name, with or without jdbc: before it']
+      : findDriverMistakes(database, 'sqlite', 'SQLite')
   for (const name of ['pool', 'synchronousStandbys'] as const) {
     if (database[name] !== undefined) mistakes.push(`database.${name}: it is for PostgreSQL; leave it out`)
   }
