@@ -13,3 +13,12 @@ it.each([
     mistakes: [`issuerTrustAnchors: the directory or a file in it cannot be read (${code}): anchors`],
   })
 })
+
+it('names every file that is none of certificates, and not the first alone', () => {
+  const files = { list: () => ['junk.pem', 'zz.pem'], read: () => 'hello' }
+  const reading = readAnchorDirectory('issuerTrustAnchors', 'anchors', files, new Date())
+  const problem = 'it holds no PEM certificate'
+  const mistakes =
+    'mistakes' in reading ? reading.mistakes.map((mistake) => mistake.slice(0, mistake.indexOf(problem))) : []
+  expect(mistakes).toEqual(['issuerTrustAnchors: junk.pem: ', 'issuerTrustAnchors: zz.pem: '])
+})

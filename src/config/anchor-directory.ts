@@ -1,5 +1,5 @@
 /** Reads directories of trust anchors: PEM files with trusted certificates. */
-import { MalformedError } from '../codec/malformed.ts'
+import { orProblem } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
 import type { Files } from './files.ts'
@@ -34,12 +34,17 @@ export function readAnchorDirectory(
   if (directory === undefined) return { certificates: [], warnings: [] }
   try {
     const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
-    const certificates = readTrustAnchors(names.map((name) => ({ name, text: files.read(`${directory}/${name}`) })))
+    const anchorsOfFiles = names.map((name) => {
+      const text = files.read(`${directory}/${name}`)
+      return orProblem(() => readTrustAnchors([{ name, text }]))
+    })
+    const mistakes = anchorsOfFiles.flatMap((each) => ('problem' in each ? [`${setting}: ${each.problem}`] : []))
+    if (mistakes.length > 0) return { mistakes }
+    const certificates = anchorsOfFiles.flatMap((each) => ('problem' in each ? [] : each))
     const problem = directoryProblem(setting, directory, certificates, now)
     if (problem !== undefined) return { mistakes: [`${setting}: ${problem}`] }
     return { certificates, warnings: findWarnings(setting, certificates, now) }
   } catch (error) {
-    if (error instanceof MalformedError) return { mistakes: [`${setting}: ${error.message}`] }
     const { code } = error as NodeJS.ErrnoException
     const why = `the directory or a file in it cannot be read${code === undefined ? '' : ` (${code})`}`
     return { mistakes: [`${setting}: ${why}: ${directory}`] }
