@@ -329,6 +329,7 @@ describe('a token request that is wrong', () => {
     const session = await started()
     const response = await postForm(services, TOKEN_ENDPOINT, session.form)
     expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect(response.headers.get('pragma')).toBe('no-cache')
   })
 
   it('refuses a code that was used, at both endpoints, and the first token stays good', async () => {

@@ -1,5 +1,6 @@
 /** The routes of the authorization server: the token endpoint, its metadata, its keys and the challenge endpoint. */
 
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { addBodylessRoutes, addFormRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
@@ -64,7 +65,7 @@ function addChallengeRoute(app: App, context: IssuerContext): void {
 
 function addEndpointRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
-  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
+  const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context), forbidOldCaches]
   app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
     request.sessionId = grant.sessionId ?? ''
@@ -85,6 +86,12 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
       sessionId: params.session_id,
     })
   })
+}
+
+/** Adds the header that keeps caches of HTTP/1.0 from storing a token. RFC 6749 section 5.1. */
+function forbidOldCaches(_: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  reply.header('pragma', 'no-cache')
+  done()
 }
 
 /**
