@@ -29,8 +29,8 @@ export function addProgress<T extends JsonObject | IssuanceStatusBody>(
   { offerFetchedAt, problem, earlier }: SessionProgress,
 ): T {
   return {
-    ...fetchedMember(offerFetchedAt),
     ...body,
+    ...(!Object.hasOwn(body, 'offer_fetched_at') && fetchedMember(offerFetchedAt)),
     ...(problem && { problem: problemBody(problem) }),
     ...(earlier && { earlier_problems: earlier.map(problemBody) }),
   }
