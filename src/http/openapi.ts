@@ -40,9 +40,18 @@ export function openApiDocument(routesDocument: JsonObject): JsonObject {
   const paths = mapMembers(own(routesDocument, 'paths'), (operations) =>
     mapMembers(operations, (operation, method) => hoistSchemas(withRefusals(operation as JsonObject, method), schemas)),
   )
-  const components = own(routesDocument, 'components') as JsonObject
+  const { securitySchemes, ...components } = own(routesDocument, 'components') as JsonObject
+  const operations = Object.values(paths).flatMap((path) => Object.values(path as JsonObject) as JsonObject[])
+  const usedSchemes = Object.entries(securitySchemes ?? {}).filter(([name]) =>
+    operations.some((operation) => namesScheme(operation, name)),
+  )
   const sortedSchemas = Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)))
-  return { ...routesDocument, tags: TAGS, paths, components: { ...components, schemas: sortedSchemas } }
+  return {
+    ...routesDocument,
+    tags: TAGS,
+    paths,
+    components: { ...components, securitySchemes: Object.fromEntries(usedSchemes), schemas: sortedSchemas },
+  }
 }
 
 function mapMembers(object: Json | undefined, change: (value: Json, name: string) => Json): JsonObject {

@@ -177,6 +177,8 @@ describe('the OpenAPI document', () => {
         (name) => !['openapi', 'info', 'components', 'paths', 'tags'].includes(name),
       ),
     ).toEqual([])
+    const tokens = service === 'issuer' ? ['accessToken', 'dpopAccessToken'] : []
+    expect(Object.keys(components.securitySchemes)).toEqual(['apiKey', ...tokens])
     for (const scheme of Object.values(components.securitySchemes)) {
       expect(scheme).toMatchObject({ type: 'http', scheme: expect.stringMatching(/^(bearer|dpop)$/) as string })
     }
