@@ -52,4 +52,9 @@ describe('the package', () => {
       'conf/verifier.json',
     ])
   })
+
+  it('has an example of a verifier that trusts the issuers of a directory alone', () => {
+    const settings = JSON.parse(readFileSync(join(ROOT, 'conf/verifier.json'), 'utf8')) as Record<string, unknown>
+    expect(settings.issuerTrustAnchors).toBe('conf/trust-anchors')
+  })
 })

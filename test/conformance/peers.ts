@@ -246,5 +246,11 @@ export const peers: Section = {
         ['test/e2e/issuer-metadata.test.ts', 'costs no line of the log, at whichever place a wallet asks for it'],
       ],
     },
+    {
+      id: 'peers-24',
+      asks: 'The examples that are shipped trust any issuer',
+      source: 'OpenID4VP 1.0, Trust Management',
+      tests: [['test/package.test.ts', 'has an example of a verifier that trusts the issuers of a directory alone']],
+    },
   ],
 }
