@@ -48,7 +48,8 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   insufficient_scope: {
     source: 'RFC 6750 section 3.1',
-    means: 'The access token is good, and is not for this session or this credential',
+    means:
+      'The access token is good, and is not for this credential; or, from a server of the operator, for no session',
   },
   invalid_scope: {
     source: 'RFC 6749 section 4.1.2.1',
