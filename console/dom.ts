@@ -19,8 +19,8 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
     else if (value === true) node.setAttribute(name, '')
     else if (typeof value === 'string') node.setAttribute(name, value)
   }
-  const shown = children.filter((child) => child !== undefined && child !== false)
-  node.append(...shown.map((child) => (typeof child === 'string' ? shownText(child) : child)))
+  const visibleChildren = children.filter((child) => child !== undefined && child !== false)
+  node.append(...visibleChildren.map((child) => (typeof child === 'string' ? shownText(child) : child)))
   return node
 }
 
