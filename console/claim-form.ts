@@ -3,7 +3,7 @@ import type { OfferedConfiguration } from './clients.ts'
 import { datasetOf } from './dataset.ts'
 import { element, field } from './dom.ts'
 import { createJsonEditor } from './json-editor.ts'
-import { labelOfClaim } from './labels.ts'
+import { formatPath, labelOfClaim } from './labels.ts'
 
 export interface ClaimForm {
   readonly drawn: HTMLElement
@@ -39,6 +39,6 @@ export function createClaimForm(configurations: readonly OfferedConfiguration[])
  * to be said.
  */
 function noteOf(label: string, path: readonly string[], mandatory = false): string | undefined {
-  const parts = [...(label === path.at(-1) ? [] : [path.join('.')]), ...(mandatory ? ['required'] : [])]
+  const parts = [...(label === path.at(-1) ? [] : [formatPath(path)]), ...(mandatory ? ['required'] : [])]
   return parts.length === 0 ? undefined : parts.join(' · ')
 }

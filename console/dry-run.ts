@@ -2,7 +2,7 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element } from './dom.ts'
-import { configurationName } from './labels.ts'
+import { configurationName, formatPath } from './labels.ts'
 import { exampleOf } from './query.ts'
 
 type SimulationResult = VerifierSchemas['SimulationResult']
@@ -58,7 +58,7 @@ function drawAnswer(
 ): HTMLElement {
   const nameOf = (index: number): string => names[index] ?? ''
   const answering = matches.map(({ credential, discloses }) => {
-    const paths = discloses.map((path) => (path as unknown[]).join('.')).join(', ')
+    const paths = discloses.map((path) => formatPath(path as readonly unknown[])).join(', ')
     return row('good', 'answers', nameOf(credential), paths === '' ? 'discloses no claim' : `discloses ${paths}`)
   })
   const silent = others.map(({ credential, reason }) => row('quiet', 'does not', nameOf(credential), reason))

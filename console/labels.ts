@@ -5,17 +5,26 @@ import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
 export function labelOfClaim({ path, display = [] }: OfferedClaim): string {
   const language = navigator.language.split('-', 1)[0]
   const label = display.find(({ locale }) => locale?.split('-', 1)[0] === language) ?? display[0]
-  return label?.name ?? path.findLast((step) => typeof step === 'string') ?? path.join('.')
+  return label?.name ?? path.findLast((step) => typeof step === 'string') ?? formatPath(path)
 }
 
-/** Returns the labels of the claims of configurations of a type, by their paths. */
+/** Writes the path of a claim for people, such as `degrees[*].type`; an unusual name is in quotation marks. */
+export function formatPath(path: readonly unknown[]): string {
+  const steps = path.map((step) => {
+    if (step === null) return '[*]'
+    return typeof step === 'string' && /^[\p{L}\p{N}_@$-]+$/u.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+  })
+  return steps.join('').replace(/^\./, '')
+}
+
+/** Returns the labels of the claims of configurations of a type, by their paths as JSON. */
 export function labelsOfType(
   configurations: Iterable<OfferedConfiguration>,
   type: readonly string[],
 ): ReadonlyMap<string, string> {
   const same = [...configurations].filter((configuration) => typesOf(configuration).some((each) => type.includes(each)))
   const claims = same.flatMap(({ credential_metadata: metadata }) => metadata?.claims ?? [])
-  return new Map(claims.map((claim) => [claim.path.join('.'), labelOfClaim(claim)]))
+  return new Map(claims.map((claim) => [JSON.stringify(claim.path), labelOfClaim(claim)]))
 }
 
 /** Returns the names of the type of a configuration's credentials, without those that every credential has. */

@@ -1,11 +1,12 @@
 /** The report of a verification as a list that can be read. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { element } from './dom.ts'
+import { formatPath } from './labels.ts'
 
 type Result = VerifierSchemas['VerificationResult']
 type Check = VerifierSchemas['Check']
 
-/** Gives the labels of the claims of a type, by their paths. */
+/** Gives the labels of the claims of a type, by their paths as JSON. */
 export type LabelsOf = (type: readonly string[]) => ReadonlyMap<string, string>
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -69,8 +70,8 @@ function row(name: string, value: string): readonly HTMLElement[] {
 /** Lists the claims that were disclosed, with what is inside of objects under its whole path. */
 function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyMap<string, string>): HTMLElement {
   const rows = flatten(claims, []).flatMap(([path, value]) => {
-    const own = path.join('.')
-    const label = labels.get(own)
+    const own = formatPath(path)
+    const label = labels.get(JSON.stringify(path))
     return [
       element('dt', label === undefined ? {} : { title: own }, label ?? own),
       element('dd', {}, typeof value === 'string' ? value : JSON.stringify(value)),
@@ -81,8 +82,10 @@ function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyM
 
 function flatten(value: unknown, path: readonly string[]): readonly (readonly [readonly string[], unknown])[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (!isObject) return [[path, value]]
-  return Object.entries(value).flatMap(([name, each]) => flatten(each, [...path, name]))
+  const members = isObject ? Object.entries(value) : []
+  // An object without members was disclosed as well.
+  if (members.length === 0) return path.length === 0 ? [] : [[path, value]]
+  return members.flatMap(([name, each]) => flatten(each, [...path, name]))
 }
 
 /** Draws checks, the failures first: somebody looks for these. */

@@ -5,7 +5,7 @@ import { type OfferedConfiguration, readConfigurations, verifierClient } from '.
 import { element, field, introduction } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
-import { labelOfClaim, nameConfigurations } from './labels.ts'
+import { formatPath, labelOfClaim, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
 import { watchSession } from './session.ts'
@@ -127,7 +127,7 @@ function drawTicks(
   const drawn = groups.map(({ id, ticks }) => {
     const labels = ticks.map(({ path, label, input }) => {
       input.addEventListener('change', rewrite)
-      return element('label', { class: 'tick', title: path.join('.') }, input, ` ${label}`)
+      return element('label', { class: 'tick', title: formatPath(path) }, input, ` ${label}`)
     })
     return element('fieldset', {}, element('legend', {}, names.get(id) ?? id), ...labels)
   })

@@ -1,0 +1,109 @@
+/** The steps of the console in a browser: what strangers write into it, double clicks, and where the focus is. */
+import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import type { WalletContext } from '../../src/wallet/context.ts'
+import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
+import { receiveOffer } from '../../src/wallet/receive.ts'
+import { memoryStore } from '../support/wallet.ts'
+import { describeInBrowser, type OpenPage } from './browser.ts'
+import { type RunningConsole, startConsole } from './console-process.ts'
+
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
+
+const VCT = 'urn:steps'
+const LONG = 'a'.repeat(200)
+const CLAIMS = [
+  { path: ['given_name'], display: [{ name: 'Given name' }] },
+  { path: ['address', 'country'], display: [{ name: 'Country' }] },
+  { path: ['long', LONG], display: [{ name: LONG }] },
+]
+const DISPLAY = { name: `Steps ${LONG}`, background_color: '#ffffff', text_color: '#ffffff' }
+const CONFIGURATION = { format: 'dc+sd-jwt', vct: VCT, credential_metadata: { display: [DISPLAY], claims: CLAIMS } }
+const ASKED = [['given_name'], ['address', 'country'], ['address', 'lines'], ['address.country']]
+const QUERY = {
+  credentials: [
+    { id: 'steps', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims: ASKED.map((path) => ({ path })) },
+  ],
+}
+
+describeInBrowser('the steps of the console', (openWindow) => {
+  const wallet: WalletContext = {
+    fetch,
+    now: () => new Date(),
+    random: randomBytes,
+    store: memoryStore(new Map()),
+    wait: (seconds) => setTimeout(seconds * 1000),
+  }
+  let running: RunningConsole
+  let configurationId = ''
+  beforeAll(async () => {
+    running = await startConsole({})
+  })
+  afterAll(() => running.stop())
+
+  /** Opens a page; the configuration is stored before the first. */
+  async function open(place: string): Promise<OpenPage> {
+    const opened = await running.open(openWindow, 'trust')
+    if (configurationId === '') {
+      const path = 'api/issuer/credential-configuration/create'
+      configurationId = await postText(opened.page, path, CONFIGURATION)
+    }
+    await go(opened.page, place)
+    return opened
+  }
+
+  /** Issues a credential of the dataset in the page, and goes to its session. */
+  async function issue(page: Page, credential_dataset: object): Promise<string> {
+    const session = { credential_configurations: [configurationId], credential_dataset }
+    const started = await post(page, 'api/issuer/issuance/oid4vci/new-session', session)
+    await receiveOffer(wallet, String(started.credential_offer_uri))
+    return String(started.session_id)
+  }
+
+  it('show the words of a holder in their own direction, and every claim that was disclosed under its own label', async () => {
+    const { page, faults } = await open('issue')
+    await issue(page, {
+      given_name: 'Ada \u202edeifirev',
+      'address.country': 'Elsewhere',
+      address: { country: 'Here', lines: {} },
+    })
+    await go(page, 'verify')
+    await page.getByLabel('Query (DCQL)').fill(JSON.stringify(QUERY))
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    const link = await page.getByRole('link', { name: 'Open in a wallet on this device' }).getAttribute('href')
+    await sendPresentation(wallet, await planPresentation(wallet, link ?? ''))
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    const claims = await page.locator('dl.claims').innerText()
+    expect(claims).toContain('Ada \ufffddeifirev')
+    expect(claims).toMatch(/Country\s+Here/)
+    expect(claims).toMatch(/\["address\.country"\]\s+Elsewhere/)
+    expect(claims).toMatch(/address\.lines\s+\{\}/)
+    expect(faults).toEqual([])
+  })
+})
+
+/** Goes to a page of the console. */
+async function go(page: Page, place: string): Promise<void> {
+  await page.evaluate((hash) => {
+    location.hash = hash
+  }, `#/${place}`)
+  await page.locator('h1').waitFor()
+}
+
+async function post(page: Page, path: string, body: object): Promise<Record<string, unknown>> {
+  return JSON.parse(await postText(page, path, body)) as Record<string, unknown>
+}
+
+async function postText(page: Page, path: string, body: object): Promise<string> {
+  const answer = await page.evaluate(
+    async ([to, text]) => {
+      const response = await fetch(to, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })
+      return { status: response.status, text: await response.text() }
+    },
+    [path, JSON.stringify(body)] as const,
+  )
+  expect([200, 201]).toContain(answer.status)
+  return answer.text
+}
