@@ -82,6 +82,37 @@ describeInBrowser('the steps of the console', (openWindow) => {
     expect(claims).toMatch(/address\.lines\s+\{\}/)
     expect(faults).toEqual([])
   })
+
+  it('draw a card that can be read, with the picture of its address, and without what is no text', async () => {
+    const { page, requests } = await open('issue')
+    await page.getByText('New credential configuration').click()
+    const card = page.locator('.columns .credential')
+    const draw = (display: object) =>
+      page
+        .getByLabel('Configuration')
+        .fill(JSON.stringify({ format: 'dc+sd-jwt', vct: 'urn:x', credential_metadata: { display: [display] } }))
+    const color = () => card.evaluate((each) => getComputedStyle(each).color)
+    for (const [background_color, text_color, shown] of [
+      ['#ffffff', undefined, 'rgb(0, 0, 0)'],
+      ['#FFF', '#fff', 'rgb(0, 0, 0)'],
+      ['#1d3f72', undefined, 'rgb(255, 255, 255)'],
+      ['#112233', '#123', 'rgb(255, 255, 255)'],
+      ['#1d3f72', '#ffff00', 'rgb(255, 255, 0)'],
+    ] as const) {
+      await draw({ name: 'Card', background_color, ...(text_color && { text_color }) })
+      expect([background_color, text_color, await color()]).toEqual([background_color, text_color, shown])
+    }
+    await draw({ name: 'Card', description: { of: 'a stranger' } })
+    expect(await card.innerText()).toBe('Card')
+    await draw({ name: 'Card', background_image: { uri: 'https://127.0.0.1:9/a%20b.png?")\\c' } })
+    await expect.poll(() => requests.filter((each) => each.startsWith('https://127.0.0.1:9/'))).toHaveLength(1)
+    expect(requests.find((each) => each.startsWith('https://127.0.0.1:9/'))).toBe(
+      'https://127.0.0.1:9/a%20b.png?%22)%5Cc',
+    )
+    await draw({ name: 'Card', background_image: { uri: 'data:image/svg+xml,%3Csvg%3E' } })
+    const image = await card.evaluate((each) => getComputedStyle(each).backgroundImage)
+    expect(image).toBe('url("data:image/svg+xml,%3Csvg%3E")')
+  })
 })
 
 /** Goes to a page of the console. */
