@@ -83,6 +83,16 @@ describeInBrowser('the steps of the console', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it('fit a phone, however long the names of strangers are', async () => {
+    const { page } = await open('verify')
+    await page.setViewportSize({ width: 320, height: 700 })
+    await page.locator('.tried').first().waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    await go(page, 'issue')
+    await page.locator('.choice').first().waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+  })
+
   it('draw a card that can be read, with the picture of its address, and without what is no text', async () => {
     const { page, requests } = await open('issue')
     await page.getByText('New credential configuration').click()
