@@ -2,26 +2,28 @@
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, readConfigurations } from './clients.ts'
-import { element, field, showProblem } from './dom.ts'
+import { element, field, oneAtATime, showProblem } from './dom.ts'
 
 /** Draws the decision about a session that was started without its data. */
 export function drawCompletion(session: IssuerSchemas['IssuanceSession']): HTMLElement {
   const { session_id: id, credential_configurations: ids } = session
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
-  const decide = (completion: IssuerSchemas['Completion']): void => {
+  const decide = (completion: IssuerSchemas['Completion']): Promise<unknown> =>
     issuerClient.completeSession(id, completion).catch((error: unknown) => showProblem(problem, error))
-  }
   const place = element('div')
   const draw = async (): Promise<void> => {
     const configurations = await readConfigurations()
     const form = createClaimForm(ids.flatMap((each) => configurations.get(each) ?? []))
     const reason = element('input', { type: 'text' })
+    const complete = oneAtATime(async () => {
+      const dataset = form.read()
+      if (dataset !== undefined) await decide({ credential_dataset: dataset })
+    })
     const onsubmit = (event: Event): void => {
       event.preventDefault()
-      const dataset = form.read()
-      if (dataset !== undefined) decide({ credential_dataset: dataset })
+      complete()
     }
-    const deny = (): void => decide({ denied: true, ...(reason.value === '' ? {} : { reason: reason.value }) })
+    const deny = oneAtATime(() => decide({ denied: true, ...(reason.value === '' ? {} : { reason: reason.value }) }))
     place.replaceChildren(
       element('form', { onsubmit }, form.drawn, element('button', { type: 'submit' }, 'Complete the session')),
       field('Reason, for the wallet', reason),

@@ -2,7 +2,7 @@
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import { drawCard } from './card.ts'
 import { type Display, issuerClient, type OfferedConfiguration } from './clients.ts'
-import { element, field } from './dom.ts'
+import { element, field, oneAtATime } from './dom.ts'
 import { createJsonEditor } from './json-editor.ts'
 import { configurationName } from './labels.ts'
 
@@ -85,14 +85,14 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
       redraw()
     })
   }
-  const store = (): void => {
+  const store = oneAtATime(async () => {
     const configuration = editor.read()
     if (configuration === undefined) return
-    issuerClient
+    await issuerClient
       .createConfiguration(configuration as Configuration)
       .then(onStored)
       .catch((error: unknown) => editor.showError(error))
-  }
+  })
   editor.write(EXAMPLE)
   redraw()
   return element(

@@ -29,6 +29,18 @@ export function shownText(text: string): string {
   return text.replaceAll(/[^\t\r\n]+/g, (line) => removeControlCharacters(line))
 }
 
+/** Makes a function that acts unless what it did before is still under way, so that a double click acts once. */
+export function oneAtATime(act: () => Promise<unknown>): () => void {
+  let isUnderWay = false
+  return () => {
+    if (isUnderWay) return
+    isUnderWay = true
+    void act().finally(() => {
+      isUnderWay = false
+    })
+  }
+}
+
 /** Makes a heading with its paragraph. */
 export function introduction(title: string, text: string): DocumentFragment {
   const fragment = document.createDocumentFragment()

@@ -5,7 +5,7 @@ import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
-import { element, introduction, showProblem } from './dom.ts'
+import { element, introduction, oneAtATime, showProblem } from './dom.ts'
 import { configurationName, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { watchSession } from './session.ts'
@@ -59,8 +59,7 @@ function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfig
     claims.disabled = later.checked
   })
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
-  const onsubmit = (event: Event): void => {
-    event.preventDefault()
+  const start = oneAtATime(async () => {
     const dataset = later.checked ? undefined : form.read()
     if (dataset === undefined && !later.checked) return
     const session = {
@@ -68,10 +67,14 @@ function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfig
       ...(dataset === undefined ? { deferred: true as const } : { credential_dataset: dataset }),
       ...(code.checked ? { tx_code: {} } : {}),
     }
-    issuerClient
+    await issuerClient
       .startSession(session)
       .then((started) => showOffer(place, started, signal))
       .catch((error: unknown) => showProblem(problem, error))
+  })
+  const onsubmit = (event: Event): void => {
+    event.preventDefault()
+    start()
   }
   place.replaceChildren(
     element(

@@ -3,7 +3,7 @@ import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
-import { element, localTime, showProblem } from './dom.ts'
+import { element, localTime, oneAtATime, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { configurationName, labelsOfType } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
@@ -132,7 +132,7 @@ function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement 
   const seenBy = session.credential_status_seen_by ?? 0
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
   const change = (label: string, act: () => Promise<unknown>) =>
-    element('button', { type: 'button', onclick: () => void act().catch(fail) }, label)
+    element('button', { type: 'button', onclick: oneAtATime(() => act().catch(fail)) }, label)
   const fail = (error: unknown): void => showProblem(problem, error)
   return element(
     'div',
@@ -155,8 +155,13 @@ function seenByText(status: string, seenBy: number): string {
 /** Makes a button that revokes; as that is for good, the button asks once more. */
 function makeRevokeButton(id: string, fail: (error: unknown) => void): HTMLElement {
   const button = element('button', { type: 'button', class: 'danger' }, 'Revoke')
-  button.addEventListener('click', () => {
-    if (button.dataset.asked === 'yes') void issuerClient.revoke(id).catch(fail)
+  const revoke = oneAtATime(() => issuerClient.revoke(id).catch(fail))
+  // A key that is held presses the button again and again.
+  button.addEventListener('keydown', (event) => event.repeat && event.preventDefault())
+  button.addEventListener('click', ({ detail: clicks }) => {
+    // A double click asks the question, and a later click answers it.
+    if (clicks > 1) return
+    if (button.dataset.asked === 'yes') revoke()
     else {
       button.dataset.asked = 'yes'
       button.textContent = 'Revoke for good?'

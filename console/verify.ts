@@ -2,7 +2,7 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
-import { element, field, introduction } from './dom.ts'
+import { element, field, introduction, oneAtATime } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { formatPath, labelOfClaim, nameConfigurations } from './labels.ts'
@@ -48,11 +48,14 @@ function drawForm(
     look()
   }
   pasted.addEventListener('input', look)
+  const ask = oneAtATime(async () => {
+    const query = editor.read()
+    if (query === undefined) return
+    await startSession(place, query as Query, signal).catch((error: unknown) => editor.showError(error))
+  })
   const onsubmit = (event: Event): void => {
     event.preventDefault()
-    const query = editor.read()
-    if (query !== undefined)
-      startSession(place, query as Query, signal).catch((error: unknown) => editor.showError(error))
+    ask()
   }
   const [[id, configuration] = ['credential', EXAMPLE] as const] = configurations
   // The first claim is ticked, as the query says that is written first.

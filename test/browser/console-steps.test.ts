@@ -83,6 +83,17 @@ describeInBrowser('the steps of the console', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it('revoke by no double click, and by a second one', async () => {
+    const { page } = await open('issue')
+    await go(page, `session/issuer/${await issue(page, { given_name: 'Ada' })}`)
+    await page.getByRole('button', { name: 'Revoke' }).dblclick()
+    await page.getByRole('button', { name: 'Revoke for good?' }).waitFor()
+    await setTimeout(1500)
+    expect(await page.getByText('The credentials are VALID.').count()).toBe(1)
+    await page.getByRole('button', { name: 'Revoke for good?' }).click()
+    await page.getByText('The credentials are REVOKED.').waitFor()
+  })
+
   it('fit a phone, however long the names of strangers are', async () => {
     const { page } = await open('verify')
     await page.setViewportSize({ width: 320, height: 700 })
