@@ -11,6 +11,7 @@ export function drawLink(link: string): HTMLElement {
     'div',
     { class: 'link' },
     drawQrCode(link),
+    element('p', { class: 'quiet' }, 'The code is not shown again: keep this page open until a wallet has it.'),
     element('p', {}, element('a', { href: link }, 'Open in a wallet on this device')),
     element(
       'p',
