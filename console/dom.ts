@@ -29,6 +29,18 @@ export function shownText(text: string): string {
   return text.replaceAll(/[^\t\r\n]+/g, (line) => removeControlCharacters(line))
 }
 
+/**
+ * Replaces what is in a place, such as by the next step. The focus that was on something in it goes to the place, and
+ * not to the beginning of the page.
+ */
+export function replaceContent(place: HTMLElement, ...children: readonly Child[]): void {
+  const hadFocus = place.contains(document.activeElement)
+  place.replaceChildren(element('div', {}, ...children))
+  if (!hadFocus) return
+  place.tabIndex = -1
+  place.focus()
+}
+
 /** Makes a function that acts unless what it did before is still under way, so that a double click acts once. */
 export function oneAtATime(act: () => Promise<unknown>): () => void {
   let isUnderWay = false

@@ -5,7 +5,7 @@ import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
-import { element, introduction, oneAtATime, showProblem } from './dom.ts'
+import { element, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
 import { configurationName, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { watchSession } from './session.ts'
@@ -37,8 +37,9 @@ async function chooseConfiguration(place: HTMLElement, signal: AbortSignal): Pro
       element('small', {}, configuration.format),
     )
   })
-  place.replaceChildren(
-    cards.length === 0 ? element('p', {}, 'The issuer has no credential configuration yet. Make one here:') : '',
+  replaceContent(
+    place,
+    cards.length === 0 && element('p', {}, 'The issuer has no credential configuration yet. Make one here:'),
     element('div', { class: 'choices' }, ...cards),
     element(
       'details',
@@ -76,7 +77,8 @@ function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfig
     event.preventDefault()
     start()
   }
-  place.replaceChildren(
+  replaceContent(
+    place,
     element(
       'form',
       { class: 'card', onsubmit },
@@ -96,11 +98,10 @@ async function showOffer(
   signal: AbortSignal,
 ): Promise<void> {
   const { session_id: id, credential_offer_uri: link, tx_code: code } = session
-  place.replaceChildren(
+  replaceContent(
+    place,
     drawLink(link),
-    code === undefined
-      ? ''
-      : element('p', {}, 'The transaction code is ', element('strong', { class: 'code' }, code), '.'),
+    code !== undefined && element('p', {}, 'The transaction code is ', element('strong', { class: 'code' }, code), '.'),
   )
   await watchSession(place, 'issuer', id, signal)
 }

@@ -3,10 +3,11 @@ import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
-import { element, localTime, oneAtATime, showProblem } from './dom.ts'
+import { element, localTime, oneAtATime, replaceContent, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { configurationName, labelsOfType } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
+import { updateChildren } from './refresh.ts'
 import { drawReport, type LabelsOf } from './report.ts'
 import { drawTimeline } from './timeline.ts'
 
@@ -74,19 +75,14 @@ export async function watchSession(
   try {
     if (service === 'issuer') {
       const watch = (options: { signal: AbortSignal }) => issuerClient.watchSession(id, options)
-      const completion = element('div')
-      const namesOf = await readNames()
-      for await (const session of followVisibly(watch, signal)) {
-        // The form is made once: an event of the session must not empty its fields.
-        if (completion.childElementCount === 0 && session.deferred?.state === 'PENDING') {
-          completion.append(drawCompletion(session))
-        }
-        place.replaceChildren(drawIssuance(session, namesOf, completion))
-      }
+      const draw = createIssuanceView(place, await readNames())
+      for await (const session of followVisibly(watch, signal)) draw(session)
     } else {
       const labels = await readLabels()
       const watch = (options: { signal: AbortSignal }) => verifierClient.watchSession(id, options)
-      for await (const session of followVisibly(watch, signal)) place.replaceChildren(drawVerification(session, labels))
+      for await (const session of followVisibly(watch, signal)) {
+        updateChildren(place, element('div', {}, drawVerification(session, labels)))
+      }
     }
   } catch (error) {
     if (!signal.aborted) throw error
@@ -103,27 +99,41 @@ function readConfigurationsIfAny(): Promise<ReadonlyMap<string, OfferedConfigura
   return readConfigurations().catch(() => new Map<string, OfferedConfiguration>())
 }
 
-function drawIssuance(
-  session: IssuanceStatus,
+/**
+ * Creates the function that draws each event of an issuance session. An event replaces no form and no button that it
+ * does not change, since somebody may be typing there.
+ */
+function createIssuanceView(
+  place: HTMLElement,
   namesOf: (ids: readonly string[]) => string,
-  completion: HTMLElement,
-): HTMLElement {
-  const { session_id: id, status, credentials, deferred } = session
-  return element(
-    'section',
-    { class: 'card' },
-    element(
-      'p',
-      {},
-      drawState(deferred?.state === 'DENIED' ? 'DENIED' : status),
-      ` ${namesOf(session.credential_configurations)}`,
-    ),
+): (session: IssuanceStatus) => void {
+  const [facts, completion, statuses] = [element('div'), element('div'), element('div')]
+  let drawnStatus = ''
+  return (session) => {
+    if (place.childElementCount === 0) {
+      place.append(element('section', { class: 'card' }, facts, completion, statuses))
+    }
+    updateChildren(facts, element('div', {}, ...drawIssuance(session, namesOf)))
+    const isPending = session.deferred?.state === 'PENDING'
+    if (isPending && completion.childElementCount === 0) completion.append(drawCompletion(session))
+    if (!isPending && completion.childElementCount > 0) replaceContent(completion)
+    const { session_id: id, credentials, credential_status_seen_by: seenBy } = session
+    const status = JSON.stringify([credentials[0]?.credential_status, seenBy])
+    if (credentials.length === 0 || status === drawnStatus) return
+    drawnStatus = status
+    replaceContent(statuses, drawCredentialStatus(id, session))
+  }
+}
+
+function drawIssuance(session: IssuanceStatus, namesOf: (ids: readonly string[]) => string): readonly HTMLElement[] {
+  const { status, credential_configurations: ids, deferred } = session
+  return [
+    element('p', {}, drawState(deferred?.state === 'DENIED' ? 'DENIED' : status), ` ${namesOf(ids)}`),
     drawTimeline(issuanceMoments(session)),
-    deferred?.state === 'PENDING' &&
-      element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`),
-    deferred?.state === 'PENDING' && completion,
-    credentials.length > 0 && drawCredentialStatus(id, session),
-  )
+    ...(deferred?.state === 'PENDING'
+      ? [element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`)]
+      : []),
+  ]
 }
 
 /** Draws the status of the credentials, with the ways to change it. */

@@ -2,7 +2,7 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
-import { element, field, introduction, oneAtATime } from './dom.ts'
+import { element, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { formatPath, labelOfClaim, nameConfigurations } from './labels.ts'
@@ -102,7 +102,7 @@ async function tryOut(
 async function startSession(place: HTMLElement, query: Query, signal: AbortSignal): Promise<void> {
   const id = await verifierClient.createQuery(query)
   const { session_id, request_uri } = await verifierClient.startSession({ verification_query_id: id })
-  place.replaceChildren(drawLink(request_uri))
+  replaceContent(place, drawLink(request_uri))
   await watchSession(place, 'verifier', session_id, signal)
 }
 

@@ -94,6 +94,54 @@ describeInBrowser('the steps of the console', (openWindow) => {
     await page.getByText('The credentials are REVOKED.').waitFor()
   })
 
+  it('keep the focus near a button that is gone after it was pressed', async () => {
+    const { page } = await open('issue')
+    await go(page, `session/issuer/${await issue(page, { given_name: 'Ada' })}`)
+    await page.getByRole('button', { name: 'Suspend' }).press('Enter')
+    await page.getByRole('button', { name: 'Reinstate' }).waitFor()
+    expect(await focusedText(page)).toContain('The credentials are SUSPENDED.')
+  })
+
+  it('keep the focus of who types the data of a session while a wallet fetches the offer', async () => {
+    const { page } = await open('issue')
+    const started = await post(page, 'api/issuer/issuance/oid4vci/new-session', {
+      credential_configurations: [configurationId],
+      deferred: true,
+    })
+    await go(page, `session/issuer/${String(started.session_id)}`)
+    const name = page.getByLabel('Given name')
+    await name.click()
+    await page.keyboard.type('Ad')
+    const received = receiveOffer(wallet, String(started.credential_offer_uri))
+    await page.getByText('Requests of wallets that wait for the data: 1.').waitFor()
+    await page.keyboard.type('a Lovelace')
+    expect(await name.inputValue()).toBe('Ada Lovelace')
+    await page.getByRole('button', { name: 'Complete the session' }).dblclick()
+    await page.getByText('The session got its data.').waitFor()
+    expect(await page.getByRole('alert').filter({ visible: true }).count()).toBe(0)
+    await received
+  })
+
+  it('take the focus with them, make one offer and one request by a double click, and say that a code is shown once', async () => {
+    const { page, requests } = await open('issue')
+    const started = (path: string) => requests.filter((each) => each.endsWith(path)).length
+    await page.getByRole('button', { name: /^Steps/ }).press('Enter')
+    await page.getByRole('button', { name: 'Make the offer' }).waitFor()
+    expect(await focusedText(page)).toContain('Make the offer')
+    await page.getByLabel('Given name').fill('Ada')
+    await page.getByRole('button', { name: 'Make the offer' }).dblclick()
+    await page.getByText('is not shown again').waitFor()
+    expect(await focusedText(page)).toContain('is not shown again')
+    await setTimeout(1000)
+    expect(started('/issuance/oid4vci/new-session')).toBe(1)
+    await go(page, 'verify')
+    await page.getByRole('button', { name: 'Ask', exact: true }).dblclick()
+    await page.getByText('is not shown again').waitFor()
+    await setTimeout(1000)
+    expect(await focusedText(page)).toContain('is not shown again')
+    expect(started('/verification-query/create')).toBe(1)
+  })
+
   it('fit a phone, however long the names of strangers are', async () => {
     const { page } = await open('verify')
     await page.setViewportSize({ width: 320, height: 700 })
@@ -142,6 +190,11 @@ async function go(page: Page, place: string): Promise<void> {
     location.hash = hash
   }, `#/${place}`)
   await page.locator('h1').waitFor()
+}
+
+/** Returns the text of what has the focus, and none where nothing of the page has it. */
+function focusedText(page: Page): Promise<string> {
+  return page.evaluate(() => document.querySelector<HTMLElement>('main :focus')?.innerText ?? '')
 }
 
 async function post(page: Page, path: string, body: object): Promise<Record<string, unknown>> {
