@@ -120,6 +120,18 @@ it('the names that the chart makes have 63 characters at most, also of a release
   for (const end of ends) expect(Number(longest) + end.length).toBeLessThanOrEqual(63)
 })
 
+it('no layer of a build has what git ignores: keys, credentials and configurations of this machine', () => {
+  const patternsOf = (file: string) =>
+    read(file)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => line.replace(/^(\*\*)?\/|\/$/g, ''))
+  const left = new Set(patternsOf('.dockerignore'))
+  const isLeft = (path: string) =>
+    path.split('/').some((_, index, parts) => left.has(parts.slice(0, index + 1).join('/')))
+  expect(patternsOf('.gitignore').filter((path) => !isLeft(path))).toEqual([])
+})
+
 it('the images have what the services need: a test runs them from a copy of these files alone', () => {
   expect(target('service')).toContain('COPY --from=build /build/dist /opt/vouchsafe/dist\n')
   expect(target('service')).toContain('COPY deploy/ready.mjs /opt/vouchsafe/\n')
