@@ -111,6 +111,14 @@ it('an engine keeps its components where the image, the chart and the unit of sy
   expect(writable.split(' ')).toContain(`-/srv/vouchsafe/%i/${engineDefaults.componentDirectory}`)
 })
 
+it('the services of the compose file have their data in volumes with names, so that a new container makes no other', () => {
+  const [, volumes = ''] = /^volumes:\n((?: {2}.*\n?)+)/m.exec(read(COMPOSE)) ?? []
+  for (const service of ['issuer', 'verifier'] as const) {
+    expect(composed(service)).toContain(`"${service}-data:/srv/vouchsafe/data"`)
+    expect(volumes).toContain(`  ${service}-data:`)
+  }
+})
+
 it('the names that the chart makes have 63 characters at most, also of a release with the longest name', () => {
   const [, longest = ''] = / trunc (\d+) /.exec(read('deploy/helm/vouchsafe/templates/_helpers.tpl')) ?? []
   const templates = readdirSync(join(ROOT, 'deploy/helm/vouchsafe/templates'))
