@@ -9,13 +9,13 @@ import { algorithms } from './signature.ts'
 
 /** The maximum length of a did:key, since decoding base58 takes quadratic time. */
 const MAX_DID_KEY = 512
-/** The multicodec prefixes of the algorithms. */
-const CODECS = [
-  { prefix: [0x80, 0x24], algorithm: 'ES256' },
-  { prefix: [0x81, 0x24], algorithm: 'ES384' },
-  { prefix: [0x82, 0x24], algorithm: 'ES512' },
-  { prefix: [0xed, 0x01], algorithm: 'EdDSA' },
-] as const
+/** The multicodec prefixes of the curves. */
+const PREFIXES: Readonly<Record<PublicJwk['crv'], readonly [number, number]>> = {
+  'P-256': [0x80, 0x24],
+  'P-384': [0x81, 0x24],
+  'P-521': [0x82, 0x24],
+  Ed25519: [0xed, 0x01],
+}
 /** The multicodec prefix of `jwk_jcs-pub`. */
 const JWK_CODEC = [0xd1, 0xd6, 0x03]
 
@@ -26,8 +26,7 @@ export function toDidJwk(jwk: PublicJwk): string {
 
 /** Makes a did:key: `did:key:z<base58 of prefix and key>`. */
 export function toDidKey(jwk: PublicJwk): string {
-  const { prefix } = CODECS.find(({ algorithm }) => algorithms[algorithm].crv === jwk.crv) as (typeof CODECS)[number]
-  return `did:key:z${base58.encode(Buffer.concat([Buffer.from(prefix), keyBytes(jwk)]))}`
+  return `did:key:z${base58.encode(Buffer.concat([Buffer.from(PREFIXES[jwk.crv]), keyBytes(jwk)]))}`
 }
 
 /** Returns the DID URL of the only key of a `did:jwk` or `did:key`. */
@@ -56,10 +55,10 @@ function readDidKey(id: string): PublicJwk {
   const bytes = decodeBase58(id.slice(1))
   const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
   if (startsWith(JWK_CODEC)) return readSigningJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length)))
-  const codec = CODECS.find(({ prefix }) => startsWith(prefix))
-  if (codec === undefined) return malformed('the did:key holds a key of a kind that is not supported')
-  const { crv, namedCurve, size } = algorithms[codec.algorithm]
-  const key = bytes.subarray(codec.prefix.length)
+  const details = Object.values(algorithms).find(({ crv }) => startsWith(PREFIXES[crv]))
+  if (details === undefined) return malformed('the did:key holds a key of a kind that is not supported')
+  const { crv, namedCurve, size } = details
+  const key = bytes.subarray(PREFIXES[crv].length)
   if (crv === 'Ed25519') return readPublicJwk({ kty: 'OKP', crv, x: toBase64url(key) })
   const point = uncompressPoint(key, namedCurve, size)
   return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
