@@ -14,7 +14,7 @@ const KEY = {
   crv: 'P-256',
   x: b64u('bac5b11cad8f99f9c72b05cf4b9e26d244dc189f745228255a219a86d6a09eff'),
   y: b64u('20138bf82dc1b6d562be0fa54ab7804a3a64b6d72ccfed6b6fb6ed28bbfc117e'),
-}
+} as const
 const EXAMPLE =
   'd28443a10126a10442313154546869732069732074686520636f6e74656e742e58408eb33e4ca31d1c465ab05aac34cc6b23d58fef5c083106c4d25a91aef0b0117e2af9a291aa32e14ab834dc56ed2a223444547e01f11d3b0916e5a4c345cacb36'
 
@@ -109,7 +109,7 @@ describe('COSE_Key', () => {
       curve === 'Ed25519'
         ? await promisify(generateKeyPair)('ed25519')
         : await promisify(generateKeyPair)('ec', { namedCurve: curve })
-    const jwk = publicKey.export({ format: 'jwk' }) as { crv: string; x: string; y?: string }
+    const jwk = publicKey.export({ format: 'jwk' }) as Parameters<typeof writeCoseKey>[0]
     expect(readCoseKey(decodeCbor(encodeCbor(writeCoseKey(jwk))))).toEqual(jwk)
   })
 

@@ -48,6 +48,8 @@ const CURVES = [
   { id: 6, crv: 'Ed25519', openssl: undefined, size: 32 },
 ] as const
 
+type CoseCurve = (typeof CURVES)[number]['crv']
+
 /** Parses a COSE_Sign1, tagged or not. Throws a MalformedError whose message begins with `what`. */
 export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   const [protectedHeader, unprotectedHeader, payload, signature, ...more] = asArray(
@@ -134,7 +136,7 @@ export function readCoseKey(value: Cbor | undefined): JsonObject {
 }
 
 /** Converts a public JWK on a supported curve to a COSE_Key. */
-export function writeCoseKey(jwk: { readonly crv: string; readonly x: string; readonly y?: string }): Cbor {
+export function writeCoseKey(jwk: { readonly crv: CoseCurve; readonly x: string; readonly y?: string }): Cbor {
   const curve = CURVES.find(({ crv }) => crv === jwk.crv)
   if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
   const decodeBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))

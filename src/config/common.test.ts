@@ -306,7 +306,7 @@ describe.each([
     ['public.pem', /^signing\.keyFile: it holds no private key/],
     ['encrypted.pem', /^signing\.keyFile: it is encrypted/],
     ['old.pem', /^signing\.keyFile: it is encrypted/],
-    ['rsa.pem', /^signing\.keyFile: it holds a key of type rsa, and only EC on P-256, P-384 or P-521 and Ed25519/],
+    ['rsa.pem', /^signing\.keyFile: it holds a key of type rsa; use EC on P-256, P-384 or P-521, or Ed25519/],
     ['k256.pem', /^signing\.keyFile: it holds a key of type secp256k1/],
     ['p384.pem', /^signing\.keyFile: the key is not the one of the first certificate/],
     ['other.pem', /^signing\.keyFile: the key is not the one of the first certificate \(CN=Uni\)/],

@@ -8,7 +8,7 @@ import * as Type from 'typebox'
 import type { Certificate } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import { MAX_KEYS, type SigningKey } from '../keys/key-ring.ts'
-import { algorithmOf } from '../keys/signature.ts'
+import { algorithmOf, EC_CURVES, isEcdsa } from '../keys/signature.ts'
 import { type KeyUse, readCertificateFiles, readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 import { Pkcs11Setting, readPkcs11Setting } from './pkcs11-setting.ts'
@@ -107,13 +107,10 @@ export function readSigningKey(
   const token = readPkcs11Setting(`${use.settingPath}.pkcs11`, pkcs11, files)
   const { chain, mistakes, leafMistakes } = readCertificateFiles(use, paths, files)
   const [leaf, ...issuers] = chain
-  const curve = leaf && algorithmOf(leaf.publicKey)
-  const isUnsupported = leaf !== undefined && (curve === undefined || curve === 'EdDSA')
+  const isUnsupported = leaf !== undefined && !isEcdsa(algorithmOf(leaf.publicKey))
   const allMistakes = [
     ...('mistakes' in token ? token.mistakes : []),
-    ...(isUnsupported
-      ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on P-256, P-384 or P-521`]
-      : []),
+    ...(isUnsupported ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on ${EC_CURVES}`] : []),
     ...leafMistakes,
     ...mistakes,
   ]

@@ -7,14 +7,14 @@ import { malformed } from '../codec/malformed.ts'
 import { type Certificate, sentCertificates } from './certificate.ts'
 import { publicJwkOf, thumbprint } from './jwk.ts'
 import { secretFrom } from './secrets.ts'
-import { algorithmOf, requireAlgorithm, signBytes } from './signature.ts'
+import { algorithmOf, requireAlgorithm, SUPPORTED_KEYS, signBytes } from './signature.ts'
 import type { Signer } from './signer.ts'
 
 /** Parses a private key in PEM. Throws a MalformedError if there is none, or its algorithm is not supported. */
 export function readPrivateKey(pem: string): KeyObject {
   const key = readAnyPrivateKey(pem)
   if (algorithmOf(key) === undefined) {
-    malformed(`it holds a key of type ${kindOf(key)}, and only EC on P-256, P-384 or P-521 and Ed25519 are supported`)
+    malformed(`it holds a key of type ${kindOf(key)}; use ${SUPPORTED_KEYS}`)
   }
   return key
 }

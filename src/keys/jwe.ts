@@ -9,6 +9,7 @@ import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.t
 import { MalformedError, malformed, within } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
 import type { PrivateJwk } from './private-jwk.ts'
+import { EC_CURVES } from './signature.ts'
 
 export type JweAlgorithm = (typeof jweAlgorithms)[number]
 export type JweEncryption = (typeof jweEncryptions)[number]
@@ -103,7 +104,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
 export function readEncryptionKey(value: unknown, defaultAlg?: JweAlgorithm): JweRecipient {
   const jwk = readPublicJwk(value)
   const { alg = defaultAlg, kid, use } = value as JsonObject
-  if (jwk.kty !== 'EC') malformed(`the key is on ${jwk.crv}, and only P-256, P-384 and P-521 are supported`)
+  if (jwk.kty !== 'EC') malformed(`the key is on ${jwk.crv}, and encryption needs ${EC_CURVES}`)
   if (alg !== 'ECDH-ES') malformed('the alg of the key is not ECDH-ES')
   if (use !== undefined && use !== 'enc') malformed('the use of the key is not enc')
   if (kid !== undefined && !isKid(kid)) malformed(`the kid of the key is not a text of up to ${MAX_KID} characters`)

@@ -6,13 +6,14 @@ import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
-import { type AlgorithmDetails, algorithms, requireAlgorithm } from './signature.ts'
+import { type Algorithm, algorithms, requireAlgorithm, SUPPORTED_KEYS } from './signature.ts'
 
 /** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk
+type Curve = (typeof algorithms)[Algorithm]['crv']
 interface EcJwk {
   readonly kty: 'EC'
-  readonly crv: 'P-256' | 'P-384' | 'P-521'
+  readonly crv: Exclude<Curve, OkpJwk['crv']>
   readonly x: string
   readonly y: string
 }
@@ -47,12 +48,13 @@ export function readPublicJwk(value: unknown): PublicJwk {
   if (privateMember !== undefined)
     malformed(`the key is a private one (it has the member ${privateMember}); send the public key only`)
   const { kty, crv } = value
-  if (kty === 'OKP' && crv === 'Ed25519') return { kty, crv, x: readEd25519Point(value) }
-  const size = detailsOfCurve(crv)?.size
-  if (kty === 'EC' && size !== undefined && (crv === 'P-256' || crv === 'P-384' || crv === 'P-521')) {
-    return { kty, crv, x: readCoordinateMember(value, 'x', size), y: readCoordinateMember(value, 'y', size) }
+  const details = detailsOfCurve(crv)
+  if (kty === 'OKP' && details?.crv === 'Ed25519') return { kty, crv: details.crv, x: readEd25519Point(value) }
+  if (kty === 'EC' && details?.namedCurve !== undefined) {
+    const coordinate = (name: 'x' | 'y'): string => readCoordinateMember(value, name, details.size)
+    return { kty, crv: details.crv, x: coordinate('x'), y: coordinate('y') }
   }
-  return malformed('unsupported key: use EC on P-256, P-384 or P-521, or OKP on Ed25519')
+  return malformed(`unsupported key: use ${SUPPORTED_KEYS}`)
 }
 
 /**
@@ -74,7 +76,7 @@ export function readSigningJwk(value: unknown): PublicJwk {
 }
 
 /** Returns the algorithm of a curve; undefined if the curve is not supported. */
-function detailsOfCurve(crv: unknown): AlgorithmDetails | undefined {
+function detailsOfCurve(crv: unknown): (typeof algorithms)[Algorithm] | undefined {
   return Object.values(algorithms).find((each) => each.crv === crv)
 }
 

@@ -39,11 +39,22 @@ export const algorithms = {
   },
 } as const satisfies Record<string, AlgorithmDetails>
 
+/** The supported curves of ECDSA, for messages. */
+export const EC_CURVES = 'P-256, P-384 or P-521'
+
+/** The supported keys, for messages. */
+export const SUPPORTED_KEYS = `EC on ${EC_CURVES}, or Ed25519`
+
 /** The JOSE names of all supported algorithms, for metadata. */
 export const joseAlgorithms: readonly string[] = Object.values(algorithms).flatMap(({ jose }) => jose)
 
 /** The COSE identifiers of all supported algorithms, for metadata. */
 export const coseAlgorithms: readonly number[] = Object.values(algorithms).flatMap(({ cose }) => cose)
+
+/** Tests whether the algorithm is ECDSA, the only kind of keys in tokens. */
+export function isEcdsa(algorithm: Algorithm | undefined): algorithm is Exclude<Algorithm, 'EdDSA'> {
+  return algorithm !== undefined && algorithm !== 'EdDSA'
+}
 
 /** Returns the algorithm of a private or public key; undefined if it is not supported. */
 export function algorithmOf(key: KeyObject): Algorithm | undefined {
@@ -55,7 +66,7 @@ export function algorithmOf(key: KeyObject): Algorithm | undefined {
 
 /** Returns the algorithm of a private or public key. Throws a MalformedError if it is not supported. */
 export function requireAlgorithm(key: KeyObject): Algorithm {
-  return algorithmOf(key) ?? malformed('unsupported key type; use EC P-256, P-384, P-521 or Ed25519')
+  return algorithmOf(key) ?? malformed(`unsupported key type; use ${SUPPORTED_KEYS}`)
 }
 
 /**

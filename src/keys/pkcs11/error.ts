@@ -1,4 +1,5 @@
 /** Describes errors of PKCS #11 tokens and modules, and what to do about them. PKCS #11 v2.40 section 5.1. */
+import { EC_CURVES } from '../signature.ts'
 
 /** The error for a PKCS #11 token that cannot be used. The message has the code of the token. */
 export class Pkcs11Error extends Error {}
@@ -18,7 +19,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   },
   CKR_USER_PIN_NOT_INITIALIZED: { text: 'the token has no PIN yet; set one with the tool of the token' },
   CKR_KEY_FUNCTION_NOT_PERMITTED: { text: 'the key may not sign; make one with CKA_SIGN' },
-  CKR_KEY_TYPE_INCONSISTENT: { text: 'the key is not an EC key; make one on P-256, P-384 or P-521' },
+  CKR_KEY_TYPE_INCONSISTENT: { text: `the key is not an EC key; make one on ${EC_CURVES}` },
   CKR_MECHANISM_INVALID: { text: 'the token has no ECDSA (CKM_ECDSA); use another token' },
   CKR_SESSION_COUNT: { text: 'the token takes no more sessions; end other programs that use it' },
   CKR_TOKEN_NOT_PRESENT: { text: 'the token is not there; put it back', isLost: true },

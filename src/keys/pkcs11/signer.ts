@@ -7,7 +7,7 @@ import { createPromiseCache } from '../../async/cache.ts'
 import { limitConcurrency } from '../../async/concurrency.ts'
 import { type Certificate, sentCertificates } from '../certificate.ts'
 import { publicJwkOf, thumbprint } from '../jwk.ts'
-import { algorithmOf, algorithms } from '../signature.ts'
+import { algorithmOf, algorithms, EC_CURVES, isEcdsa } from '../signature.ts'
 import type { Signer } from '../signer.ts'
 import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './connection.ts'
 import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
@@ -123,8 +123,8 @@ function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => 
 function createPkcs11Signer(token: Pkcs11Token, keyLabel: string, chain: readonly Certificate[]): Signer {
   const [leaf] = chain
   const alg = leaf && algorithmOf(leaf.publicKey)
-  if (leaf === undefined || alg === undefined || alg === 'EdDSA') {
-    throw new TypeError('a key in a token needs a certificate on P-256, P-384 or P-521')
+  if (leaf === undefined || !isEcdsa(alg)) {
+    throw new TypeError(`a key in a token needs a certificate on ${EC_CURVES}`)
   }
   const { digest, size } = algorithms[alg]
   const jwk = publicJwkOf(leaf.publicKey)
