@@ -132,7 +132,7 @@ export function drawContractState(contract: ContractStatus): HTMLElement {
 }
 
 /** Returns why a contract is not served as it should be; undefined when it is. */
-export function contractProblem({ why, state_change: change, state_change_problem: problem }: ContractStatus) {
+function contractProblem({ why, state_change: change, state_change_problem: problem }: ContractStatus) {
   if (why !== undefined) return why
   if (problem === undefined) return undefined
   const then = change === 'dead' ? 'given up until the contract changes' : 'it is tried again'

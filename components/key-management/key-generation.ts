@@ -231,6 +231,6 @@ function rngOf(context: Context): (length?: number) => Uint8Array<ArrayBuffer> {
 }
 
 /** Returns the identifier of FROST: the place in the contract's list, counted from 1. */
-export function identifierOf(index: number): string {
+function identifierOf(index: number): string {
   return frost.Identifier.fromNumber(index + 1)
 }

@@ -10,9 +10,9 @@ import { equal, toHex } from '../bytes.ts'
 import { replace, revive } from './stored.ts'
 
 /** The lifetime of nonces. */
-export const NONCE_LIFE_MS = 5 * 60_000
+const NONCE_LIFE_MS = 5 * 60_000
 /** The most nonces that each caller may have waiting for each key; the oldest make room. */
-export const NONCES_WAITING = 16
+const NONCES_WAITING = 16
 
 const NONCES = 'NONCES'
 const COUNTS = 'COUNTS'

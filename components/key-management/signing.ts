@@ -14,7 +14,7 @@ import { addNonces, countShare, takeNonces } from './nonces.ts'
 import { groupKey, type KeyShare, loadKeyShares } from './stored.ts'
 
 /** The most bytes of a message. Longer ones are signed by their digest. */
-export const LONGEST_MESSAGE = 16_384
+const LONGEST_MESSAGE = 16_384
 /** The most characters of the commitments of an engine, however JSON sets them out. */
 const LONGEST_COMMITMENTS = 512
 /** The most brackets that a body opens, more than any message with commitments has. */

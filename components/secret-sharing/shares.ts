@@ -33,7 +33,7 @@ export function stateChange(context: Context): void {
 }
 
 /** Reads the decimal digits of a number below 2^128, in the one way to write it; undefined for any other text. */
-export function parseId(text: string): bigint | undefined {
+function parseId(text: string): bigint | undefined {
   if (!/^(0|[1-9][0-9]{0,38})$/.test(text)) return undefined
   const id = BigInt(text)
   return id < 1n << 128n ? id : undefined

@@ -13,7 +13,7 @@ import { awaited, registerShared, TICKET } from './contract.ts'
  * The time for which shares are collected, from the first on; and up to 255 ms more, so that many contracts do not all
  * send at once.
  */
-export const COLLECTED_MS = 500
+const COLLECTED_MS = 500
 /** The timer that sends the collected tickets. */
 export const COLLECTED_TIMER = 2
 /** The most tickets in one transaction. */

@@ -47,7 +47,7 @@ interface Timer {
 }
 
 /** Returns an empty storage, in memory. */
-export function memoryStorage(): TestStorage {
+function memoryStorage(): TestStorage {
   const values = new Map<string, Uint8Array>()
   const name = (...parts: (string | Uint8Array)[]): string =>
     parts.map((part) => Buffer.from(part as string).toString('hex')).join('/')

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import { removeControlCharacters } from '../codec/control-characters.ts'
 
-export const WIDTH = 80
+const WIDTH = 80
 const WIDEST_COLUMN = 32
 
 type Style = Parameters<typeof styleText>[0]

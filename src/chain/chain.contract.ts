@@ -33,7 +33,7 @@ export async function sent(account: Account, to: Address, payload: Uint8Array): 
   return account.fetchOutcome(transaction)
 }
 
-export async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode }: Artifact, values: readonly Json[]) {
+async function deployed({ rpc, id, key }: ChainUnderTest, { abi, bytecode }: Artifact, values: readonly Json[]) {
   const account = evmChain(rpc, { id, confirmations: 0 }).createAccount(key)
   const code = encodeConstructor(abi, bytecode, values)
   const transaction = await account.sign(undefined, code, 0n, await account.fetchNextNonce())

@@ -16,7 +16,7 @@ import {
   resolvePresentation,
 } from './presentation.ts'
 
-export const AuthenticationSetting = Type.Object(
+const AuthenticationSetting = Type.Object(
   {
     interactionUrl: Type.Optional(
       Type.String({

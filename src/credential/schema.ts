@@ -5,7 +5,7 @@ import type { CredentialConfiguration } from '../protocol/credential-configurati
 import { refuse } from '../protocol/error.ts'
 
 /** Claim names with a special meaning in SD-JWT or in JavaScript. */
-export const RESERVED_NAMES: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
+const RESERVED_NAMES: readonly string[] = [...DIGEST_MEMBERS, '__proto__']
 /** The maximum nesting depth of a claim in a dataset. */
 export const MAX_DEPTH = 16
 /** Refuses with `invalid_request` reserved names at any depth, and claims that are nested deeper than 16. */

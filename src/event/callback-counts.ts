@@ -12,7 +12,7 @@ export interface CallbackCounts {
 }
 
 /** The most rows of each kind that are counted. */
-export const MAX_COUNTED_ROWS = 1000
+const MAX_COUNTED_ROWS = 1000
 
 /** Counts the sessions with waiting events and the dead events, each up to {@link MAX_COUNTED_ROWS}. */
 export async function countCallbacks<C extends CallbackCollections>(serviceStore: Store<C>): Promise<CallbackCounts> {

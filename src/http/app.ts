@@ -46,7 +46,7 @@ export interface AppOptions {
 type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => string
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
-export const BODY_LIMIT = 1024 * 1024
+const BODY_LIMIT = 1024 * 1024
 
 /** The options of a route that requires an API key. */
 export const admin = { config: { admin: true } } as const

@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000
 
 const Counts = (description: string) => Type.Record(Type.String(), Type.Integer(), { description })
 
-export const SessionHours = Type.Object(
+const SessionHours = Type.Object(
   {
     looked_at: Type.Integer({ description: 'How many sessions were counted' }),
     is_complete: Type.Boolean({

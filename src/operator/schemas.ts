@@ -53,7 +53,7 @@ export const DeadCallbackPage = Type.Object(
   { title: 'DeadCallbackPage' },
 )
 
-export const CallbackParams = Type.Object({ callback_id: Type.String() })
+const CallbackParams = Type.Object({ callback_id: Type.String() })
 
 export const Redelivery = Type.Object(
   {

@@ -132,7 +132,7 @@ function sqliteTarget(database: DatabaseSync, migrations: readonly Migration[]):
 }
 
 /** Inserts the rows within the current transaction. */
-export function insertRows(database: DatabaseSync, { name, hasCreationTime }: Table, rows: readonly TableRow[]): void {
+function insertRows(database: DatabaseSync, { name, hasCreationTime }: Table, rows: readonly TableRow[]): void {
   const [column, placeholder] = hasCreationTime ? [', created_at', ', ?'] : ['', '']
   const insert = database.prepare(
     `insert into ${name} (id, value, version, due_at${column}) values (?, ?, ?, ?${placeholder})`,

@@ -29,7 +29,7 @@ export type WalletRequest = RequestObject & {
  * Returns the key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode
  * "direct_post.jwt".
  */
-export function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: WalletRequest): JWK | undefined {
+function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: WalletRequest): JWK | undefined {
   if (mode !== 'direct_post.jwt') return undefined
   return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
 }

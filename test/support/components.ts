@@ -26,8 +26,8 @@ export const LIMITS: RuntimeLimits = {
   outboundBytes: 64 * 1024,
 }
 
-export const CONTRACT = `00${'11'.repeat(20)}`
-export const ENGINE = `00${'22'.repeat(20)}`
+const CONTRACT = `00${'11'.repeat(20)}`
+const ENGINE = `00${'22'.repeat(20)}`
 
 export function pool(limits: Partial<RuntimeLimits> = {}, workers = 1): Promise<Runtime> {
   return createRuntime({

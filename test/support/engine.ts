@@ -67,7 +67,7 @@ export interface TestRuntime extends Runtime {
 
 export const text = (value: string): Partial<HttpResponseData> => ({ body: Buffer.from(value) })
 
-export function testRuntime(clock: { readonly now: Date }): TestRuntime {
+function testRuntime(clock: { readonly now: Date }): TestRuntime {
   const scripts = new Map<string, Script>()
   const runtime: TestRuntime = {
     runs: 0,

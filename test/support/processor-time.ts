@@ -8,7 +8,7 @@ const KNOWN_WORK_MS = 20
 const KNOWN_WORK_TIMES = 7
 
 /** Measures the milliseconds of processor time that `run` takes. */
-export async function processorMs(run: () => unknown): Promise<number> {
+async function processorMs(run: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await run()
   const { user, system } = process.cpuUsage(before)

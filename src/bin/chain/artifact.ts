@@ -12,7 +12,7 @@ export interface Artifact {
   readonly bytecode: string
 }
 
-export const builtInNames: readonly string[] = Object.keys(artifacts)
+const builtInNames: readonly string[] = Object.keys(artifacts)
 
 /**
  * Returns a contract of Vouchsafe by its name, or one in a file of Hardhat, Foundry or a similar tool. Throws a message

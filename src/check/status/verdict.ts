@@ -129,7 +129,7 @@ export interface StatusCheckContext {
  * Returns the certificates of the list, with that of its key first. A list without certificates must be signed by the
  * credential's own issuer key, so this returns the certificates of the credential.
  */
-export function readSignerChain(
+function readSignerChain(
   { chain }: FetchedStatusList,
   issuer: IssuerEvidence,
   { parseCertificate }: StatusCheckContext,
@@ -143,7 +143,7 @@ export function readSignerChain(
  * Returns why the signer of the list is not authorized for the issuer of the credential; undefined if it is.
  * `signerChain` is the result of {@link readSignerChain}.
  */
-export function signerProblem(
+function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
   issuer: IssuerEvidence,
@@ -214,7 +214,7 @@ const MAX_ENTRIES = 8
  * Returns the references of a credential to status lists. Throws a MalformedError if a status is present and cannot be
  * parsed.
  */
-export function readStatusReferences({
+function readStatusReferences({
   status,
   credentialStatus = [],
 }: Pick<StatusEvidence, 'status' | 'credentialStatus'>): StatusReferences {

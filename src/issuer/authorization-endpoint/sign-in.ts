@@ -57,7 +57,7 @@ export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): Read
 }
 
 /** Returns the settings and the provider. Refuses with `not_found` if no provider is configured. */
-export function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
+function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' | 'signInProvider'>): {
   readonly settings: OpenidConnectConfig
   readonly provider: OpenidProvider
 } {

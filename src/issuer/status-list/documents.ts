@@ -147,7 +147,7 @@ function nibbleOf(byte: number, purpose: StatusPurpose): number {
  * Makes the bitstring of a purpose: one bit for each entry, which is set if the credential is revoked or suspended,
  * depending on the purpose.
  */
-export function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
+function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
   const nibbles = NIBBLES[purpose]
   const bitstring = Buffer.alloc(Math.max(bits.length / 2, LEAST_BITSTRING / 8))
   for (let at = 0; at < bits.length; at += 2) {

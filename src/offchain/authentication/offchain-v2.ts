@@ -43,7 +43,7 @@ import {
 /** The signing scheme: typed data for wallets, or a digest for keys. */
 export type SignatureScheme = 'sha256' | 'eip712'
 
-export const MAX_LIFE_MS = 300_000
+const MAX_LIFE_MS = 300_000
 const MAX_AHEAD_MS = 30_000
 const VERSION = 2
 const TAG = sha256(new TextEncoder().encode('vouchsafe/offchain-request'))
