@@ -74,6 +74,14 @@ export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): 
   return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
 }
 
+/**
+ * Returns the ids of the credential queries that a wallet may answer. With credential sets, these are the ids in their
+ * options.
+ */
+export function answerableIds({ credentials, credential_sets: sets }: DcqlQuery): ReadonlySet<string> {
+  return new Set(sets ? sets.flatMap(({ options }) => options.flat()) : credentials.map(({ id }) => id))
+}
+
 /** Describes the required credentials that are not among `answeredIds`; undefined if none is missing. */
 export function findMissingCredentials(query: DcqlQuery, answeredIds: ReadonlySet<string>): string | undefined {
   const missing = query.credential_sets

@@ -11,7 +11,14 @@ import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
-import { answerClaims, chooseCredentials, chosenClaims, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
+import {
+  answerableIds,
+  answerClaims,
+  chooseCredentials,
+  chosenClaims,
+  isRequired,
+  satisfiedOption,
+} from '../protocol/dcql-match.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
@@ -209,13 +216,13 @@ function envelopeReason(
 }
 
 /** Returns the parts of a query that never request anything. They are allowed, but probably mistakes. */
-function findUnaskedParts({ credentials, credential_sets: sets }: DcqlQuery): string[] {
-  const idsInSets = new Set(sets?.flatMap(({ options }) => options.flat()) ?? credentials.map(({ id }) => id))
-  return credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
+function findUnaskedParts(query: DcqlQuery): string[] {
+  const askedIds = answerableIds(query)
+  return query.credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
     const idsInClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
     const unaskedClaims = claims.flatMap((claim, i) => (idsInClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
     return [
-      ...(idsInSets.has(id)
+      ...(askedIds.has(id)
         ? []
         : [`credential query ${id} is in no option of credential_sets, so that nobody is asked for it`]),
       ...(unaskedClaims.length === 0

@@ -4,7 +4,7 @@ import { type Check, fail, pass } from '../../check/check.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import type { Binding, Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
-import { chooseCredentials } from '../../protocol/dcql-match.ts'
+import { answerableIds, chooseCredentials } from '../../protocol/dcql-match.ts'
 import { parseTransaction } from '../../protocol/transaction-data.ts'
 import type { PresentationCheckContext } from './context.ts'
 
@@ -55,7 +55,7 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     level: 'MUST',
     run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
-      const askedIds = findAskedIds(query)
+      const askedIds = answerableIds(query)
       const unaskedIds = [...counts.keys()].filter((id) => !askedIds.has(id))
       if (unaskedIds.length > 0)
         return fail(`the response has ${unaskedIds.length} presentations that no credential query asks for`)
@@ -65,14 +65,6 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     },
   },
 ]
-
-/**
- * Returns the ids of the credential queries that a wallet may answer. With credential sets, these are the ids in their
- * options.
- */
-function findAskedIds({ credentials, credential_sets: sets }: DcqlQuery): ReadonlySet<string> {
-  return new Set(sets ? sets.flatMap(({ options }) => options.flat()) : credentials.map(({ id }) => id))
-}
 
 /**
  * Returns the problem if a credential that must approve a transaction is missing; otherwise undefined. Such a
