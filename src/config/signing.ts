@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import type { Certificate } from '../keys/certificate.ts'
+import { type Certificate, isSamePublicKey } from '../keys/certificate.ts'
 import { readPrivateKey } from '../keys/file-signer.ts'
 import { MAX_KEYS, type SigningKey } from '../keys/key-ring.ts'
 import { algorithmOf, EC_CURVES, isEcdsa } from '../keys/signature.ts'
@@ -80,7 +80,8 @@ export function readKeyAndCertificates(
         )
   const { chain, pem, mistakes, leafMistakes } = readCertificateFiles(use, certificateFiles, files)
   const [leaf, ...issuers] = chain
-  const isMismatch = 'value' in key && leaf !== undefined && !isKeyOf(key.value, leaf)
+  const isMismatch =
+    'value' in key && leaf !== undefined && !isSamePublicKey(createPublicKey(key.value), leaf.publicKey)
   const mismatchMistake = `${use.settingPath}.keyFile: the key is not the one of the first certificate (${leaf?.subjectText})`
   const keyMistakes = 'mistake' in key ? [key.mistake] : [...(isMismatch ? [mismatchMistake] : []), ...leafMistakes]
   const allMistakes = [...keyMistakes, ...mistakes]
@@ -116,11 +117,4 @@ export function readSigningKey(
   ]
   if ('mistakes' in token || leaf === undefined || allMistakes.length > 0) return { mistakes: allMistakes }
   return { pkcs11Key: token.pkcs11Key, chain: [leaf, ...issuers] }
-}
-
-function isKeyOf(key: KeyObject, { publicKey }: Certificate): boolean {
-  // Does not use KeyObject.equals: for keys of different types it leaves an error in OpenSSL's queue, which a later
-  // operation reports.
-  const spki = (each: KeyObject): Buffer => each.export({ type: 'spki', format: 'der' })
-  return spki(createPublicKey(key)).equals(spki(publicKey))
 }

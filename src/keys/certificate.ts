@@ -130,6 +130,14 @@ export function hasSameSubject(one: Certificate, other: Certificate): boolean {
   return !isSelfSigned(one)
 }
 
+/** Tests whether two public keys are the same. */
+export function isSamePublicKey(one: KeyObject, other: KeyObject): boolean {
+  // Does not use KeyObject.equals: for keys of different types it leaves an error in OpenSSL's queue, which a later
+  // operation reports.
+  const spki = (key: KeyObject): Buffer => key.export({ type: 'spki', format: 'der' })
+  return spki(one).equals(spki(other))
+}
+
 /** Tests whether `issuer` is the issuer of `certificate` by name and signed it. Does not check whether it may. */
 export function isSignedBy(certificate: Certificate, issuer: Certificate): boolean {
   const { algorithm, signedBytes, value } = certificate.signature

@@ -12,7 +12,7 @@ import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
 import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
-import { type Certificate, hasSameSubject, leafProblem } from '../../keys/certificate.ts'
+import { type Certificate, hasSameSubject, isSamePublicKey, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
@@ -156,7 +156,7 @@ function signerProblem(
   const { trustAnchors = [], now, clockSkewSeconds } = context
   const problem = leafProblem(anchorAsSigner(leaf, trustAnchors), now, clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
-  if (isSameKey(leaf, issuerLeaf)) return undefined
+  if (isSamePublicKey(leaf.publicKey, issuerLeaf.publicKey)) return undefined
   const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
@@ -164,15 +164,6 @@ function signerProblem(
   if (isProvider(leaf, trustPath.path, context.findIssuerPath(issuer))) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
-}
-
-/**
- * Tests whether two certificates have the same key. Does not use KeyObject.equals: for keys of different types it
- * leaves an error in OpenSSL's queue, which a later operation reports.
- */
-function isSameKey(one: Certificate, other: Certificate): boolean {
-  const spki = ({ publicKey }: Certificate): Buffer => publicKey.export({ type: 'spki', format: 'der' })
-  return spki(one).equals(spki(other))
 }
 
 /**
