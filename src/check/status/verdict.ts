@@ -72,9 +72,7 @@ async function judgeReference(
   result.keep()
   const value = statusValueOf(list, reference.index)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${isCached ? ' and kept since' : ''}`
-  return value === 0
-    ? pass(`not ${stateText(reference, undefined)} ${when}`)
-    : fail(`${stateText(reference, value)} ${when}`)
+  return value === 0 ? pass(`not ${deniedStates(reference)} ${when}`) : fail(`${stateText(reference, value)} ${when}`)
 }
 
 function timeProblem(
@@ -105,11 +103,19 @@ function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number
   return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
 }
 
-/** Returns the state of the credential by this list, in words. */
-function stateText({ purpose }: StatusReference, value: number | undefined): string {
-  if (purpose !== undefined) return purpose === 'revocation' ? 'revoked' : 'suspended'
-  if (value === undefined) return 'revoked or suspended'
+/** Returns the states that a value of zero in this list denies, in words. */
+function deniedStates({ purpose }: StatusReference): string {
+  return purpose === undefined ? 'revoked or suspended' : stateOfPurpose(purpose)
+}
+
+/** Returns the state of the credential by a value that is not zero in this list, in words. */
+function stateText({ purpose }: StatusReference, value: number): string {
+  if (purpose !== undefined) return stateOfPurpose(purpose)
   return VALUES[value] ?? `neither valid nor revoked nor suspended (status value ${value})`
+}
+
+function stateOfPurpose(purpose: NonNullable<StatusReference['purpose']>): string {
+  return purpose === 'revocation' ? 'revoked' : 'suspended'
 }
 
 /** The context of status checks: how lists are loaded, and whom the operator trusts. */
