@@ -168,7 +168,7 @@ function addHooks(
     if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request, reply)
     else {
       if (!request.routeOptions.config.isForBrowsers) reply.headers(CORS_HEADERS)
-      if (walletRequests !== undefined && isForWallets(request))
+      if (walletRequests !== undefined && isRateLimited(request))
         refuseWhileWaiting(walletRequests.countRequest(request.ip), reply)
     }
     done()
@@ -223,7 +223,7 @@ function requestLogMembers({ id, apiKeyLabel, sessionId, routeOptions }: Fastify
 }
 
 /** Tests whether the route is rate-limited: all but those for the health and the description of the service. */
-function isForWallets({ routeOptions }: FastifyRequest): boolean {
+function isRateLimited({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.schema?.tags?.includes(OPERATION) !== true
 }
 
