@@ -1,4 +1,4 @@
-/** The end of the certificates of a running service: what was signed after it is refused by wallets and verifiers. */
+/** Refuses to sign with an expired certificate, and warns before it expires. */
 import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
 import { listKeys, metadataKeyOf, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
 import { refuse } from '../protocol/error.ts'

@@ -63,7 +63,7 @@ export type EventCollections = AuditCollections &
     event: Event
   }
 
-/** The names of the collections that the schema has had since a later step than `event`. */
+/** The names of the other collections of events, which a later migration adds. */
 export const eventCollectionNames = [
   'audit_head',
   'audit_block',

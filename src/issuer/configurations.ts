@@ -90,7 +90,7 @@ async function refuseAfterOthers(context: IssuerContext, id: string, caller: str
   refuseLargeMetadata(json.byteLength)
 }
 
-/** Refuses with `invalid_request` a configuration with which all would have `size` bytes, more than wallets read. */
+/** Refuses with `invalid_request` if the metadata of all configurations, of `size` bytes, is more than wallets read. */
 function refuseLargeMetadata(size: number): void {
   if (size <= MAX_OFFERED_BYTES) return
   const hint = 'name images by https: URLs in place of data: URIs, use shorter texts, or remove configurations'

@@ -251,7 +251,7 @@ export function removeFreeText({ deferral, issued, ...session }: IssuanceSession
   }
 }
 
-/** The refusal of an access token after its time, or after its session. */
+/** The description for an access token that has expired, or whose session has. */
 export const EXPIRED_TOKEN = 'the access token has expired; refresh it, or ask for a new offer'
 
 /** Refuses with `invalid_token` if another process has ended the session. */

@@ -69,7 +69,7 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
   }
 }
 
-/** Refuses a list that would end in the second in which it begins, or before: `exp` and `iat` are whole seconds. */
+/** Refuses if the certificate of the signer ends within a second: `exp`, in whole seconds, would not be after `iat`. */
 function refuseEndedSigner({ notAfter }: CertifiedSigner, now: Date): void {
   if (notAfter === undefined || notAfter.getTime() - now.getTime() >= 1000) return
   refuse('temporarily_unavailable', 'the certificate that signs this list has ended; ask again when it is renewed')
