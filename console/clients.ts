@@ -9,6 +9,7 @@ import {
 
 /** The key that the page sends, whatever it is: the console replaces it. */
 const NO_KEY = 'kept-by-the-console'
+const ISSUER_METADATA = 'api/issuer/.well-known/openid-credential-issuer'
 
 export const issuerClient: IssuerClient = createIssuerClient({ url: 'api/issuer', apiKey: NO_KEY })
 export const verifierClient: VerifierClient = createVerifierClient({ url: 'api/verifier', apiKey: NO_KEY })
@@ -55,10 +56,16 @@ export type Display = Partial<IssuerSchemas['CredentialDisplay']>
 
 /** Reads the configurations of the issuer, by id. */
 export async function readConfigurations(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
-  const metadata = (await readJson('api/issuer/.well-known/openid-credential-issuer')) as {
+  const metadata = (await readJson(ISSUER_METADATA)) as {
     readonly credential_configurations_supported?: Record<string, OfferedConfiguration>
   }
   return new Map(Object.entries(metadata.credential_configurations_supported ?? {}))
+}
+
+/** Reads the identifier of the issuer, which its offers begin with; undefined when the console has no issuer. */
+export async function readIssuerIdentifier(): Promise<string | undefined> {
+  if ((await readServices()).issuer === undefined) return undefined
+  return ((await readJson(ISSUER_METADATA)) as { readonly credential_issuer?: string }).credential_issuer
 }
 
 async function readJson(path: string): Promise<unknown> {

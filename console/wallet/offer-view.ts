@@ -5,12 +5,13 @@ import { fetchIssuerMetadata, readOfferedCredential } from '../../src/wallet/iss
 import { readOffer, type TxCodeDescription } from '../../src/wallet/offer.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
 import { drawCard } from '../card.ts'
-import type { Display } from '../clients.ts'
+import { type Display, readIssuerIdentifier } from '../clients.ts'
 import { element, field } from '../dom.ts'
+import { offerSessionOf } from './link-session.ts'
 import { type ReceivingMisbehaviour, receivingMisbehaviours } from './receiving-misbehaviour.ts'
 import { createSwitches } from './switches.ts'
 import { drawProblem, drawVerdict } from './verdict.ts'
-import { sessionOf, type WalletPage } from './wallet-page.ts'
+import type { WalletPage } from './wallet-page.ts'
 
 /** The two ends of an offer: the wallet shows its cards below a message, or shows the offer again. */
 export interface OfferEnd {
@@ -103,8 +104,8 @@ async function receiveAsChosen(
   const wallet: WalletContext = wrong?.changeWallet(page.wallet) ?? page.wallet
   const askTxCode = (description: TxCodeDescription): Promise<string> => askForCode(place, description)
   try {
+    const sessionId = offerSessionOf(link, await readIssuerIdentifier())
     const credentials = await receiveOffer(wallet, link, { askTxCode })
-    const sessionId = sessionOf(link)
     for (const { id } of credentials) if (sessionId !== undefined) page.sessions.set(id, sessionId)
     const names = credentials.map(({ name }) => name).join(', ')
     const receivedText = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)

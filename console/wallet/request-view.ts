@@ -14,10 +14,11 @@ import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
 import { element } from '../dom.ts'
 import { drawDisclosure } from './drawing.ts'
+import { requestSessionOf } from './link-session.ts'
 import { misbehaviours, rememberPresentations, withRequest } from './misbehaviour.ts'
 import { type Behaviour, createSwitches, HONEST } from './switches.ts'
 import { drawCheckVerdict, drawProblem, drawVerdict } from './verdict.ts'
-import { pause, sessionOf, type WalletPage } from './wallet-page.ts'
+import { pause, type WalletPage } from './wallet-page.ts'
 
 type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
 
@@ -198,7 +199,8 @@ async function revokeFirst(page: WalletPage, plan: PresentationPlan, busy: HTMLE
 }
 
 async function verdictOf(link: string, expectedCheckId: string): Promise<HTMLElement> {
-  const { result } = await verifierClient.getSession(sessionOf(link) ?? '')
+  const sessionId = requestSessionOf(link)
+  const { result } = sessionId === undefined ? {} : await verifierClient.getSession(sessionId)
   const otherwise =
     expectedCheckId === 'status.valid'
       ? 'The verifier still keeps the status list that it had, for as long as the issuer’s statusList.ttlSeconds says; present again after that.'

@@ -45,16 +45,6 @@ export function pause(seconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 }
 
-/**
- * Returns the session of the console's own services that a link is about: the last part of the address that it refers
- * to.
- */
-export function sessionOf(link: string): string | undefined {
-  const { searchParams } = new URL(link)
-  const uri = searchParams.get('credential_offer_uri') ?? searchParams.get('request_uri')
-  return uri?.split('/').at(-1)
-}
-
 function createSessionMemory(): IssuanceSessions {
   const readSessions = (): Record<string, string> =>
     JSON.parse(localStorage.getItem(SESSIONS) ?? '{}') as Record<string, string>
