@@ -65,8 +65,8 @@ async function started(allowed = [{ claim: 'email', value: 'Ada@example.edu' }])
         .end()
     })
   /** A browser on its way to the provider: its cookie, and the address there. */
-  const begin = async () => {
-    const { status, headers } = await get('/sign-in/start')
+  const begin = async (held: Record<string, string> = {}) => {
+    const { status, headers } = await get('/sign-in/start', held)
     expect(status).toBe(303)
     const [cookie = ''] = headers['set-cookie']?.[0]?.split(';') ?? []
     return { cookie, address: new URL(headers.location ?? '') }
@@ -105,6 +105,26 @@ describe('signing in at a provider', () => {
     expect((await get('/sign-in/start')).headers['set-cookie']?.[0]).toMatch(
       /^vouchsafe_console_sign_in=[\w-]{43}; Path=\/sign-in\/; Max-Age=600; HttpOnly; SameSite=Lax$/,
     )
+  })
+
+  it('works in two windows of a browser at once, whichever comes back first', async () => {
+    const { provider, begin, get } = await started()
+    const first = await begin()
+    const second = await begin({ cookie: first.cookie })
+    for (const { address } of [second, first]) {
+      const { pathname, search } = provider.signIn(address)
+      expect((await get(pathname + search, { cookie: second.cookie })).status).toBe(200)
+    }
+  })
+
+  it('makes a new cookie where the browser sends one that it did not make, or of ten minutes ago', async () => {
+    const { begin, clock } = await started()
+    const strange = `vouchsafe_console_sign_in=${'a'.repeat(43)}`
+    const { cookie } = await begin({ cookie: strange })
+    expect(cookie).not.toBe(strange)
+    expect((await begin({ cookie: `${strange}; ${cookie}` })).cookie).toBe(cookie)
+    clock.now = new Date(clock.now.getTime() + 600_000)
+    expect((await begin({ cookie })).cookie).not.toBe(cookie)
   })
 
   it('works for several people, and beside the link', async () => {

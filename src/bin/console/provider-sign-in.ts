@@ -72,14 +72,15 @@ export function createProviderSignIn(options: ProviderSignInOptions): ProviderSi
     return current.provider
   }
   return {
-    beginSignIn: async ({ host, port }) => {
+    beginSignIn: async ({ host, port, cookies }) => {
       // The redirect URI has this host name, and a cookie is for one host, so the sign-in must start there.
       if (host !== originOf(port).slice('http://'.length)) return redirectAnswer(originOf(port) + START_PATH)
       const randomText = (): string => toBase64url(random(32))
       const attempt = { state: randomText(), nonce: randomText(), verifier: randomText() }
-      const cookieValue = randomText()
       const address = await resultOrRefusal(report, () => providerAt(port).makeAuthorizationUrl(attempt))
       if (typeof address !== 'string') return address
+      // The windows of a browser share a cookie, so that one does not end what another began; `state` tells them apart.
+      const cookieValue = findPendingCookie(pending, cookies, now()) ?? randomText()
       dropOldest(pending)
       const expiresAt = now().getTime() + PENDING_SECONDS * 1000
       pending.set(attempt.state, { ...attempt, cookieDigest: digestOf(cookieValue), expiresAt })
@@ -141,6 +142,18 @@ async function resultOrRefusal<T>(report: (line: string) => void, work: () => Pr
 
 function hasCookieOf({ cookieDigest }: PendingSignIn, cookies: string | undefined): boolean {
   return cookieValues(cookies, COOKIE).some((value) => isSameSecret(digestOf(value), cookieDigest))
+}
+
+/** Finds the cookie of a browser in which a sign-in is pending. */
+function findPendingCookie(
+  pending: ReadonlyMap<string, PendingSignIn>,
+  cookies: string | undefined,
+  at: Date,
+): string | undefined {
+  const attempts = [...pending.values()].filter(({ expiresAt }) => at.getTime() < expiresAt)
+  return cookieValues(cookies, COOKIE).find((value) => {
+    return attempts.some(({ cookieDigest }) => isSameSecret(digestOf(value), cookieDigest))
+  })
 }
 
 function dropOldest(pending: Map<string, PendingSignIn>): void {
