@@ -54,16 +54,28 @@ function controlPane(pane: HTMLElement, page: WalletPage): WalletPane {
   }
 }
 
-/** Opens an offer or a request in the pane of the wallet. */
+/**
+ * Opens an offer or a request in the pane of the wallet. A link has an element of its own, so that a slow one draws
+ * nothing over what the pane has shown since.
+ */
 async function openInPane(pane: HTMLElement, page: WalletPage, link: string): Promise<void> {
   page.steps.length = 0
-  const onEnd = (...above: readonly HTMLElement[]): Promise<void> => showHome(pane, page, ...above)
+  const view = element(
+    'div',
+    {},
+    element('p', { class: 'quiet', role: 'status' }, 'The wallet fetches what the link names …'),
+  )
+  pane.replaceChildren(view)
+  const isShown = (): boolean => view.parentNode === pane
+  const onEnd = async (...above: readonly HTMLElement[]): Promise<void> => {
+    if (isShown()) await showHome(pane, page, ...above)
+  }
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
     const end = { showCards: onEnd, showOfferAgain: () => openInPane(pane, page, link) }
-    if (isRequest) await (await import('./request-view.ts')).showRequest(pane, page, link, onEnd)
-    else await (await import('./offer-view.ts')).showOffer(pane, page, link, end)
-    pane.scrollIntoView({ block: 'start' })
+    if (isRequest) await (await import('./request-view.ts')).showRequest(view, page, link, onEnd)
+    else await (await import('./offer-view.ts')).showOffer(view, page, link, end)
+    if (isShown()) pane.scrollIntoView({ block: 'start' })
   } catch (error) {
     await onEnd(drawProblem(error as Error))
   }
@@ -71,7 +83,10 @@ async function openInPane(pane: HTMLElement, page: WalletPage, link: string): Pr
 
 /** Draws the credentials of the wallet, below what there is to say of its last step. */
 async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly HTMLElement[]): Promise<void> {
+  const shownBefore = pane.firstChild
   const { credentials, unreadable } = await listCredentials(page.store)
+  // A link that was opened in the meantime stays.
+  if (pane.firstChild !== shownBefore) return
   const now = page.wallet.now()
   if (above.length > 0) pane.scrollIntoView({ block: 'start' })
   const empty = async (): Promise<void> => {

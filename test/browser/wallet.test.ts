@@ -172,6 +172,27 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByRole('alert').filter({ hasText: 'the browser makes no keys' }).waitFor()
   })
 
+  it('says that it fetches, and leaves what is shown when an earlier link is slow', async () => {
+    const { page } = await open()
+    let answerSlowly: () => void = () => undefined
+    const answered = new Promise<void>((resolve) => (answerSlowly = resolve))
+    await page.route('**/slow-offer', async (route) => {
+      await answered
+      await route.abort()
+    })
+    await page
+      .getByLabel('Link of an offer or a request')
+      .fill(`haip-vci://?credential_offer_uri=${encodeURIComponent(`${new URL(page.url()).origin}/slow-offer`)}`)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.getByText('The wallet fetches what the link names').waitFor()
+    await page.getByRole('button', { name: 'Offer a student ID' }).click()
+    await page.getByRole('button', { name: 'Receive' }).waitFor()
+    answerSlowly()
+    await page.waitForTimeout(500)
+    expect(await page.getByRole('button', { name: 'Receive' }).isVisible()).toBe(true)
+    expect(await page.locator('.pane').getByRole('alert').count()).toBe(0)
+  })
+
   it('opens the links of the pages that issue and verify', async () => {
     const { page } = await open()
     await receive(page)
