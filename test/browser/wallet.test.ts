@@ -172,6 +172,19 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByRole('alert').filter({ hasText: 'the browser makes no keys' }).waitFor()
   })
 
+  it('fits a narrow screen, however long the words of a stranger are', async () => {
+    const { page } = await open({ viewport: { width: 320, height: 700 } })
+    const link = `haip-vci://?credential_offer_uri=${'a'.repeat(2000)}`
+    await page.getByLabel('Link of an offer or a request').fill(link)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.locator('.pane').getByRole('alert').waitFor()
+    await page
+      .locator('.pane h3, .pane [role=alert]')
+      .first()
+      .evaluate((words) => (words.textContent = 'a'.repeat(2000)))
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320)
+  })
+
   it('says that it fetches, and leaves what is shown when an earlier link is slow', async () => {
     const { page } = await open()
     let answerSlowly: () => void = () => undefined
