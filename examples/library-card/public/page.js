@@ -22,6 +22,9 @@ function show(place, { link, kind, path }, onEnd) {
 
 byId('new-card').addEventListener('submit', async (event) => {
   event.preventDefault()
+  // The next person sees nothing of the card before, and cannot revoke it.
+  byId('card-state').textContent = ''
+  byId('revoke').hidden = true
   const { id, link } = await post('/cards', { name: new FormData(event.target).get('name') })
   show(byId('offer'), { link, kind: 'offer', path: `/cards/${id}` }, ({ status, number }) => {
     byId('card-state').textContent = status === 'SUCCEEDED' ? `Your card number is ${number}.` : 'There is no card.'
