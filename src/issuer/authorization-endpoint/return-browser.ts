@@ -45,7 +45,10 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
     const conflict = await commitStep(context, { id, ...row }, nextRequest)
     if (conflict !== undefined) return { conflict }
     if (!isOwnBrowser) {
-      refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew in the wallet')
+      refuse(
+        'invalid_request',
+        'this is another browser than the one that the wallet opened, or two windows of it began at once; begin anew in the wallet',
+      )
     }
     const { request } = storedRequest
     if (decision.denied === undefined) return { committed: addressWithCode(context, id, request) }

@@ -231,5 +231,8 @@ function refuseSignIn(): never {
 }
 
 function refuseOtherBrowser(): never {
-  return refuse('invalid_request', 'this is another browser than the one that the wallet opened; begin anew there')
+  return refuse(
+    'invalid_request',
+    'this is another browser than the one that the wallet opened, or two windows of it began at once; begin anew there',
+  )
 }
