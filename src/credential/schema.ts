@@ -26,16 +26,13 @@ export function refuseBitstringStatus({ status }: CredentialConfiguration): void
   }
 }
 
-/** Tests whether a value can name something: a text with blanks at neither end, where nobody would see them. */
-export function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.trim() === value
-}
-
-/** Returns the names in a non-empty array. Refuses with `invalid_request` any other value. */
-export function refuseUnlessNames(value: unknown, path: string): readonly string[] {
-  const names = Array.isArray(value) ? value.filter(isName) : []
-  if (!Array.isArray(value) || value.length === 0 || names.length !== value.length) {
-    refuse('invalid_request', `${path}: it must be a non-empty array of texts with blanks at neither end`)
+/** Returns the texts of a non-empty array. Refuses with `invalid_request` any other value. */
+export function refuseUnlessStrings(value: unknown, path: string): readonly string[] {
+  const strings = Array.isArray(value)
+    ? value.filter((element): element is string => typeof element === 'string' && element !== '')
+    : []
+  if (!Array.isArray(value) || value.length === 0 || strings.length !== value.length) {
+    refuse('invalid_request', `${path}: it must be a non-empty array of strings`)
   }
-  return names
+  return strings
 }

@@ -4,6 +4,7 @@
  */
 import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
+import { isObject, own } from '../codec/json.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
@@ -41,6 +42,7 @@ export async function createConfiguration(
   if (!isRevocable && hasBitstringStatus) {
     refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
   }
+  refuseBlankEnds(posted)
   checkCredentialMetadata(posted)
   refuseUnissuedClaims(configuration)
   refuseUnattestable(posted, context.config)
@@ -98,6 +100,25 @@ function refuseLargeMetadata(size: number): void {
     'invalid_request',
     `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_OFFERED_BYTES}; ${hint}`,
   )
+}
+
+/**
+ * Refuses with `invalid_request` and the path a type that is blank or has blanks at its ends, where nobody would see
+ * them. Stored configurations of earlier releases may have such types.
+ */
+function refuseBlankEnds(posted: CredentialConfiguration): void {
+  const definition = isObject(posted.credential_definition) ? posted.credential_definition : {}
+  const names = {
+    vct: posted.vct,
+    doctype: posted.doctype,
+    aka_vcts: posted.aka_vcts,
+    'credential_definition.type': own(definition, 'type'),
+    'credential_definition.@context': own(definition, '@context'),
+  }
+  for (const [path, value] of Object.entries(names)) {
+    const hasBlankEnds = [value].flat().some((name) => typeof name === 'string' && name.trim() !== name)
+    if (hasBlankEnds) refuse('invalid_request', `${path}: it must have blanks at neither end`)
+  }
 }
 
 /** Refuses with `invalid_request` and the path a configuration that the profile excludes. */

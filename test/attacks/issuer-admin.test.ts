@@ -224,6 +224,16 @@ const describedMistakes: readonly Mistake[] = [
 ]
 
 const configurationMistakes: readonly Mistake[] = [
+  ...['', ' ', '\u00a0', 'urn:x ', '\turn:x'].map((vct) => ({
+    mistake: `the type ${JSON.stringify(vct)}, which is blank at an end`,
+    body: { format: 'dc+sd-jwt', credential_definition: undefined, vct },
+    why: /^vct: /,
+  })),
+  {
+    mistake: 'an @context with a blank at its end',
+    body: { credential_definition: { ...configuration.credential_definition, '@context': ['https://a.example/ '] } },
+    why: /credential_definition\.@context: it must have blanks at neither end/,
+  },
   {
     mistake: 'doctype, which is of another format',
     body: { doctype: 'a' },

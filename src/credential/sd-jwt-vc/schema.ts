@@ -9,7 +9,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
-import { isName, refuseBitstringStatus, refuseReservedNames, refuseUnlessNames } from '../schema.ts'
+import { refuseBitstringStatus, refuseReservedNames } from '../schema.ts'
 
 const REGISTERED_CLAIMS: ReadonlyMap<string, 'string' | 'number'> = new Map([
   ['iss', 'string'],
@@ -53,13 +53,12 @@ export interface SdJwtVcMembers {
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): SdJwtVcMembers {
   const { vct, aka_vcts: akaVcts, selective_disclosure: disclosure } = postedConfiguration
-  if (!isName(vct)) {
+  if (!vct) {
     return refuse(
       'invalid_request',
-      'vct: this format needs it, a text that names the type of the credential and has blanks at neither end',
+      'vct: this format needs it, a non-empty string that names the type of the credential',
     )
   }
-  if (akaVcts !== undefined) refuseUnlessNames(akaVcts, 'aka_vcts')
   if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: the vct itself does not stand there')
   refuseBitstringStatus(postedConfiguration)
   for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {

@@ -4,7 +4,7 @@
 
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import { refuseUnlessNames } from '../schema.ts'
+import { refuseUnlessStrings } from '../schema.ts'
 import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
@@ -13,7 +13,7 @@ import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
  * not that of the data model, or without the type `VerifiableCredential`. VCDM 2.0 and 1.1, Contexts.
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
-  const { types, contexts = refuseUnlessNames(undefined, 'credential_definition.@context') } = parseDefinition(
+  const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(
     postedConfiguration,
     '@context and type',
   )

@@ -30,7 +30,7 @@ describe('the definition of a configuration', () => {
     [
       'without types',
       { credential_definition: {} },
-      'credential_definition.type: it must be a non-empty array of texts with blanks at neither end',
+      'credential_definition.type: it must be a non-empty array of strings',
     ],
     [
       'without the type of all',
