@@ -2,7 +2,9 @@
 import type { Display } from './clients.ts'
 import { element } from './dom.ts'
 
-const COLOR = /^#[\da-f]{3,8}$/i
+const COLOR = /^#([\da-f]{3}|[\da-f]{6})$/i
+/** The colors of a card whose issuer names none, as the style sheet has them. */
+const USUAL = { background: '#39424f', text: '#ffffff' } as const
 /** A picture that the page may load. */
 const PICTURE = /^(https:|data:image\/)/
 /** The contrast below which a text can hardly be read, as WCAG 2.2 counts it; it asks for 3 of large texts. */
@@ -13,10 +15,9 @@ export function drawCard(name: string, display: Display = {}): HTMLElement {
   const { description, logo, background_image: background } = display
   const card = element('div', { class: 'credential' })
   // The policy of the page forbids style attributes; the properties of an element are allowed.
-  const [backgroundColor, textColor] = [colorOf(display.background_color), colorOf(display.text_color)]
-  if (backgroundColor !== undefined) card.style.backgroundColor = backgroundColor
-  const shownColor = backgroundColor === undefined ? textColor : readableColor(backgroundColor, textColor)
-  if (shownColor !== undefined) card.style.color = shownColor
+  const backgroundColor = colorOf(display.background_color) ?? USUAL.background
+  card.style.backgroundColor = backgroundColor
+  card.style.color = readableColor(backgroundColor, colorOf(display.text_color) ?? USUAL.text)
   if (PICTURE.test(background?.uri ?? '')) card.style.backgroundImage = pictureValue(background?.uri ?? '')
   if (PICTURE.test(logo?.uri ?? '')) card.append(element('img', { src: logo?.uri ?? '', alt: logo?.alt_text ?? '' }))
   card.append(element('strong', {}, name))
@@ -35,10 +36,10 @@ function pictureValue(uri: string): string {
 }
 
 /** Returns the text color where it can be read on the background, and otherwise black or white. */
-function readableColor(background: string, textColor: string | undefined): string {
+function readableColor(background: string, textColor: string): string {
   const light = luminanceOf(background)
   const contrastWith = (other: number): number => (Math.max(light, other) + 0.05) / (Math.min(light, other) + 0.05)
-  if (textColor !== undefined && contrastWith(luminanceOf(textColor)) >= LEAST_CONTRAST) return textColor
+  if (contrastWith(luminanceOf(textColor)) >= LEAST_CONTRAST) return textColor
   return contrastWith(1) > contrastWith(0) ? '#ffffff' : '#000000'
 }
 

@@ -1,4 +1,4 @@
-/** The sessions of the console's own services that links are about. */
+/** The sessions that links are about: of an offer only one of the console's own issuer, since it may be revoked. */
 
 /** Returns the issuance session of an offer of `credentialIssuer`; undefined for all other addresses. */
 export function offerSessionOf(link: string, credentialIssuer: string | undefined): string | undefined {

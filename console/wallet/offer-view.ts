@@ -104,7 +104,7 @@ async function receiveAsChosen(
   const wallet: WalletContext = wrong?.changeWallet(page.wallet) ?? page.wallet
   const askTxCode = (description: TxCodeDescription): Promise<string> => askForCode(place, description)
   try {
-    const sessionId = offerSessionOf(link, await readIssuerIdentifier())
+    const sessionId = offerSessionOf(link, await readIssuerIdentifier().catch(() => undefined))
     const credentials = await receiveOffer(wallet, link, { askTxCode })
     for (const { id } of credentials) if (sessionId !== undefined) page.sessions.set(id, sessionId)
     const names = credentials.map(({ name }) => name).join(', ')

@@ -83,7 +83,10 @@ export function drawService(
     session.replaceChildren(...drawCode(code))
     moveToTop(card)
     await openLink(link)
-    await watchSession(session, service, sessionId, AbortSignal.any([page.signal, signal]))
+    // An older session that can be followed no more takes nothing away that is shown since.
+    await watchSession(session, service, sessionId, AbortSignal.any([page.signal, signal])).catch((error: unknown) => {
+      if (!signal.aborted) showProblem(problem, error)
+    })
   }
   const fail = (error: unknown): Promise<void> => {
     showProblem(problem, error)

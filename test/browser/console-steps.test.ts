@@ -167,8 +167,12 @@ describeInBrowser('the steps of the console', (openWindow) => {
       ['#1d3f72', undefined, 'rgb(255, 255, 255)'],
       ['#112233', '#123', 'rgb(255, 255, 255)'],
       ['#1d3f72', '#ffff00', 'rgb(255, 255, 0)'],
+      ['#ffffff', '#00000000', 'rgb(0, 0, 0)'],
+      ['#ffffff00', undefined, 'rgb(255, 255, 255)'],
+      ['#12345', undefined, 'rgb(255, 255, 255)'],
+      [undefined, '#39424f', 'rgb(255, 255, 255)'],
     ] as const) {
-      await draw({ name: 'Card', background_color, ...(text_color && { text_color }) })
+      await draw({ name: 'Card', ...(background_color && { background_color }), ...(text_color && { text_color }) })
       expect([background_color, text_color, await color()]).toEqual([background_color, text_color, shown])
     }
     await draw({ name: 'Card', description: { of: 'a stranger' } })
