@@ -1,8 +1,11 @@
-/** Control characters in texts of others, which could change what a terminal shows. */
+/** Control characters in texts of others, which could change what a terminal or a page shows. */
 
-/** Replaces characters that move the cursor, change colours, or change the writing direction. */
+/**
+ * Replaces characters that move the cursor, change colours, or turn the writing direction of the words around a text,
+ * and removes the marks of direction.
+ */
 export function removeControlCharacters(text: string): string {
-  return text.replace(/[\p{Cc}\u061c\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
+  return removeDirectionMarks(text).replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u206f]/gu, '\ufffd')
 }
 
 /**
@@ -13,7 +16,7 @@ export function removeDirectionMarks(text: string): string {
   return text.replace(/[\u061c\u200e\u200f]/g, '')
 }
 
-/** Tests whether the text has a character that {@link removeControlCharacters} replaces. */
+/** Tests whether the text has a character that {@link removeControlCharacters} replaces or removes. */
 export function hasControlCharacters(text: string): boolean {
   return removeControlCharacters(text) !== text
 }

@@ -38,7 +38,7 @@ export interface ForkState {
 }
 
 /**
- * A contract in the memory of an engine. served-contracts.ts makes it, and sets all its members when the contract
+ * A contract in the memory of an engine. served-contracts.ts makes it, and sets its members anew when the contract
  * changes; prepare.ts sets `state`, `retry` and the members about engines; reconcile.ts sets `fork`; state-change.ts
  * sets `hook`, of which {@link requestHookRun} requests a run. Members that belong together are set without an `await`
  * in between.

@@ -5,6 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toBase64url } from '../../codec/base64url.ts'
 import { cookieValues } from '../../http/cookies.ts'
+import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 
 const NAME = 'vouchsafe-browser'
@@ -48,4 +49,12 @@ function cookieName(context: Pick<IssuerContext, 'config'>): string {
 
 function isHttps({ config }: Pick<IssuerContext, 'config'>): boolean {
   return config.baseUrl.startsWith('https://')
+}
+
+/** Refuses a browser that does not have the cookie of the request. */
+export function refuseOtherBrowser(): never {
+  return refuse(
+    'invalid_request',
+    'this is another browser than the one that the wallet opened, or two windows of it began at once; begin anew in the wallet',
+  )
 }

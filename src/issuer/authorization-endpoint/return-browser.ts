@@ -17,6 +17,7 @@ import {
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { addressWithCode, issuerOf } from './authorize.ts'
+import { refuseOtherBrowser } from './browser.ts'
 
 /** A browser that returns from the application. */
 export interface ReturningBrowser {
@@ -44,12 +45,7 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
     const nextRequest = getsCode ? giveCode(storedRequest, decision.sessionId, now) : endRequest(storedRequest)
     const conflict = await commitStep(context, { id, ...row }, nextRequest)
     if (conflict !== undefined) return { conflict }
-    if (!isOwnBrowser) {
-      refuse(
-        'invalid_request',
-        'this is another browser than the one that the wallet opened, or two windows of it began at once; begin anew in the wallet',
-      )
-    }
+    if (!isOwnBrowser) refuseOtherBrowser()
     const { request } = storedRequest
     if (decision.denied === undefined) return { committed: addressWithCode(context, id, request) }
     const refusal = { error: 'access_denied', error_description: decision.denied.reason, state: request.state }

@@ -23,6 +23,7 @@ import {
 } from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
+import { refuseOtherBrowser } from './browser.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
 import { trustsRedirectUri } from './request.ts'
 import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
@@ -228,11 +229,4 @@ function stateKeyOf({ secrets }: IssuerContext) {
 
 function refuseSignIn(): never {
   return refuse('not_found', 'nobody signs in here; the setting authentication turns it on')
-}
-
-function refuseOtherBrowser(): never {
-  return refuse(
-    'invalid_request',
-    'this is another browser than the one that the wallet opened, or two windows of it began at once; begin anew there',
-  )
 }

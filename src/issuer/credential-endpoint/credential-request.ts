@@ -20,7 +20,7 @@ import { decryptRequest, readResponseEncryption } from './encryption.ts'
 import { type CredentialsToIssue, issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
 import { verifyProofs } from './proofs.ts'
 
-/** A request after decryption, and the encryption that it asks for in its response, if any. */
+/** A request after decryption, and the form of its response: its encryption, and what an older draft has otherwise. */
 export interface ReceivedRequest<T> {
   readonly request: T
   readonly responseForm: CredentialResponseForm

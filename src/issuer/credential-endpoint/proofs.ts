@@ -56,7 +56,7 @@ interface ProofPolicy extends JwtClock {
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
   /** Refuses with `invalid_nonce` like {@link nonceUseOf}. */
-  readonly readNonceUse: (nonce: string) => SpentValue
+  readonly makeNonceUse: (nonce: string) => SpentValue
 }
 
 /** A parsed key proof. */
@@ -81,8 +81,8 @@ export async function verifyProofs(
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const verifiedAttestations = new Map<string, KeyAttestation>()
-  const readNonceUse = (nonce: string): SpentValue => nonceUseOf(context, sessionId, nonce, now)
-  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, readNonceUse }
+  const makeNonceUse = (nonce: string): SpentValue => nonceUseOf(context, sessionId, nonce, now)
+  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, makeNonceUse }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
   if (type === 'jwt') {
@@ -90,7 +90,7 @@ export async function verifyProofs(
     return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
   }
   const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
-  return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: readNonceUse(nonce) }
+  return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: makeNonceUse(nonce) }
 }
 
 /** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
@@ -133,7 +133,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   // Signatures cost much more than a nonce, and anybody with a token can send many.
-  const nonceUse = policy.readNonceUse(nonce)
+  const nonceUse = policy.makeNonceUse(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
     const { headerKey, keyAttestation } = keyProof
