@@ -231,7 +231,12 @@ const configurationMistakes: readonly Mistake[] = [
   })),
   {
     mistake: 'an @context with a blank at its end',
-    body: { credential_definition: { ...configuration.credential_definition, '@context': ['https://a.example/ '] } },
+    body: {
+      credential_definition: {
+        ...configuration.credential_definition,
+        '@context': [...configuration.credential_definition['@context'], 'https://a.example/ '],
+      },
+    },
     why: /credential_definition\.@context: it must have blanks at neither end/,
   },
   {

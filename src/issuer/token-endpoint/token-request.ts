@@ -1,6 +1,6 @@
 /**
- * Answers token requests. The grant, which `find-grant.ts` finds, decides, and `access/access-token.ts` makes the token.
- * OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * Answers token requests. The grant, which `find-grant.ts` finds, decides, and `access/access-token.ts` makes the
+ * token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
  */
 import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
 import { refuse } from '../../protocol/error.ts'
