@@ -65,6 +65,7 @@ async function measureSteps(
   { pid, port }: Running,
   { make, flows: count, of }: { readonly make: MakeFlows; readonly flows: number; readonly of: 'service' | 'floor' },
 ): Promise<Costs> {
+  const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
   const waiting = new Map<string, WaitingRequest[]>(steps.map(([name]) => [name, []]))
   const flows = await make(count, of)
   const ends = Promise.all(
@@ -72,7 +73,6 @@ async function measureSteps(
       flow((name, request) => new Promise((resolve) => waiting.get(name)?.push({ request, resolve }))),
     ),
   )
-  const connections = await Promise.all(Array.from({ length: CONCURRENCY }, () => openConnection(port)))
   const costs: Record<string, number> = {}
   for (const [name] of steps) {
     const requests = waiting.get(name) ?? []

@@ -40,7 +40,9 @@ export const algorithms = {
 } as const satisfies Record<string, AlgorithmDetails>
 
 /** The supported curves of ECDSA, for messages. */
-export const EC_CURVES = 'P-256, P-384 or P-521'
+export const EC_CURVES = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+  Object.values(algorithms).flatMap(({ crv, namedCurve }) => (namedCurve === undefined ? [] : crv)),
+)
 
 /** The supported keys, for messages. */
 export const SUPPORTED_KEYS = `EC on ${EC_CURVES}, or Ed25519`
