@@ -47,6 +47,11 @@ ${statementsTable(results)}
 
 ## Where the processor time goes
 
+Microseconds of processor time of each request, on SQLite, beside the floor, which reads no session, checks nothing and writes
+nothing. Many flows took each step together, so that the times are of one kind of request alone.
+
+${requestsTable(results)}
+
 Shares of the thread that serves, on SQLite. A thread of its own writes to the database.
 
 ${partsTable(results)}
@@ -146,6 +151,21 @@ function statementsTable(results: PublishedResults): string {
   return tableText(
     ['request', 'statements'],
     Object.entries(statements).map(([name, spread]) => [name, spreadText(spread)]),
+  )
+}
+
+function requestsTable(results: PublishedResults): string {
+  const requests = resultsOf(results, 'requests')
+  if (requests === undefined) return NOT_MEASURED
+  return tableText(
+    ['request', 'µs of processor', 'floor', 'more', 'ratio'],
+    Object.entries(requests).flatMap(([kind, costs]) =>
+      Object.entries(costs).map(([name, { service, floor }]) => [
+        `${kind}: ${name}`,
+        ...[service.median, floor.median, service.median - floor.median].map((each) => each.toFixed(0)),
+        (service.median / floor.median).toFixed(1),
+      ]),
+    ),
   )
 }
 

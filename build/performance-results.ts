@@ -1,6 +1,7 @@
 /** The results of `npm run bench -- performance` as docs/performance.md reads them: by question, then by database. */
 import { readFileSync } from 'node:fs'
 import type { PublishedResults } from '../bench/report.ts'
+import type { RequestCosts } from '../bench/requests.ts'
 import type { ScaleResult } from '../bench/scale.ts'
 import type { SoakResult } from '../bench/soak.ts'
 import type { KindResult } from '../bench/speed.ts'
@@ -18,6 +19,7 @@ interface Cost {
 interface Results {
   readonly flows: NamedResult<KindResult>
   readonly scale: NamedResult<ScaleResult>
+  readonly requests: NamedResult<RequestCosts>
   readonly parts: NamedResult<NamedResult<number>>
   readonly workers: NamedResult<WorkersResult>
   readonly statements: StatementsResult
