@@ -15,9 +15,11 @@ export function drawCard(name: string, display: Display = {}): HTMLElement {
   const { description, logo, background_image: background } = display
   const card = element('div', { class: 'credential' })
   // The policy of the page forbids style attributes; the properties of an element are allowed.
-  const backgroundColor = colorOf(display.background_color) ?? USUAL.background
-  card.style.backgroundColor = backgroundColor
-  card.style.color = readableColor(backgroundColor, colorOf(display.text_color) ?? USUAL.text)
+  const [backgroundColor, textColor] = [colorOf(display.background_color), colorOf(display.text_color)]
+  if (backgroundColor !== undefined) card.style.backgroundColor = backgroundColor
+  if (backgroundColor !== undefined || textColor !== undefined) {
+    card.style.color = readableColor(backgroundColor ?? USUAL.background, textColor ?? USUAL.text)
+  }
   if (PICTURE.test(background?.uri ?? '')) card.style.backgroundImage = pictureValue(background?.uri ?? '')
   if (PICTURE.test(logo?.uri ?? '')) card.append(element('img', { src: logo?.uri ?? '', alt: logo?.alt_text ?? '' }))
   card.append(element('strong', {}, name))
