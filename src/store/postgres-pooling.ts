@@ -1,6 +1,9 @@
 /** Finds out whether a proxy in front of PostgreSQL gives connections to others between transactions. */
+import { endOrLate } from '../async/end-or-late.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 
+/** The time for the second connection. */
+const TRIAL_MS = 10_000
 const PROBLEM =
   'a proxy in front of the server gives its connections to others after each transaction, so that the schema and the time limits of this service are lost or become those of others; let it keep them (pool_mode = session of PgBouncer)'
 
@@ -11,10 +14,12 @@ const PROBLEM =
  */
 export async function findPoolingProblem(run: StatementRunner, server: PostgresServer): Promise<string | undefined> {
   const backend = await readBackend(run)
-  const isShared = await withConnection(server, async (runOther) => {
+  const trial = withConnection(server, async (runOther) => {
     await runOther({ text: 'begin', values: [] })
     return (await readBackend(runOther)) === backend || (await readBackend(run)) !== backend
   }).catch(() => false)
+  // A proxy that keeps connections, and has no other one left, lets the second wait.
+  const isShared = (await endOrLate(trial, TRIAL_MS)) && (await trial)
   return isShared ? PROBLEM : undefined
 }
 
