@@ -1,9 +1,10 @@
 /** A form for the claims of a configuration, by the labels that wallets show. */
+import { pathText } from '../src/protocol/claim-path-text.ts'
 import type { OfferedConfiguration } from './clients.ts'
 import { datasetOf } from './dataset.ts'
 import { element, field } from './dom.ts'
 import { createJsonEditor } from './json-editor.ts'
-import { formatPath, labelOfClaim } from './labels.ts'
+import { labelOfClaim } from './labels.ts'
 
 export interface ClaimForm {
   readonly drawn: HTMLElement
@@ -39,6 +40,6 @@ export function createClaimForm(configurations: readonly OfferedConfiguration[])
  * to be said.
  */
 function noteOf(label: string, path: readonly string[], mandatory = false): string | undefined {
-  const parts = [...(label === path.at(-1) ? [] : [formatPath(path)]), ...(mandatory ? ['required'] : [])]
+  const parts = [...(label === path.at(-1) ? [] : [pathText(path)]), ...(mandatory ? ['required'] : [])]
   return parts.length === 0 ? undefined : parts.join(' · ')
 }

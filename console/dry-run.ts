@@ -1,8 +1,10 @@
 /** The dry run of a query: which credentials would answer, and why the others would not, before anybody is asked. */
+
 import type { VerifierSchemas } from '../sdk/server/index.ts'
+import { type ClaimPath, pathText } from '../src/protocol/claim-path-text.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element } from './dom.ts'
-import { configurationName, formatPath } from './labels.ts'
+import { configurationName } from './labels.ts'
 import { exampleOf } from './query.ts'
 
 type SimulationResult = VerifierSchemas['SimulationResult']
@@ -58,7 +60,7 @@ function drawAnswer(
 ): HTMLElement {
   const nameOf = (index: number): string => names[index] ?? ''
   const answering = matches.map(({ credential, discloses }) => {
-    const paths = discloses.map((path) => formatPath(path as readonly unknown[])).join(', ')
+    const paths = discloses.map((path) => pathText(path as ClaimPath)).join(', ')
     return row('good', 'answers', nameOf(credential), paths === '' ? 'discloses no claim' : `discloses ${paths}`)
   })
   const silent = others.map(({ credential, reason }) => row('quiet', 'does not', nameOf(credential), reason))

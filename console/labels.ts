@@ -1,20 +1,12 @@
 /** The names of configurations and claims as wallets show them, from the display of a configuration. */
+import { pathText } from '../src/protocol/claim-path-text.ts'
 import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
 
 /** Returns the label in the language of the browser, or the first one, or the claim's own name. */
 export function labelOfClaim({ path, display = [] }: OfferedClaim): string {
   const language = navigator.language.split('-', 1)[0]
   const label = display.find(({ locale }) => locale?.split('-', 1)[0] === language) ?? display[0]
-  return label?.name ?? path.findLast((step) => typeof step === 'string') ?? formatPath(path)
-}
-
-/** Writes the path of a claim for people, such as `degrees[*].type`; an unusual name is in quotation marks. */
-export function formatPath(path: readonly unknown[]): string {
-  const steps = path.map((step) => {
-    if (step === null) return '[*]'
-    return typeof step === 'string' && /^[\p{L}\p{N}_@$-]+$/u.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
-  })
-  return steps.join('').replace(/^\./, '')
+  return label?.name ?? path.findLast((step) => typeof step === 'string') ?? pathText(path)
 }
 
 /** Returns the labels of the claims of configurations of a type, by their paths as JSON. */

@@ -1,7 +1,8 @@
 /** The report of a verification as a list that can be read. */
+
 import type { VerifierSchemas } from '../sdk/server/index.ts'
+import { pathText } from '../src/protocol/claim-path-text.ts'
 import { element } from './dom.ts'
-import { formatPath } from './labels.ts'
 
 type Result = VerifierSchemas['VerificationResult']
 type Check = VerifierSchemas['Check']
@@ -70,7 +71,7 @@ function row(name: string, value: string): readonly HTMLElement[] {
 /** Lists the claims that were disclosed, with what is inside of objects under its whole path. */
 function drawClaims(claims: Readonly<Record<string, unknown>>, labels: ReadonlyMap<string, string>): HTMLElement {
   const rows = flatten(claims, []).flatMap(([path, value]) => {
-    const own = formatPath(path)
+    const own = pathText(path)
     const label = labels.get(JSON.stringify(path))
     return [
       element('dt', label === undefined ? {} : { title: own }, label ?? own),

@@ -1,11 +1,13 @@
 /** Asks a wallet for claims: by ticks or a written query, with a dry run of it, and follows the session. */
+
 import type { VerifierSchemas } from '../sdk/server/index.ts'
+import { pathText } from '../src/protocol/claim-path-text.ts'
 import type { ShowPage } from './app.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { element, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
-import { formatPath, labelOfClaim, nameConfigurations } from './labels.ts'
+import { labelOfClaim, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
 import { watchSession } from './session.ts'
@@ -130,7 +132,7 @@ function drawTicks(
   const drawn = groups.map(({ id, ticks }) => {
     const labels = ticks.map(({ path, label, input }) => {
       input.addEventListener('change', rewrite)
-      return element('label', { class: 'tick', title: formatPath(path) }, input, ` ${label}`)
+      return element('label', { class: 'tick', title: pathText(path) }, input, ` ${label}`)
     })
     return element('fieldset', {}, element('legend', {}, names.get(id) ?? id), ...labels)
   })

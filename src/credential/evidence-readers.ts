@@ -6,7 +6,7 @@ import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../codec/stranger-text.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { decodeX5c } from '../keys/x5c.ts'
-import { pathText } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
 
 /**

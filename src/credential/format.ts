@@ -10,7 +10,7 @@ import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Algorithm } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { ClaimPath } from '../protocol/claim-path.ts'
+import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 

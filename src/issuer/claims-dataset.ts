@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
 import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
 import type { Configuration } from '../credential/format.ts'
-import { pathText } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 
 /** The dataset, and the names of required claims that the account lacks. */
 export interface ClaimsDataset {

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { ownConfigurationMembers } from '../credential/formats.ts'
 import type { Signer } from '../keys/signer.ts'
-import type { ClaimPath } from '../protocol/claim-path.ts'
+import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { INTERNAL_MEMBERS } from '../protocol/credential-configuration.ts'
 import { proofTypes } from './proof-types.ts'
 

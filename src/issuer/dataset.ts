@@ -2,7 +2,8 @@
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration, CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { datasetRules } from '../credential/formats.ts'
-import { pathText, selectClaims } from '../protocol/claim-path.ts'
+import { selectClaims } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 import { refuse } from '../protocol/error.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 

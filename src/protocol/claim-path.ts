@@ -4,12 +4,7 @@
  */
 import { isObject, type Json, own } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
-
-/** A step of a path: a member name, an array index, or null for all elements of an array. */
-type ClaimStep = string | number | null
-
-/** The steps of a path. A path without null is a {@link ClaimPosition}. */
-export type ClaimPath = readonly ClaimStep[]
+import { type ClaimPath, type ClaimStep, pathText } from './claim-path-text.ts'
 
 export interface SelectedClaim {
   readonly path: ClaimPosition
@@ -52,16 +47,6 @@ export function selectClaims(claims: Json, path: ClaimPath): Selection {
     if (nodes.length === 0) return { problem: `${pathText(path)}: there is no ${pathText(path.slice(0, i + 1))}` }
   }
   return { claims: nodes.map((node) => ({ path: positionOf(node), value: node.value })) }
-}
-
-/** Formats a path for people: `degrees[*].type`. */
-export function pathText(path: ClaimPath): string {
-  const steps = path.map((step) => {
-    if (step === null) return '[*]'
-    if (typeof step === 'number') return `[${step}]`
-    return /^[\p{L}\p{N}_@$-]+$/u.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`
-  })
-  return path.length === 0 ? 'the credential' : steps.join('').replace(/^\./, '')
 }
 
 /** Tests whether `inner` equals `outer` or is inside of it. */

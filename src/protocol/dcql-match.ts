@@ -5,7 +5,8 @@
  */
 import type { Json, JsonObject } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
-import { type ClaimPath, pathText, selectClaims } from './claim-path.ts'
+import { selectClaims } from './claim-path.ts'
+import { type ClaimPath, pathText } from './claim-path-text.ts'
 import type { ClaimQuery, CredentialQuery, CredentialSetQuery, DcqlQuery } from './dcql.ts'
 
 export interface ClaimAnswer {

@@ -3,7 +3,7 @@
  * wallet does not use this. Each format adds its own rules in `findOwnQueryMistakes`.
  */
 import { type Json, type JsonObject, own } from '../codec/json.ts'
-import type { ClaimPath } from './claim-path.ts'
+import type { ClaimPath } from './claim-path-text.ts'
 import { type ClaimQuery, claimPairs, readableClaims } from './dcql.ts'
 import type { Mistakes } from './dcql-parts.ts'
 

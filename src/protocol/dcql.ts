@@ -3,7 +3,8 @@
  * matches credentials. OpenID4VP 1.0, Digital Credentials Query Language (DCQL).
  */
 import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
-import { type ClaimPath, isClaimPath, isIndex } from './claim-path.ts'
+import { isClaimPath, isIndex } from './claim-path.ts'
+import type { ClaimPath } from './claim-path-text.ts'
 import { checkAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
 import { checkBoolean, checkLength, checkList, checkText, MAX_LIST_ELEMENTS, type Mistakes } from './dcql-parts.ts'
 import { refuse } from './error.ts'

@@ -8,7 +8,7 @@ import { orProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
 import { formatOf, supportedFormats, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
-import type { ClaimPath } from '../protocol/claim-path.ts'
+import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import {

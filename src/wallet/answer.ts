@@ -2,7 +2,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import { findQueryMistakes, formatOf } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
-import { pathText } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerClaims, type ClaimsAnswer } from '../protocol/dcql-match.ts'

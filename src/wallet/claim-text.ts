@@ -1,7 +1,8 @@
 /** Formats the claims of a credential for people: which claims, their labels, and their order. */
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { formatOf } from '../credential/formats.ts'
-import { pathText, stepMatches } from '../protocol/claim-path.ts'
+import { stepMatches } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 import { leavesOf } from './disclosure.ts'
 import type { StoredCredential } from './stored-credential.ts'
 

@@ -1,6 +1,7 @@
 /** The metadata of an issuer and its credentials. OpenID4VCI 1.0, Credential Issuer Metadata. */
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, stringsIn } from '../codec/json.ts'
-import { type ClaimPath, isClaimPath } from '../protocol/claim-path.ts'
+import { isClaimPath } from '../protocol/claim-path.ts'
+import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'

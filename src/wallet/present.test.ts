@@ -4,7 +4,7 @@ import { changing, errorOf, type TestWallet, testWallet } from '../../test/suppo
 import { configuration, dataset, declare, startIssuance, startVerification, statusOf } from '../../test/support/wire.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { readSdJwt } from '../codec/sd-jwt.ts'
-import { pathText } from '../protocol/claim-path.ts'
+import { pathText } from '../protocol/claim-path-text.ts'
 import { decline, planPresentation, sendPresentation } from './present.ts'
 import { receiveOffer } from './receive.ts'
 

@@ -1,7 +1,7 @@
 /** Formats a transaction in full, since a person approves only what is shown. */
 
 import { removeControlCharacters } from '../../codec/control-characters.ts'
-import { pathText } from '../../protocol/claim-path.ts'
+import { pathText } from '../../protocol/claim-path-text.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
 import { formatColumns, hangingIndent, paint } from '../terminal.ts'

@@ -4,7 +4,7 @@
 import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms, coseAlgorithms } from '../../keys/signature.ts'
-import { pathText } from '../../protocol/claim-path.ts'
+import { pathText } from '../../protocol/claim-path-text.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
 import { fulfils, hold, present } from './present.ts'

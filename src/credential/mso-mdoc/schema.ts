@@ -4,7 +4,7 @@
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
-import { pathText } from '../../protocol/claim-path.ts'
+import { pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { orRefuse, refuse } from '../../protocol/error.ts'

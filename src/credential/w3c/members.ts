@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
-import { type ClaimPath, selectClaims } from '../../protocol/claim-path.ts'
+import { selectClaims } from '../../protocol/claim-path.ts'
+import type { ClaimPath } from '../../protocol/claim-path-text.ts'
 import {
   hasOrderedStatus,
   namesOf,
