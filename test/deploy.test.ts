@@ -8,6 +8,7 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { parseDocument } from 'yaml'
 import { settingsByVariable } from '../src/config/environment.ts'
 import { EngineSettings, engineDefaults } from '../src/engine/config.ts'
 import { IssuerSettings, issuerDefaults } from '../src/issuer/config.ts'
@@ -44,6 +45,16 @@ function target(service: Service | 'service'): string {
       .find((stage) => stage.startsWith(`${service}\n`)) ?? ''
   )
 }
+
+const documents = readdirSync(join(ROOT, 'deploy'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.yaml') && !path.includes('templates'))
+  .map((path) => `deploy/${path}`)
+
+it.each(documents)('%s is YAML', (path) => {
+  const { errors, contents } = parseDocument(read(path))
+  expect(errors).toEqual([])
+  expect(contents).not.toBeNull()
+})
 
 describe('the settings of', () => {
   const everywhere = Object.keys(services) as Service[]
