@@ -174,8 +174,7 @@ describe('the pool', () => {
 
   it('runs calls of one contract beside each other while they wait for answers, also after one that was slow', async () => {
     const two = await pool({}, 2)
-    const slow = script('off_chain_on_state_change() { const end = Date.now() + 400; while (Date.now() < end); }')
-    await two.run(call(slow, state), noHost)
+    expect(await two.run(call(spins, { ...state, deadlineMs: 400 }), noHost)).toEqual({ kind: 'deadline' })
     let asking = 0
     let answerAll = (): void => undefined
     const allAsk = new Promise<void>((resolve) => {
