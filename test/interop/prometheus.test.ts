@@ -90,10 +90,11 @@ if (!existsSync(PROMETHEUS)) {
       const args = [`--config.file=${config}`, `--storage.tsdb.path=${directory}`, `--web.listen-address=${address}`]
       const prometheus = spawn(PROMETHEUS, args, { stdio: 'ignore' })
       ask = async (path) => (await fetch(`http://${address}/api/v1/${path}`)).json() as Promise<Answer>
-      await vi.waitUntil(async () => (await query('sum(up)').catch(() => undefined))?.data.result.length, {
-        timeout: 600_000,
-        interval: 200,
-      })
+      const isScraping = async () => {
+        if (prometheus.exitCode !== null) throw new Error(`Prometheus ended; try promtool check config ${config}`)
+        return (await query('sum(up)').catch(() => undefined))?.data.result.length
+      }
+      await vi.waitUntil(isScraping, { timeout: 600_000, interval: 200 })
       await useServices(services)
       const issuer = servicesAt(() => services[0]?.url ?? '')
       await readList(issuer, (await issueWithStatus(issuer)).status.uri)
