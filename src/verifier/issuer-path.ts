@@ -1,51 +1,60 @@
-/** Finds the path from the issuer of a credential to a trust anchor, once for all checks. RFC 5280 section 6. */
+/**
+ * Parses the certificates of a credential, and finds the path from its issuer to a trust anchor, each once for all
+ * checks. RFC 5280 section 6.
+ */
 import { orProblem, type Problem, within } from '../codec/malformed.ts'
-import type { IssuerEvidence } from '../credential/format.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
+import { MAX_CHAIN } from '../keys/x5c.ts'
+
+/** The certificates that came with a credential. They are not trusted yet. */
+export interface IssuerChain {
+  /** The certificate of the issuer, or why there is none. */
+  readonly leaf: Certificate | Problem
+  /** All certificates with the issuer's own first, or why one of them cannot be used. */
+  readonly certificates: readonly Certificate[] | Problem
+}
 
 type AcceptPath = (path: readonly Certificate[]) => boolean
 
 /** Finds a path for an issuer. With `accepts`, returns a path for which it returns true. */
-export type FindIssuerPath = (issuer: IssuerEvidence, accepts?: AcceptPath) => TrustPath
+export type FindIssuerPath = (issuerChain: IssuerChain, accepts?: AcceptPath) => TrustPath
 
-type ParseCertificate = (der: Uint8Array) => Certificate
+/** Parses the certificates of a credential (DER). */
+export function parseIssuerChain(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Certificate): IssuerChain {
+  const leaf = parseLeaf(chain, parse)
+  if ('problem' in leaf) return { leaf, certificates: leaf }
+  const certificates = orProblem(() =>
+    within('a certificate behind that of the issuer cannot be read', () => [
+      leaf,
+      ...chain.slice(1).map((der) => parse(der)),
+    ]),
+  )
+  return { leaf, certificates }
+}
+
+function parseLeaf(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Certificate): Certificate | Problem {
+  const [leaf] = chain
+  if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
+  if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
+  return orProblem(() => within('the issuer certificate cannot be read', () => parse(leaf)))
+}
 
 /** Creates the function that finds and caches paths, for the anchors and the time of `context`. */
 export function createIssuerPathFinder(context: {
   readonly trustAnchors: readonly Certificate[] | undefined
-  readonly parseCertificate: ParseCertificate
   readonly now: Date
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
-  const { trustAnchors = [], parseCertificate, now, clockSkewSeconds } = context
+  const { trustAnchors = [], now, clockSkewSeconds } = context
   const options = { now, clockSkewSeconds, checks: createSignatureChecks() }
-  const paths = new WeakMap<IssuerEvidence, TrustPath>()
-  const search = ({ chain }: IssuerEvidence, accepts: AcceptPath = () => true): TrustPath => {
-    const sentChain = parseSentChain(chain, parseCertificate)
-    return 'problem' in sentChain
-      ? sentChain
-      : findTrustPath(sentChain.certificates, trustAnchors, { ...options, accepts })
-  }
-  return (issuer, accepts) => {
-    const firstPath = paths.get(issuer) ?? search(issuer)
-    paths.set(issuer, firstPath)
+  const paths = new WeakMap<IssuerChain, TrustPath>()
+  const search = ({ certificates }: IssuerChain, accepts: AcceptPath = () => true): TrustPath =>
+    'problem' in certificates ? certificates : findTrustPath(certificates, trustAnchors, { ...options, accepts })
+  return (issuerChain, accepts) => {
+    const firstPath = paths.get(issuerChain) ?? search(issuerChain)
+    paths.set(issuerChain, firstPath)
     if (accepts === undefined || 'problem' in firstPath || accepts(firstPath.path)) return firstPath
-    return search(issuer, accepts)
+    return search(issuerChain, accepts)
   }
-}
-
-/**
- * Parses all certificates of a chain. Returns a problem if one after the first cannot be parsed; the first could be
- * parsed before.
- */
-export function parseSentChain(
-  chain: readonly Uint8Array[],
-  parse: ParseCertificate,
-): { readonly certificates: readonly Certificate[] } | Problem {
-  return orProblem(() =>
-    within('a certificate behind that of the issuer cannot be read', () => ({
-      certificates: chain.map((der) => parse(der)),
-    })),
-  )
 }

@@ -8,7 +8,7 @@ import { MAX_CHAIN } from '../keys/x5c.ts'
 import { refuse } from '../protocol/error.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
-import { createIssuerPathFinder } from './issuer-path.ts'
+import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
@@ -30,13 +30,21 @@ export async function testChain(
   { certificates: pem }: ChainTest,
   log: CheckLog,
 ): Promise<TestResult> {
-  const certificates = readChain(pem)
+  const certificates = readPemChain(pem)
   const policy = getOperatorPolicy(context)
   const findIssuerPath = createIssuerPathFinder(policy)
-  const evidence = { identifiers: [], chain: certificates.map(({ der }) => der), isSignedBy: () => true }
-  const checks = await runChecks(issuerCertificateChecks, { issuer: evidence }, { ...policy, findIssuerPath }, log)
+  const issuerChain = parseIssuerChain(
+    certificates.map(({ der }) => der),
+    policy.parseCertificate,
+  )
+  const checks = await runChecks(
+    issuerCertificateChecks,
+    { issuer: {}, issuerChain },
+    { ...policy, findIssuerPath },
+    log,
+  )
   const { trustAnchors } = context.config
-  const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(evidence))
+  const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(issuerChain))
   const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)
   return {
     trusted: allHold(checks),
@@ -55,7 +63,7 @@ function certificatesOf(trustPath: TrustPath): readonly Certificate[] | undefine
   return 'path' in trustPath ? trustPath.path : undefined
 }
 
-function readChain(pem: string): readonly Certificate[] {
+function readPemChain(pem: string): readonly Certificate[] {
   if (pem.split('-----BEGIN').length - 1 > MAX_CHAIN) {
     refuse(
       'invalid_request',

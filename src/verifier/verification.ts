@@ -14,10 +14,10 @@ import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/identifier.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { findTransactionsOf } from '../protocol/transaction-data.ts'
-import type { PresentationCheckContext } from './checks/context.ts'
+import type { EvidenceWithChain, PresentationCheckContext } from './checks/context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { Reading } from './checks/response.ts'
-import { createIssuerPathFinder } from './issuer-path.ts'
+import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
 
 export interface VerificationReport {
   readonly verified: boolean
@@ -86,11 +86,10 @@ export async function verifyVpResponse(
   context: VerificationContext,
   log: CheckLog,
 ): Promise<VerificationReport> {
-  const cachedContext = { ...context, parseCertificate: cacheParsing(context.parseCertificate) }
   const checkContext = {
-    ...cachedContext,
+    ...context,
     status: createPolicyForResponse(context.status),
-    findIssuerPath: createIssuerPathFinder(cachedContext),
+    findIssuerPath: createIssuerPathFinder(context),
   }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
@@ -115,30 +114,6 @@ export async function verifyVpResponse(
   return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
-/** Returns a `parse` that caches its results and errors, since many checks parse the same certificate. */
-function cacheParsing(
-  parse: PresentationCheckContext['parseCertificate'],
-): PresentationCheckContext['parseCertificate'] {
-  const results = new WeakMap<Uint8Array, () => Certificate>()
-  return (der) => {
-    const result = results.get(der) ?? captureResult(() => parse(der))
-    results.set(der, result)
-    return result()
-  }
-}
-
-/** Calls `compute` once. Returns a function that returns its value or throws its error. */
-function captureResult<T>(compute: () => T): () => T {
-  try {
-    const value = compute()
-    return () => value
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
-}
-
 /** Returns the ids of the failed checks of a report, once for each presentation. */
 export function failedChecks(report: VerificationReport): readonly string[] {
   return checksOf(report)
@@ -161,7 +136,7 @@ async function verifyPresentation(
   log: CheckLog,
 ): Promise<CredentialReport> {
   const format = getReadableFormat(query)
-  const evidence = 'evidence' in reading ? reading.evidence : undefined
+  const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
   const transactionData = findTransactionsOf(query.id, context.binding.transactionData)
   const checkContext: PresentationCheckContext = {
     ...context,
@@ -177,6 +152,10 @@ async function verifyPresentation(
   return { format: query.format, ...description, checks }
 }
 
+function withChain(evidence: Evidence, { parseCertificate }: VerificationContext): EvidenceWithChain {
+  return { ...evidence, issuerChain: parseIssuerChain(evidence.issuer.chain, parseCertificate) }
+}
+
 function readPresentation(query: CredentialQuery, text: string): Reading {
   return orProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
 }
@@ -189,19 +168,19 @@ function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
 }
 
 function describeCredential(
-  evidence: Evidence,
+  evidence: EvidenceWithChain,
   checks: readonly CheckResult[],
-  { findIssuerPath, parseCertificate }: Pick<PresentationCheckContext, 'findIssuerPath' | 'parseCertificate'>,
+  { findIssuerPath }: Pick<PresentationCheckContext, 'findIssuerPath'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
-  const [leaf] = evidence.issuer.chain
-  const trustPath = findIssuerPath(evidence.issuer)
+  const { leaf } = evidence.issuerChain
+  const trustPath = findIssuerPath(evidence.issuerChain)
   const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
   const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
   return {
-    ...(leaf && {
+    ...(!('problem' in leaf) && {
       issuer_certificate: {
-        ...certificateName(parseCertificate(leaf)),
+        ...certificateName(leaf),
         ...(anchor && { anchor: certificateName(anchor) }),
       },
     }),

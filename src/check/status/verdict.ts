@@ -10,7 +10,7 @@ import { capacityOf, statusAt } from '../../codec/status-list.ts'
 import { strangerText } from '../../codec/stranger-text.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
-import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
+import type { Evidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, hasSameSubject, isSamePublicKey, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
@@ -62,10 +62,10 @@ async function judgeReference(
   }
   if ('problem' in result) return fail(`the ${at} cannot be used: ${result.problem}`, result.cause)
   const { list, fetchedAt, isCached } = result
-  const signerChain = readSignerChain(list, evidence.issuer, context)
+  const signerChain = readSignerChain(list, evidence, context)
   if ('problem' in signerChain) return fail(`the ${at} cannot be used: ${signerChain.problem}`, signerChain.cause)
   const problem =
-    signerProblem(list, signerChain, evidence.issuer, context) ??
+    signerProblem(list, signerChain, evidence, context) ??
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
@@ -91,7 +91,7 @@ function timeProblem(
 function contentProblem(
   list: FetchedStatusList,
   { index, purpose }: StatusReference,
-  { issuer: { identifiers } }: StatusEvidence,
+  { identifiers }: StatusEvidence,
 ): string | undefined {
   if (list.identifiers.some((name) => name !== identifiers[0])) return 'it names another issuer than the credential'
   if (purpose !== undefined && !list.purposes.includes(purpose)) return `its statusPurpose is not ${purpose}`
@@ -127,7 +127,7 @@ export interface StatusCheckContext {
   /** Whether TLS server certificates may sign status lists. */
   readonly acceptTlsServerCertificates: boolean
   /** Finds the path from the issuer of a credential to a trust anchor. */
-  readonly findIssuerPath: (issuer: IssuerEvidence) => TrustPath
+  readonly findIssuerPath: () => TrustPath
   readonly status: StatusPolicy
 }
 
@@ -137,10 +137,10 @@ export interface StatusCheckContext {
  */
 function readSignerChain(
   { chain }: FetchedStatusList,
-  issuer: IssuerEvidence,
+  { certificates }: StatusEvidence,
   { parseCertificate }: StatusCheckContext,
 ): readonly Certificate[] | Problem {
-  if (chain.length === 0) return issuer.chain.map((der) => parseCertificate(der))
+  if (chain.length === 0) return certificates
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
   return orProblem(() => within('a certificate of it cannot be read', () => chain.map((der) => parseCertificate(der))))
 }
@@ -152,10 +152,9 @@ function readSignerChain(
 function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
-  issuer: IssuerEvidence,
+  { certificates: [issuerLeaf], identifiers }: StatusEvidence,
   context: StatusCheckContext,
 ): string | undefined {
-  const [issuerLeaf] = issuer.chain.map((der) => context.parseCertificate(der))
   const [leaf] = signerChain
   if (issuerLeaf === undefined || leaf === undefined) return 'there is no certificate of its key'
   if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
@@ -166,8 +165,8 @@ function signerProblem(
   const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
-  if (isSameIssuer(leaf, issuerLeaf, issuer.identifiers)) return undefined
-  if (isProvider(leaf, trustPath.path, context.findIssuerPath(issuer))) return undefined
+  if (isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
+  if (isProvider(leaf, trustPath.path, context.findIssuerPath())) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
@@ -193,7 +192,12 @@ function isProvider(
 }
 
 /** The parts of a credential or a wallet attestation that its status check needs. */
-export type StatusEvidence = Pick<Evidence, 'formats' | 'issuer' | 'status' | 'credentialStatus'>
+export interface StatusEvidence extends Pick<Evidence, 'formats' | 'status' | 'credentialStatus'> {
+  /** The issuers that the credential names. */
+  readonly identifiers: readonly string[]
+  /** The certificates of the credential, with the issuer's own first. */
+  readonly certificates: readonly Certificate[]
+}
 
 interface StatusReferences {
   readonly references: readonly StatusReference[]

@@ -202,19 +202,15 @@ const statusCheck: ClientCheck = {
     const statusClaim = own(attestation.payload, 'status')
     if (statusClaim === undefined) return pass('the attestation carries no status')
     if (!isObject(statusClaim)) return fail('status must be an object')
-    const issuer = {
-      identifiers: [],
-      chain: readChain().map(({ der }) => der),
-      isSignedBy: (key: Parameters<typeof isJwsSignedBy>[1]) => isJwsSignedBy(attestation, key),
-    }
+    const certificates = readChain()
     return fetchStatusVerdict(
-      { formats: [], issuer, status: statusClaim },
+      { formats: [], identifiers: [], certificates, status: statusClaim },
       {
         ...context,
         trustAnchors: context.anchors,
         parseCertificate,
         acceptTlsServerCertificates: false,
-        findIssuerPath: () => trustPathOf(readChain(), context),
+        findIssuerPath: () => trustPathOf(certificates, context),
       },
     )
   },

@@ -22,8 +22,8 @@ import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { readDcqlQuery } from '../../protocol/dcql.ts'
-import { createIssuerPathFinder } from '../issuer-path.ts'
-import type { PresentationCheckContext } from './context.ts'
+import { createIssuerPathFinder, parseIssuerChain } from '../issuer-path.ts'
+import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './index.ts'
 import type { ResponseCheckContext, ResponseEvidence } from './response.ts'
 
@@ -79,7 +79,7 @@ async function answerOf(
   const findIssuerPath = createIssuerPathFinder(given)
   const results = await runChecks(
     evidenceChecks,
-    changed && { ...evidence, ...changed },
+    changed && withChain({ ...evidence, ...changed }, given),
     { ...given, findIssuerPath },
     silentLog,
   )
@@ -87,6 +87,10 @@ async function answerOf(
   return detail === undefined ? outcome : `${outcome}: ${detail}`
 }
 
+const withChain = (each: Evidence, given: Pick<PresentationCheckContext, 'parseCertificate'>): EvidenceWithChain => ({
+  ...each,
+  issuerChain: parseIssuerChain(each.issuer.chain, given.parseCertificate),
+})
 const same = () => ({})
 const at = (seconds: number): Date => new Date(context.now.getTime() + seconds * 1000)
 const proof =
@@ -569,7 +573,7 @@ describe('of a presentation', () => {
       parseCertificate: (der: Uint8Array) => (der === brokenKey ? malformed('its key', new RangeError()) : parse(der)),
     }
     const findIssuerPath = createIssuerPathFinder(given)
-    await runChecks(evidenceChecks, { ...evidence, ...changed }, { ...given, findIssuerPath }, log)
+    await runChecks(evidenceChecks, withChain({ ...evidence, ...changed }, given), { ...given, findIssuerPath }, log)
     return lines.map((line) => {
       const { check, cause } = JSON.parse(line) as { readonly check: string; readonly cause: { readonly name: string } }
       return [check, cause.name]

@@ -1,10 +1,10 @@
 /** The context of the checks of a presentation: the request, and the policy of the operator. */
 
 import type { StatusPolicy } from '../../check/status/lists.ts'
-import type { Binding, CredentialFormat } from '../../credential/format.ts'
+import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
-import type { FindIssuerPath } from '../issuer-path.ts'
+import type { FindIssuerPath, IssuerChain } from '../issuer-path.ts'
 
 /** The binding that a presentation must have. Members are undefined if another party made the request. */
 export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
@@ -37,6 +37,11 @@ export interface PresentationCheckContext extends OperatorPolicy {
   /** When the session started; undefined if there was no session. */
   readonly sessionStart: Date | undefined
   readonly findIssuerPath: FindIssuerPath
+}
+
+/** A parsed presentation, with the parsed certificates of its issuer. */
+export interface EvidenceWithChain extends Evidence {
+  readonly issuerChain: IssuerChain
 }
 
 /** The checks that must pass before another check reads the content of a credential. */

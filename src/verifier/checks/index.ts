@@ -1,8 +1,7 @@
 /** The checks of the verifier, in the order in which they run. */
 
 import type { Check } from '../../check/check.ts'
-import type { Evidence } from '../../credential/format.ts'
-import type { PresentationCheckContext } from './context.ts'
+import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 import { holderChecks } from './holder.ts'
 import { issuerChecks } from './issuer.ts'
 import { queryChecks } from './query.ts'
@@ -12,7 +11,7 @@ import { validityChecks } from './validity.ts'
 export { readingChecks, responseChecks }
 
 /** The checks of each presentation that could be parsed. */
-export const evidenceChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
+export const evidenceChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   ...issuerChecks,
   ...holderChecks,
   ...validityChecks,
@@ -26,7 +25,9 @@ export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks
  * Skips checks that do not apply to a format. The check's own reason takes precedence over the format's `unasked`, so
  * that the report does not refer to a check that did not run.
  */
-function skipUnasked(check: Check<Evidence, PresentationCheckContext>): Check<Evidence, PresentationCheckContext> {
+function skipUnasked(
+  check: Check<EvidenceWithChain, PresentationCheckContext>,
+): Check<EvidenceWithChain, PresentationCheckContext> {
   return {
     ...check,
     skipReason: (context) => check.skipReason?.(context) ?? context.format.unasked[check.id],

@@ -1,38 +1,42 @@
 /** Checks of the issuer and of its trust path. The certificate must be that of the key that verified the signature. */
 
 import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
-import { orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { MAX_URL } from '../../codec/url.ts'
-import type { Evidence } from '../../credential/format.ts'
+import type { IssuerEvidence } from '../../credential/format.ts'
 import { type Certificate, hexFingerprint, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner } from '../../keys/trust-anchors.ts'
-import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
-import { CREDIBLE, type PresentationCheckContext } from './context.ts'
+import type { IssuerChain } from '../issuer-path.ts'
+import { CREDIBLE, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
+
+/** The part of a presentation that the checks of the certificate need. */
+interface CertificateEvidence {
+  readonly issuer: Pick<IssuerEvidence, 'signedAt'>
+  readonly issuerChain: IssuerChain
+}
 
 /** The part of the context that the checks of the certificate need. */
 export type CertificateCheckContext = Pick<
   PresentationCheckContext,
-  'findIssuerPath' | 'parseCertificate' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
+  'findIssuerPath' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
 >
 
 /** The checks of the certificate and its path, which need no other part of a presentation. */
-export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, CertificateCheckContext>[] = [
+export const issuerCertificateChecks: readonly Check<CertificateEvidence, CertificateCheckContext>[] = [
   {
     id: 'issuer.certificate',
     asks: 'Is the issuer certificate valid now, and may its key sign?',
     spec: `RFC 5280 section 6.1.3; ${SD_JWT_VC}, Issuer Signature Mechanisms; ISO/IEC 18013-5 section 9.3.1`,
     level: 'MUST',
-    run({ issuer: { chain, signedAt } }, { parseCertificate, now, clockSkewSeconds, trustAnchors = [] }) {
-      const leaf = readLeaf(chain, parseCertificate)
+    run({ issuer: { signedAt }, issuerChain: { leaf } }, { now, clockSkewSeconds, trustAnchors = [] }) {
       if ('problem' in leaf) return fail(leaf.problem, leaf.cause)
       const problemOf = (certificate: Certificate) =>
         leafProblem(certificate, now, clockSkewSeconds, 'credential') ?? signingTimeProblem(certificate, signedAt?.at)
-      const problem = problemOf(leaf.certificate)
+      const problem = problemOf(leaf)
       if (problem === undefined) return pass()
-      const tolerated = problemOf(anchorAsSigner(leaf.certificate, trustAnchors)) === undefined
+      const tolerated = problemOf(anchorAsSigner(leaf, trustAnchors)) === undefined
       return tolerated
         ? tolerate(`${problem}; accepted, because the certificate itself is a trust anchor`)
         : fail(problem)
@@ -46,11 +50,12 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
     needs: CREDIBLE,
     skipReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
-    run({ issuer }, { findIssuerPath, parseCertificate, acceptTlsServerCertificates }) {
-      const trustPath = findIssuerPath(issuer)
-      const [leaf] = 'path' in trustPath ? trustPath.path : issuer.chain.slice(0, 1).map((der) => parseCertificate(der))
+    run({ issuerChain }, { findIssuerPath, acceptTlsServerCertificates }) {
+      const { leaf } = issuerChain
+      if ('problem' in leaf) return cannotAsk('there is no issuer certificate to trust')
+      const trustPath = findIssuerPath(issuerChain)
       if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
-      if (leaf && !acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
+      if (!acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
         return fail(`${tlsProblem(leaf)} (acceptTlsServerCertificates). ${trustInstruction(leaf)}`)
       }
       return pass(`by way of ${trustPath.path.map((each) => each.subjectText).join(', ')}`)
@@ -58,18 +63,17 @@ export const issuerCertificateChecks: readonly Check<Pick<Evidence, 'issuer'>, C
   },
 ]
 
-export const issuerChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
+export const issuerChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   {
     id: 'issuer.signature',
     asks: 'Did the key of the issuer certificate sign this credential?',
     spec: 'RFC 9901, Verification of the SD-JWT; RFC 7515 section 5.2; ISO/IEC 18013-5 section 9.3.1',
     level: 'MUST',
-    run({ issuer: { chain, ...credential } }, { parseCertificate }) {
-      const leaf = readLeaf(chain, parseCertificate)
+    run({ issuer, issuerChain: { leaf } }) {
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
-      return credential.isSignedBy(leaf.certificate.publicKey)
+      return issuer.isSignedBy(leaf.publicKey)
         ? pass()
-        : fail(`the signature is not by the key of ${leaf.certificate.subjectText}, or its algorithm is not supported`)
+        : fail(`the signature is not by the key of ${leaf.subjectText}, or its algorithm is not supported`)
     },
   },
   ...issuerCertificateChecks,
@@ -79,15 +83,14 @@ export const issuerChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: `VC-JOSE-COSE, Using JOSE (iss and issuer); RFC 9525 section 6; ${SD_JWT_VC}, Issuer Signature Mechanisms`,
     level: 'MUST',
     needs: CREDIBLE,
-    run({ issuer: { chain, identifiers } }, { parseCertificate, issuerIdentifier }) {
+    run({ issuer: { identifiers }, issuerChain: { leaf } }, { issuerIdentifier }) {
       const [identifier] = identifiers
       if (identifier === undefined) return pass('the credential names no issuer beside its certificate')
       if (identifier === '') return fail('the credential names no issuer')
       if (identifier.length > MAX_URL) return fail(`the name of the issuer is longer than ${MAX_URL} characters`)
       if (identifiers.some((each) => each !== identifier)) return fail('iss and issuer of the credential differ')
-      const leaf = readLeaf(chain, parseCertificate)
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to compare with')
-      const problem = identifierProblem(leaf.certificate, identifier)
+      const problem = identifierProblem(leaf, identifier)
       if (problem === undefined) return pass()
       return issuerIdentifier === 'match'
         ? fail(problem)
@@ -106,16 +109,6 @@ function signingTimeProblem({ notBefore, notAfter, subjectText }: Certificate, a
 }
 
 /** Tells the application how to trust the certificate: by its fingerprint, since anybody can choose its names. */
-function trustInstruction(leaf: Certificate | undefined): string {
-  return `To trust it, put certificate SHA-256 ${leaf ? hexFingerprint(leaf) : ''} or its CA's into issuerTrustAnchors`
-}
-
-function readLeaf(
-  chain: readonly Uint8Array[],
-  parse: PresentationCheckContext['parseCertificate'],
-): { readonly certificate: Certificate } | Problem {
-  const [leaf] = chain
-  if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
-  if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
-  return orProblem(() => within('the issuer certificate cannot be read', () => ({ certificate: parse(leaf) })))
+function trustInstruction(leaf: Certificate): string {
+  return `To trust it, put certificate SHA-256 ${hexFingerprint(leaf)} or its CA's into issuerTrustAnchors`
 }

@@ -1,15 +1,14 @@
 /** Checks whether the credential satisfies the query, independently of the wallet. OpenID4VP 1.0, DCQL. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
-import type { Evidence, IssuerEvidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
-import { parseSentChain } from '../issuer-path.ts'
-import { CREDIBLE, type PresentationCheckContext } from './context.ts'
+import type { IssuerChain } from '../issuer-path.ts'
+import { CREDIBLE, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
-export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
+export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   {
     id: 'query.format',
     asks: 'Is the credential of the format that was asked for?',
@@ -38,9 +37,9 @@ export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] =
     needs: ['issuer.signature', 'issuer.trusted'],
     skipReason: ({ query }) =>
       query.trusted_authorities === undefined ? 'the query names no authorities (trusted_authorities)' : undefined,
-    run({ issuer }, context) {
+    run({ issuerChain }, context) {
       const answers = (path: readonly Certificate[]) => answersAuthorities(context.query, verifiedAuthorityKeyIds(path))
-      if (!answers(verifiedCertificatesOf(issuer, answers, context)))
+      if (!answers(verifiedCertificatesOf(issuerChain, answers, context)))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
         ? pass()
@@ -77,17 +76,16 @@ export const queryChecks: readonly Check<Evidence, PresentationCheckContext>[] =
  * sign the one before (RFC 7515 section 4.1.6).
  */
 function verifiedCertificatesOf(
-  issuer: IssuerEvidence,
+  issuerChain: IssuerChain,
   answers: (path: readonly Certificate[]) => boolean,
-  { trustAnchors, findIssuerPath, parseCertificate }: PresentationCheckContext,
+  { trustAnchors, findIssuerPath }: PresentationCheckContext,
 ): readonly Certificate[] {
   if (trustAnchors !== undefined) {
-    const trustPath = findIssuerPath(issuer, answers)
+    const trustPath = findIssuerPath(issuerChain, answers)
     return 'path' in trustPath ? trustPath.path : []
   }
-  const sentChain = parseSentChain(issuer.chain, parseCertificate)
-  if ('problem' in sentChain) return []
-  const { certificates } = sentChain
+  const { certificates } = issuerChain
+  if ('problem' in certificates) return []
   const end = certificates.findIndex((each, at) => at > 0 && !isSignedBy(certificates[at - 1] ?? each, each))
   return end === -1 ? certificates : certificates.slice(0, end)
 }

@@ -1,11 +1,11 @@
 /** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
 
-import { type Check, fail, pass } from '../../check/check.ts'
+import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
-import type { Evidence, Validity } from '../../credential/format.ts'
+import type { Validity } from '../../credential/format.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
-import type { PresentationCheckContext } from './context.ts'
+import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 
 /**
  * The checks that must pass before a status list is fetched: the status of an invalid credential must not be looked up.
@@ -20,7 +20,7 @@ const STATUS_NEEDS = [
   'validity.not_expired',
 ]
 
-export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[] = [
+export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   {
     id: 'disclosures.valid',
     asks: 'Does every disclosure belong to the credential, once and in its place?',
@@ -60,9 +60,18 @@ export const validityChecks: readonly Check<Evidence, PresentationCheckContext>[
     needs: STATUS_NEEDS,
     skipReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured, so that no status is fetched' : undefined,
-    run: fetchStatusVerdict,
+    run: statusVerdict,
   },
 ]
+
+function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context: PresentationCheckContext) {
+  const { certificates } = issuerChain
+  if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
+  return fetchStatusVerdict(
+    { ...evidence, identifiers: evidence.issuer.identifiers, certificates },
+    { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
+  )
+}
 
 function timeVerdict(limits: Validity, { now, clockSkewSeconds }: PresentationCheckContext) {
   const problem = findTimeProblem(limits, now, clockSkewSeconds)
