@@ -9,7 +9,7 @@ import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { DETAIL_TYPE } from './access/authorization-details.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialIssuerIdentifier, endpointUrl } from './issuer-identifier.ts'
+import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
 
 /** Makes the metadata of the authorization server. Refuses with `not_found` an unknown session. */
 export async function makeAuthorizationServerMetadata(
@@ -21,8 +21,8 @@ export async function makeAuthorizationServerMetadata(
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
     ...(codeFlow && (await makeCodeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
-    token_endpoint: endpointUrl(baseUrl, '/auth/token-endpoint', sessionId),
-    jwks_uri: `${baseUrl}/auth/.well-known/jwks`,
+    token_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.token, sessionId),
+    jwks_uri: baseUrl + ISSUER_PATHS.tokenKeys,
     grant_types_supported: [
       ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
       ...(profile === undefined ? [PRE_AUTHORIZED_GRANT] : []),
@@ -33,7 +33,7 @@ export async function makeAuthorizationServerMetadata(
     authorization_details_types_supported: [DETAIL_TYPE],
     dpop_signing_alg_values_supported: [...tokenAlgorithms],
     ...(clientAuthentication && {
-      challenge_endpoint: `${baseUrl}/auth/challenge`,
+      challenge_endpoint: baseUrl + ISSUER_PATHS.challenge,
       client_attestation_signing_alg_values_supported: [...tokenAlgorithms],
       client_attestation_pop_signing_alg_values_supported: [...tokenAlgorithms],
     }),
@@ -63,8 +63,8 @@ async function makeCodeFlowMetadata(
     ? context.offeredConfigurations.get()
     : context.makeConfigurationsMember(configurationIds, 'final'))
   return {
-    authorization_endpoint: endpointUrl(baseUrl, '/auth/authorize', sessionId),
-    pushed_authorization_request_endpoint: endpointUrl(baseUrl, '/auth/par', sessionId),
+    authorization_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.authorize, sessionId),
+    pushed_authorization_request_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.pushedRequest, sessionId),
     require_pushed_authorization_requests: pushedRequired,
     scopes_supported: [...idsByScope.keys()],
     response_types_supported: ['code'],

@@ -8,6 +8,22 @@ interface AddressConfig {
   readonly baseUrl: string
 }
 
+/** The paths of the endpoints that the metadata and links name. Below some of them is the endpoint of each session. */
+export const ISSUER_PATHS = {
+  credential: '/issuance/oid4vci/credential-request',
+  nonce: '/issuance/oid4vci/nonce',
+  deferredCredential: '/issuance/oid4vci/deferred-credential',
+  notification: '/issuance/oid4vci/notification',
+  offer: '/issuance/oid4vci/credential-offer',
+  token: '/auth/token-endpoint',
+  tokenKeys: '/auth/.well-known/jwks',
+  challenge: '/auth/challenge',
+  pushedRequest: '/auth/par',
+  authorize: '/auth/authorize',
+  browserReturn: '/auth/return',
+  statusList: '/status-list',
+} as const
+
 /** Tests whether each session has its own credential issuer identifier and metadata. */
 export function hasIdentifierPerSession({ issuer }: Pick<IssuerConfig, 'issuer'>): boolean {
   return issuer.identifier === 'session'

@@ -8,8 +8,8 @@ import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
-import { draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
-import { credentialIssuerIdentifier, endpointUrl } from './issuer-identifier.ts'
+import { DRAFT15_DEFERRED_PATH, draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
+import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
@@ -28,10 +28,11 @@ export async function makeIssuerMetadata(
   const members: Omit<IssuerMetadata, 'credential_configurations_supported'> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
-    credential_endpoint: `${config.baseUrl}/issuance/oid4vci/credential-request`,
-    nonce_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/nonce', sessionId),
-    deferred_credential_endpoint: `${config.baseUrl}/issuance/oid4vci/${version === 'final' ? '' : 'draft15/'}deferred-credential`,
-    notification_endpoint: endpointUrl(config.baseUrl, '/issuance/oid4vci/notification', sessionId),
+    credential_endpoint: config.baseUrl + ISSUER_PATHS.credential,
+    nonce_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.nonce, sessionId),
+    deferred_credential_endpoint:
+      config.baseUrl + (version === 'final' ? ISSUER_PATHS.deferredCredential : DRAFT15_DEFERRED_PATH),
+    notification_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.notification, sessionId),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     ...(version === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],

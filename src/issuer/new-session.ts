@@ -16,6 +16,7 @@ import type { IssuerCollections } from './collections.ts'
 import { loadOffered } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
+import { endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
 import type { NewIssuanceSession } from './schemas.ts'
 import { hasGrant, type IssuanceSession } from './session.ts'
 import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-code.ts'
@@ -116,7 +117,7 @@ function insertSession(
 
 /** Makes the answer for a new session, with the generated transaction code encrypted. */
 function makeAnswer(context: IssuerContext, sessionId: string, generatedCode: string | undefined): NewSessionAnswer {
-  const offerUri = `${context.config.baseUrl}/issuance/oid4vci/credential-offer/${sessionId}`
+  const offerUri = endpointUrl(context.config.baseUrl, ISSUER_PATHS.offer, sessionId)
   return {
     session_id: sessionId,
     credential_offer_uri: `haip-vci://?credential_offer_uri=${encodeURIComponent(offerUri)}`,

@@ -23,7 +23,7 @@ import { completeSession } from './complete-session.ts'
 import { createConfiguration, getConfiguration, removeConfiguration } from './configurations.ts'
 import type { IssuerContext, MetadataVersion } from './context.ts'
 import { addCredentialRoutes } from './credential-endpoint/routes.ts'
-import { makeDocumentPaths } from './issuer-identifier.ts'
+import { ISSUER_PATHS, makeDocumentPaths } from './issuer-identifier.ts'
 import { listIssuanceRoute } from './list-schemas.ts'
 import { makeIssuerMetadata } from './metadata.ts'
 import { decryptAnswer, startIssuanceSession } from './new-session.ts'
@@ -128,7 +128,7 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
     listIssuanceSessions(context, query),
   )
   const config = { endpoint: 'credential-offer' }
-  app.get('/issuance/oid4vci/credential-offer/:session_id', { config, schema: schemas.offerRoute }, ({ params }) =>
+  app.get(`${ISSUER_PATHS.offer}/:session_id`, { config, schema: schemas.offerRoute }, ({ params }) =>
     getOffer(context, params.session_id),
   )
 }

@@ -15,6 +15,7 @@ import { checkRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
+import { VERIFIER_PATHS } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
 /**
@@ -58,7 +59,7 @@ export async function startVerificationSession(
 }
 
 function walletLink({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {
-  const requestUri = `${config.baseUrl}/presentation/oid4vp/authorization-request/${sessionId}`
+  const requestUri = `${config.baseUrl}${VERIFIER_PATHS.request}/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
   return method === undefined ? link : `${link}&request_uri_method=${method}`
 }

@@ -20,6 +20,7 @@ import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
 import { createQuery, getQuery } from './queries.ts'
 import { findRequestedSession, getRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
+import { VERIFIER_PATHS } from './session.ts'
 import { listVerificationSessions } from './session-list.ts'
 import { getVerificationStatus } from './session-status.ts'
 import { simulateQuery } from './simulation.ts'
@@ -138,7 +139,7 @@ function addWalletRoutes(app: App, context: VerifierContext): void {
 }
 
 function addRequestObjectRoutes(app: App, context: VerifierContext): void {
-  const path = '/presentation/oid4vp/authorization-request/:session_id'
+  const path = `${VERIFIER_PATHS.request}/:session_id`
   const type = 'application/oauth-authz-req+jwt'
   const { onRequest, subjectOf } = createSubjectLookUp((request) => findRequestedSession(context, sessionIdOf(request)))
   app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
@@ -161,24 +162,16 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
 }
 
 const responseRoutes = [
-  {
-    mode: 'direct_post',
-    path: '/presentation/oid4vp/authorization-response/:session_id',
-    schema: schemas.authorizationResponseRoute,
-  },
-  {
-    mode: 'direct_post.jwt',
-    path: '/presentation/oid4vp/encrypted-authorization-response/:session_id',
-    schema: schemas.encryptedAuthorizationResponseRoute,
-  },
+  { mode: 'direct_post', schema: schemas.authorizationResponseRoute },
+  { mode: 'direct_post.jwt', schema: schemas.encryptedAuthorizationResponseRoute },
 ] as const
 
 function addResponseRoutes(scope: App, context: VerifierContext): void {
-  for (const { mode, path, schema } of responseRoutes) {
+  for (const { mode, schema } of responseRoutes) {
     const { onRequest, subjectOf } = createSubjectLookUp((request) =>
       findWaitingSession(context, sessionIdOf(request), mode),
     )
-    scope.post(path, { config: FORM, onRequest, schema }, (request) => {
+    scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config: FORM, onRequest, schema }, (request) => {
       const response = { httpRequestId: request.id, mode, form: request.body }
       return receiveResponse(context, request.params.session_id, subjectOf(request), response)
     })

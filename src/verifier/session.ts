@@ -58,6 +58,13 @@ export function registeredError(error: string): string {
 
 export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
+/** The paths of the endpoints for wallets. Below them is the endpoint of each session. */
+export const VERIFIER_PATHS = {
+  request: '/presentation/oid4vp/authorization-request',
+  direct_post: '/presentation/oid4vp/authorization-response',
+  'direct_post.jwt': '/presentation/oid4vp/encrypted-authorization-response',
+} as const satisfies Readonly<Record<ResponseMode | 'request', string>>
+
 /** The event for each state that a session enters. */
 const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
@@ -88,8 +95,7 @@ export function responseUriOf(
   sessionId: string,
   session: VerificationSession,
 ): string {
-  const endpoint = modeOf(session) === 'direct_post' ? 'authorization-response' : 'encrypted-authorization-response'
-  return `${baseUrl}/presentation/oid4vp/${endpoint}/${sessionId}`
+  return `${baseUrl}${VERIFIER_PATHS[modeOf(session)]}/${sessionId}`
 }
 
 /** Returns when the session reached, or will reach, its final state. */

@@ -20,6 +20,7 @@ import {
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { checkDatasetFits } from '../dataset.ts'
+import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { startRequestedSession } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
@@ -93,7 +94,7 @@ export async function completeInteraction(
 
 /** Returns the URL by which the browser returns after the decision. */
 export function returnUrl({ config }: Pick<IssuerContext, 'config'>, id: string, secret: string): string {
-  return addParameters(`${config.baseUrl}/auth/return/${id}`, { completion: secret })
+  return addParameters(`${config.baseUrl}${ISSUER_PATHS.browserReturn}/${id}`, { completion: secret })
 }
 
 /** Finds an undecided request. Refuses with `not_found`, or with `gone` if it was decided or has expired. */

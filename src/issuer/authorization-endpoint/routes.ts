@@ -9,6 +9,7 @@ import { refuse } from '../../protocol/error.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
+import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { authorize } from './authorize.ts'
 import { browserCookieOf, makeBrowserCookie, redirectBrowser, setBrowserCookie } from './browser.ts'
 import { completeInteraction, getInteraction } from './interaction.ts'
@@ -39,7 +40,7 @@ function addPushRoutes(app: App, context: IssuerContext): void {
     dpopRequest: readDpopRequest(request),
   })
   const route = { config: pushConfig, onRequest, schema: schemas.pushedRequestRoute }
-  app.post('/auth/par', route, async (request, reply) => {
+  app.post(ISSUER_PATHS.pushedRequest, route, async (request, reply) => {
     const parameters = { form: request.body, sessionId: undefined }
     return reply.code(201).send(await pushRequest(context, parameters, readPusher(request)))
   })
@@ -48,7 +49,7 @@ function addPushRoutes(app: App, context: IssuerContext): void {
     operationId: 'pushSessionAuthorizationRequest',
     params: SessionParams,
   }
-  app.post('/auth/par/:session_id', { ...route, schema }, async (request, reply) => {
+  app.post(`${ISSUER_PATHS.pushedRequest}/:session_id`, { ...route, schema }, async (request, reply) => {
     const parameters = { form: request.body, sessionId: request.params.session_id }
     return reply.code(201).send(await pushRequest(context, parameters, readPusher(request)))
   })
@@ -66,15 +67,15 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
   }
   // A visit changes the state of the request, so there is no HEAD route.
   const visit = { config: visitConfig, exposeHeadRoute: false }
-  app.get('/auth/authorize', { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
+  app.get(ISSUER_PATHS.authorize, { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
     startAuthorization(request.query, request, reply),
   )
   const schema = { ...schemas.authorizeRoute, operationId: 'authorizeSession', params: SessionParams }
-  app.get('/auth/authorize/:session_id', { ...visit, schema }, (request, reply) =>
+  app.get(`${ISSUER_PATHS.authorize}/:session_id`, { ...visit, schema }, (request, reply) =>
     startAuthorization(request.query, request, reply),
   )
   const returnOptions = { config: { isForBrowsers: true }, exposeHeadRoute: false, schema: schemas.returnRoute }
-  app.get('/auth/return/:interaction_id', returnOptions, async (request, reply) => {
+  app.get(`${ISSUER_PATHS.browserReturn}/:interaction_id`, returnOptions, async (request, reply) => {
     const { params, query } = request
     const cookie = browserCookieOf(context, request)
     return redirectBrowser(

@@ -23,6 +23,9 @@ import { answerCredentialRequest, findConfiguration, type ReceivedRequest, readR
 import { answerDeferredRequest, type DeferredAnswer } from './deferred.ts'
 import { readResponseEncryption } from './encryption.ts'
 
+/** The path of the deferred credential endpoint for wallets of drafts up to 15. */
+export const DRAFT15_DEFERRED_PATH = '/issuance/oid4vci/draft15/deferred-credential'
+
 /** The part of the context that the conversion needs. */
 type DraftContext = NonceContext & Pick<IssuerContext, 'loadConfiguration'>
 

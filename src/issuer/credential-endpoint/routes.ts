@@ -11,11 +11,18 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import { claimedSessionId, findSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
+import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { answerCredentialRequest, isFinalForm, type ReceivedRequest, readRequest } from './credential-request.ts'
 import { answerDeferredRequest } from './deferred.ts'
 import { encryptResponse, MAX_REQUEST_BYTES } from './encryption.ts'
 import { receiveNotification } from './notification.ts'
-import { answerDraft15DeferredRequest, answerOlderDraft, readDraft15Request, toResponseForm } from './older-drafts.ts'
+import {
+  answerDraft15DeferredRequest,
+  answerOlderDraft,
+  DRAFT15_DEFERRED_PATH,
+  readDraft15Request,
+  toResponseForm,
+} from './older-drafts.ts'
 import * as schemas from './schemas.ts'
 
 /** The maximum size of a notification. */
@@ -33,7 +40,7 @@ export function addCredentialRoutes(app: App, context: IssuerContext): void {
 /** Adds the nonce endpoints. Their responses also have a `DPoP-Nonce`. OpenID4VCI 1.0, Nonce Response. */
 function addNonceRoutes(app: App, context: IssuerContext): void {
   const { now, dpopNonces } = context
-  app.post('/issuance/oid4vci/nonce', { schema: schemas.nonceRoute }, (_, reply) => {
+  app.post(ISSUER_PATHS.nonce, { schema: schemas.nonceRoute }, (_, reply) => {
     reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { c_nonce: makeNonce(context, undefined) }
   })
@@ -46,7 +53,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
   const { onRequest } = createSubjectLookUp(({ params }) =>
     findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
-  app.post('/issuance/oid4vci/nonce/:session_id', { onRequest, schema }, ({ params }, reply) => {
+  app.post(`${ISSUER_PATHS.nonce}/:session_id`, { onRequest, schema }, ({ params }, reply) => {
     reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { c_nonce: makeNonce(context, params.session_id) }
   })
@@ -75,23 +82,26 @@ function createTokenHooks(context: IssuerContext) {
 
 function addNotificationRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openSessionOf } = createTokenHooks(context)
-  const path = '/issuance/oid4vci/notification'
   const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
   const [schema, bodyLimit] = [schemas.notificationRoute, MAX_NOTIFICATION_BYTES]
-  app.post(path, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
+  app.post(ISSUER_PATHS.notification, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
     await receiveNotification(context, openSessionOf(request), request.body, undefined)
     return reply.code(204).send()
   })
   const sessionSchema = { ...schema, operationId: 'notifySessionIssuer', params: SessionParams }
-  app.post(`${path}/:session_id`, { config, schema: sessionSchema, bodyLimit, onRequest }, async (request, reply) => {
-    await receiveNotification(context, openSessionOf(request), request.body, request.params.session_id)
-    return reply.code(204).send()
-  })
+  app.post(
+    `${ISSUER_PATHS.notification}/:session_id`,
+    { config, schema: sessionSchema, bodyLimit, onRequest },
+    async (request, reply) => {
+      await receiveNotification(context, openSessionOf(request), request.body, request.params.session_id)
+      return reply.code(204).send()
+    },
+  )
 }
 
 function addEndpointRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openSessionOf } = createTokenHooks(context)
-  app.post('/issuance/oid4vci/credential-request', {
+  app.post(ISSUER_PATHS.credential, {
     config: {
       malformed: MALFORMED,
       endpoint: 'credential',
@@ -122,7 +132,7 @@ function addDeferredRoutes(
     endpoint: 'deferred-credential',
     logged: { 200: 'credential_issued' },
   } as const
-  app.post('/issuance/oid4vci/deferred-credential', {
+  app.post(ISSUER_PATHS.deferredCredential, {
     config,
     schema: schemas.deferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
@@ -134,7 +144,7 @@ function addDeferredRoutes(
       return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
   })
-  app.post('/issuance/oid4vci/draft15/deferred-credential', {
+  app.post(DRAFT15_DEFERRED_PATH, {
     config,
     schema: schemas.draft15DeferredCredentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,

@@ -7,6 +7,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
+import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 
 /** The purposes of W3C status list credentials. Bitstring Status List, BitstringStatusListEntry. */
@@ -80,7 +81,7 @@ export async function requireValidStatus(
 
 /** Returns the URL of a list as a status list token. */
 export function listUri(baseUrl: string, listId: string): string {
-  return `${baseUrl}/status-list/${listId}`
+  return `${baseUrl}${ISSUER_PATHS.statusList}/${listId}`
 }
 
 /** Returns the URL of a list as a W3C status list credential for `purpose`. */

@@ -6,6 +6,7 @@ import type { App } from '../../http/app-type.ts'
 import { isKnownTag, sendPieces } from '../../http/document.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
+import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { changeStatus } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
 import { PURPOSES } from './entries.ts'
@@ -32,7 +33,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
   })
   const serveList = createPublishedListReader(context)
   const { ttlSeconds } = context.config.statusList
-  app.get('/status-list/:list_id', { schema: schemas.statusListRoute }, async (request, reply) => {
+  app.get(`${ISSUER_PATHS.statusList}/:list_id`, { schema: schemas.statusListRoute }, async (request, reply) => {
     if (Object.hasOwn(request.query, 'time')) {
       refuse('not_implemented', 'time: only the present status is kept; ask without it')
     }
@@ -41,7 +42,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
   })
   for (const purpose of PURPOSES) {
     const schema = schemas.bitstringListRoute[purpose]
-    app.get(`/status-list/:list_id/${purpose}`, { schema }, async (request, reply) => {
+    app.get(`${ISSUER_PATHS.statusList}/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
       return sendList(request, reply, { ...(await serveList(listId, purpose)), kind: purpose, ttlSeconds })
     })

@@ -11,7 +11,7 @@ import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
-import { makeDocumentPaths } from '../issuer-identifier.ts'
+import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-identifier.ts'
 import * as schemas from '../schemas.ts'
 import { findGrant } from './find-grant.ts'
 import type { Grant } from './grant.ts'
@@ -46,7 +46,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
     )
   }
   const keys = accessTokenKeys(context)
-  app.get('/auth/.well-known/jwks', { schema: schemas.tokenKeysRoute }, (_, reply) => {
+  app.get(ISSUER_PATHS.tokenKeys, { schema: schemas.tokenKeysRoute }, (_, reply) => {
     reply.header('cache-control', 'max-age=300')
     return keys
   })
@@ -54,7 +54,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
 
 /** Adds the challenge endpoint, for proofs of possession of wallet attestations. */
 function addChallengeRoute(app: App, context: IssuerContext): void {
-  app.post('/auth/challenge', { schema: schemas.challengeRoute }, () => {
+  app.post(ISSUER_PATHS.challenge, { schema: schemas.challengeRoute }, () => {
     const { config, attestationChallenges, now } = context
     if (config.clientAuthentication === undefined) {
       refuse('not_found', 'wallets are not authenticated here; the setting walletProviderTrustAnchors turns it on')
@@ -66,7 +66,7 @@ function addChallengeRoute(app: App, context: IssuerContext): void {
 function addEndpointRoutes(app: App, context: IssuerContext): void {
   const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context), forbidOldCaches]
-  app.post('/auth/token-endpoint', { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
+  app.post(ISSUER_PATHS.token, { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
     request.sessionId = grant.sessionId ?? ''
     return answerForAnyDraft(context, grant, {
@@ -77,7 +77,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     })
   })
   const schema = { ...schemas.tokenRoute, operationId: 'requestSessionToken', params: SessionParams }
-  app.post('/auth/token-endpoint/:session_id', { config, onRequest, schema }, async (request) => {
+  app.post(`${ISSUER_PATHS.token}/:session_id`, { config, onRequest, schema }, async (request) => {
     const { body: form, params } = request
     return answerForAnyDraft(context, await findGrant(context, form), {
       ...readDpopRequest(request),
