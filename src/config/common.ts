@@ -32,6 +32,9 @@ import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettin
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig, TelemetrySetting } from './telemetry.ts'
 
+/** The default of `clockSkewSeconds`. */
+const CLOCK_SKEW_SECONDS = 60
+
 /** The settings of all services. `baseUrl` has no path, query or trailing slash. */
 export const commonSettings = {
   port: Type.Optional(
@@ -60,7 +63,11 @@ export const commonSettings = {
   rateLimits: Type.Optional(RateLimitSettings),
   retention: Type.Optional(RetentionSettings),
   clockSkewSeconds: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 600, description: 'How far clocks may differ; 60 when absent' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: 600,
+      description: `How far clocks may differ; ${CLOCK_SKEW_SECONDS} when absent`,
+    }),
   ),
   sessionCallback: Type.Optional(SessionCallbackSetting),
   stopping: Type.Optional(StoppingSetting),
@@ -208,7 +215,7 @@ function addDefaults(
       keys: { ...signing.keys, secrets: [SIGNING_KEY] },
       tls: tls && createServerTls(tls),
       apiKeys: settings.integrations.authentication,
-      clockSkewSeconds: settings.clockSkewSeconds ?? 60,
+      clockSkewSeconds: settings.clockSkewSeconds ?? CLOCK_SKEW_SECONDS,
       rateLimits: settings.rateLimits ?? {},
       retention: resolveRetention(settings.retention, defaults.retention),
       sessionCallback,

@@ -7,6 +7,9 @@ import { findPostgresWarnings, type PostgresConfig, readPostgresUrl } from './po
 
 const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 3600, description }))
 
+/** The defaults of `pool`. */
+const POOL = { maxConnections: 10, connectTimeoutSeconds: 5, statementTimeoutSeconds: 10 }
+
 export const Database = Type.Object(
   {
     persistenceUnitName: Type.Optional(Type.String({ description: 'A name for people; it changes nothing' })),
@@ -46,11 +49,15 @@ export const Database = Type.Object(
             Type.Integer({
               minimum: 1,
               maximum: 1000,
-              description: 'Connections of this process to PostgreSQL; 10 when absent',
+              description: `Connections of this process to PostgreSQL; ${POOL.maxConnections} when absent`,
             }),
           ),
-          connectTimeoutSeconds: seconds('How long a request waits for a connection; 5 when absent'),
-          statementTimeoutSeconds: seconds('How long a statement may take; 10 when absent'),
+          connectTimeoutSeconds: seconds(
+            `How long a request waits for a connection; ${POOL.connectTimeoutSeconds} when absent`,
+          ),
+          statementTimeoutSeconds: seconds(
+            `How long a statement may take; ${POOL.statementTimeoutSeconds} when absent`,
+          ),
         },
         { additionalProperties: false, description: 'For PostgreSQL' },
       ),
@@ -155,9 +162,9 @@ function readPostgres(database: Database, url: string, files: Files): ReturnType
     ...server,
     ...generationOf(database),
     ...(synchronousStandbys && { hasSynchronousStandbys: true as const }),
-    maxConnections: pool.maxConnections ?? 10,
-    connectTimeoutMs: (pool.connectTimeoutSeconds ?? 5) * 1000,
-    statementTimeoutMs: (pool.statementTimeoutSeconds ?? 10) * 1000,
+    maxConnections: pool.maxConnections ?? POOL.maxConnections,
+    connectTimeoutMs: (pool.connectTimeoutSeconds ?? POOL.connectTimeoutSeconds) * 1000,
+    statementTimeoutMs: (pool.statementTimeoutSeconds ?? POOL.statementTimeoutSeconds) * 1000,
   }
   return { database: { kind: 'postgresql', ...config }, warnings: findPostgresWarnings(config) }
 }

@@ -6,14 +6,16 @@ export interface Stopping {
   readonly graceSeconds: number
 }
 
+/** The default of `graceSeconds`. */
+const GRACE_SECONDS = 0
+
 export const StoppingSetting = Type.Object(
   {
     graceSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 600,
-        description:
-          'How long requests are still taken after SIGTERM, while GET /health/ready answers 503; 0 when absent',
+        description: `How long requests are still taken after SIGTERM, while GET /health/ready answers 503; ${GRACE_SECONDS} when absent`,
       }),
     ),
   },
@@ -22,5 +24,5 @@ export const StoppingSetting = Type.Object(
 
 /** Adds the defaults. */
 export function resolveStopping(setting: Partial<Stopping> = {}): Stopping {
-  return { graceSeconds: setting.graceSeconds ?? 0 }
+  return { graceSeconds: setting.graceSeconds ?? GRACE_SECONDS }
 }

@@ -17,6 +17,11 @@ import type { TrustAnchor } from '../keys/trust-anchors.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
+/** The default of `presentationBytes`. */
+const PRESENTATION_BYTES = 524_288
+/** The default of `requestLifetimeSeconds`. */
+const REQUEST_LIFETIME_SECONDS = 600
+
 export const VerifierSettings = Type.Object(
   {
     ...commonSettings,
@@ -41,7 +46,7 @@ export const VerifierSettings = Type.Object(
       Type.Integer({
         minimum: 16_384,
         maximum: 1_048_576,
-        description: 'The most bytes that a wallet may send as its response; 524288 when absent',
+        description: `The most bytes that a wallet may send as its response; ${PRESENTATION_BYTES} when absent`,
       }),
     ),
     issuerIdentifier: Type.Optional(
@@ -65,7 +70,7 @@ export const VerifierSettings = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 604_800,
-        description: 'How long a session waits for its response; 600 when absent',
+        description: `How long a session waits for its response; ${REQUEST_LIFETIME_SECONDS} when absent`,
       }),
     ),
     status: Type.Optional(
@@ -139,10 +144,10 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
         ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
       },
       trustAnchors,
-      presentationBytes: settings.presentationBytes ?? 524_288,
+      presentationBytes: settings.presentationBytes ?? PRESENTATION_BYTES,
       issuerIdentifier: settings.issuerIdentifier,
       acceptTlsServerCertificates: settings.acceptTlsServerCertificates ?? false,
-      requestLifetimeSeconds: settings.requestLifetimeSeconds ?? 600,
+      requestLifetimeSeconds: settings.requestLifetimeSeconds ?? REQUEST_LIFETIME_SECONDS,
       profile: settings.profile,
       status: resolveStatusPolicy(settings.status, common.config.baseUrl),
     },
