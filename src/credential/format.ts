@@ -213,6 +213,10 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly presentationAlgorithms: JsonObject
   /** Whether HAIP 1.0 allows the format. HAIP 1.0, Credential Format Profiles. */
   readonly isInHaip: boolean
+  /** Whether the holder's signature covers the nonce, the client identifier and the response address themselves. */
+  readonly signatureCoversRequest: boolean
+  /** Why a presentation of this format cannot approve transactions, for the report; undefined if it can. */
+  readonly transactionProblem?: string
   /** The ids of checks that do not apply to this format, each with the reason for the report. */
   readonly unasked: Readonly<Record<string, string>>
   /**

@@ -8,9 +8,6 @@ import { digestOf, type HashName, hashNames, isHashName } from '../codec/digest.
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
-/** The id of the check of approvals. A format that cannot express approvals lists it in `unasked`. */
-export const TRANSACTION_CHECK = 'holder.transaction_data'
-
 export const MAX_TRANSACTIONS = 10
 
 const DEFAULT_HASH: HashName = 'sha-256'

@@ -16,7 +16,6 @@ import {
 } from '../../test/support/wire.ts'
 import type { CheckResult } from '../check/check.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
-import { TRANSACTION_CHECK } from '../protocol/transaction-data.ts'
 import type { VerificationReport } from './verification.ts'
 
 const TYPES = ['VerifiableCredential', 'StudentCard']
@@ -351,7 +350,7 @@ function allChecksOf({ checks, credentials }: VerificationReport): readonly Chec
  * Returns the checks that were asked: no transaction is to be approved in any of these, and none is a mobile document.
  */
 function asked(report: VerificationReport): readonly CheckResult[] {
-  return allChecksOf(report).filter(({ id }) => id !== TRANSACTION_CHECK && id !== 'credential.doc_type')
+  return allChecksOf(report).filter(({ id }) => id !== 'holder.transaction_data' && id !== 'credential.doc_type')
 }
 
 function notPassed(report: VerificationReport): string[] {

@@ -68,11 +68,11 @@ function loadRequestedQuery(context: VerifierContext, request: StaticPresentatio
   return id === undefined ? readNewQuery(postedQuery) : getQuery(context, id)
 }
 
-/** Refuses with `invalid_request` a missing parameter that the device signature of a requested format (mdoc) covers. */
+/** Refuses with `invalid_request` a missing parameter that the signature of a requested format (mdoc) covers. */
 function refuseMissingParameters(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
   const coveringQuery = query.credentials.find(
     ({ format, require_cryptographic_holder_binding: holderBinding }) =>
-      holderBinding !== false && formatOf(format)?.unasked['holder.nonce'] !== undefined,
+      holderBinding !== false && formatOf(format)?.signatureCoversRequest === true,
   )
   const missing = Object.keys(parameters).filter((name) => parameters[name] === undefined)
   if (coveringQuery !== undefined && missing.length > 0) {

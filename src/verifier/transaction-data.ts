@@ -8,12 +8,7 @@ import { orElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import {
-  findCommonHashes,
-  findTransactionsOf,
-  parseTransactionContent,
-  TRANSACTION_CHECK,
-} from '../protocol/transaction-data.ts'
+import { findCommonHashes, findTransactionsOf, parseTransactionContent } from '../protocol/transaction-data.ts'
 
 /** The size limit for all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
@@ -50,7 +45,7 @@ function credentialProblem(ids: readonly string[], { credentials }: DcqlQuery): 
 }
 
 function queryProblem({ format, multiple, require_cryptographic_holder_binding: holderBinding }: CredentialQuery) {
-  const unableReason = formatOf(format)?.unasked[TRANSACTION_CHECK]
+  const unableReason = formatOf(format)?.transactionProblem
   if (unableReason !== undefined) return `${format} cannot approve a transaction: ${unableReason}`
   // OpenID4VP 1.0, Transaction Data of IETF SD-JWT VC
   if (holderBinding === false)

@@ -11,7 +11,6 @@ import {
   MAX_TRANSACTIONS,
   parseTransaction,
   type RequestedTransaction,
-  TRANSACTION_CHECK,
 } from '../protocol/transaction-data.ts'
 import { refuseWith } from './error.ts'
 
@@ -85,7 +84,7 @@ function approvalProblem({
   require_cryptographic_holder_binding: hasHolderBinding,
 }: CredentialQuery): string | undefined {
   const plugin = formatOf(format)
-  const reason = plugin ? plugin.unasked[TRANSACTION_CHECK] : 'this wallet does not know the format'
+  const reason = plugin ? plugin.transactionProblem : 'this wallet does not know the format'
   if (reason !== undefined) return `${format} cannot do that: ${reason}`
   if (hasHolderBinding === false)
     return 'the query does without the signature of the holder, which would be the approval'

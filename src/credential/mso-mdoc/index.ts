@@ -26,13 +26,14 @@ export const msoMdoc: CredentialFormat = {
   statusListType: 'cwt',
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
   isInHaip: true,
+  signatureCoversRequest: true,
+  transactionProblem:
+    'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
   unasked: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
     'holder.nonce': COVERED_BY_SIGNATURE,
     'holder.audience': COVERED_BY_SIGNATURE,
     'holder.fresh': COVERED_BY_SIGNATURE,
-    'holder.transaction_data':
-      'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
     'holder.sd_hash': 'the device signs the session and not the choice of elements; the issuer signed each of them',
   },
   signingAlgorithm: (alg) => algorithms[alg].cose[0],

@@ -20,6 +20,7 @@ export const sdJwtVc: CredentialFormat = {
   reservedNames: DIGEST_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
+  signatureCoversRequest: false,
   presentationAlgorithms: sdJwtAlgorithms,
   isInHaip: true,
   unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },

@@ -14,10 +14,10 @@ export const w3cJwt: CredentialFormat = {
   ...w3cFormat,
   ids: IDS,
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
+  transactionProblem: 'the specification has no place for an approval in a presentation of this format',
   unasked: {
     'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',
-    'holder.transaction_data': 'the specification has no place for an approval in a presentation of this format',
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
   },
   parseMembers,

@@ -6,7 +6,6 @@
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { findTimeProblem } from '../../credential/evidence-readers.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { TRANSACTION_CHECK } from '../../protocol/transaction-data.ts'
 import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
@@ -101,13 +100,13 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
       holder?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
   },
   {
-    id: TRANSACTION_CHECK,
+    id: 'holder.transaction_data',
     asks: 'Did the holder approve exactly the transactions of the request?',
     spec: 'OpenID4VP 1.0, Transaction Data',
     level: 'MUST',
     needs: NEEDS,
-    skipReason: ({ binding }) =>
-      binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : undefined,
+    skipReason: ({ binding, format }) =>
+      binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : format.transactionProblem,
     run: ({ holder }, { binding }) =>
       holder?.approves(binding.transactionData)
         ? pass()
