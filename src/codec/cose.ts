@@ -70,7 +70,7 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
     protectedBytes,
     alg: typeof alg === 'number' ? alg : undefined,
     typ: typeof typ === 'number' || typeof typ === 'string' ? typ : undefined,
-    x5chain: readChain(unprotectedMembers.get(HEADER.x5chain), what),
+    x5chain: readX5chain(unprotectedMembers.get(HEADER.x5chain), what),
     payload: payload === null ? undefined : asBytes(payload, `the payload of ${what}`),
     signature: asBytes(signature, `the signature of ${what}`),
   }
@@ -159,7 +159,7 @@ function readHeader(bytes: Uint8Array, what: string): CborMap {
   return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))
 }
 
-function readChain(value: Cbor | undefined, what: string): readonly Uint8Array[] {
+function readX5chain(value: Cbor | undefined, what: string): readonly Uint8Array[] {
   if (value === undefined) return []
   if (isBytes(value)) return [value]
   if (!isArray(value)) return malformed(`the x5chain of ${what} is neither bytes nor an array`)

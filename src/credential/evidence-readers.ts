@@ -7,13 +7,13 @@ import { strangerText } from '../codec/stranger-text.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { decodeX5c } from '../keys/x5c.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
-import type { Evidence, Instant, Order, Validity } from './format.ts'
+import type { Evidence, Instant, Order } from './format.ts'
 
 /**
  * Returns the certificates in `x5c` of a header as DER, not parsed; empty if it is absent. Throws a MalformedError
  * unless it is an array of base64 strings. RFC 7515 section 4.1.6.
  */
-export function readChain(header: JsonObject): readonly Uint8Array[] {
+export function readX5cHeader(header: JsonObject): readonly Uint8Array[] {
   const x5c = own(header, 'x5c')
   return x5c === undefined ? [] : decodeX5c(x5c)
 }
@@ -107,37 +107,6 @@ export function statusEntriesOf(entries: Json | undefined): readonly JsonObject[
 export function readOneOrMoreStrings(value: Json | undefined): readonly string[] {
   if (typeof value === 'string') return [value]
   return stringsIn(value)
-}
-
-/**
- * Returns the latest `notBefore` time; undefined if there is none. `iat` does not count: a credential may be valid
- * since a time before it was signed.
- */
-export function lastStart({ notBefore }: Validity): Date | undefined {
-  const starts = notBefore.flatMap(({ member, at }) => (member === 'iat' ? [] : (at?.getTime() ?? [])))
-  return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
-}
-
-/** Returns the earliest `notAfter` time; undefined if there is none. */
-export function firstEnd({ notAfter }: Validity): Date | undefined {
-  const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
-  return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
-}
-
-/**
- * Returns the first limit that does not hold at `now`, where clocks may differ, and whether it is a beginning;
- * undefined if all hold.
- */
-export function findTimeProblem(
-  { notBefore, notAfter }: Validity,
-  now: Date,
-  clockSkewSeconds: number,
-): (Instant & { readonly isEarly: boolean }) | undefined {
-  const skew = clockSkewSeconds * 1000
-  const early = notBefore.find(({ at }) => at === undefined || at.getTime() > now.getTime() + skew)
-  if (early !== undefined) return { ...early, isEarly: true }
-  const late = notAfter.find(({ at }) => at === undefined || at.getTime() + skew <= now.getTime())
-  return late && { ...late, isEarly: false }
 }
 
 /** Returns the whole seconds since the epoch. */

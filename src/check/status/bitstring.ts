@@ -6,7 +6,7 @@ import { fromBase64url } from '../../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, within } from '../../codec/malformed.ts'
-import { readChain, readOneOrMoreStrings } from '../../credential/evidence-readers.ts'
+import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence-readers.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, unpack } from './status-list.ts'
@@ -31,7 +31,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   if (id === undefined) malformed('it has no id, by which it would say its address')
   if (id !== uri) malformed('its id is not the address that it was fetched from')
   return {
-    chain: readChain(header),
+    chain: readX5cHeader(header),
     isSignedBy: (key) => isJwsSignedBy(jws, key),
     validity,
     identifiers,

@@ -5,7 +5,7 @@
 import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
-import { firstEnd } from '../../credential/evidence-readers.ts'
+import { firstEnd } from '../../credential/validity.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import { readBitstringCredential } from './bitstring.ts'

@@ -12,7 +12,7 @@ import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusWidth } from '../../codec/status-list.ts'
-import { readChain, readNumericInstants } from '../../credential/evidence-readers.ts'
+import { readNumericInstants, readX5cHeader } from '../../credential/evidence-readers.ts'
 import type { Validity } from '../../credential/format.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 
@@ -111,7 +111,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   if (!isObject(list) || lst === undefined) return malformed('it has no status_list with a lst')
   const claims = { sub: claim('sub'), iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
   return {
-    chain: readChain(header),
+    chain: readX5cHeader(header),
     isSignedBy: (key) => isJwsSignedBy(jws, key),
     ...(await readContent({ ...claims, bits: own(list, 'bits'), packedList: fromBase64url(lst) }, uri)),
   }

@@ -6,9 +6,9 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
   hasOrderedStatus,
   namesOf,
-  readChain,
   readConfirmedKey,
   readNumericDate,
+  readX5cHeader,
   statedTypeText,
   statusObject,
 } from '../evidence-readers.ts'
@@ -33,7 +33,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     issuer: {
       // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
       identifiers: namesOf([own(payload, 'iss')]),
-      chain: readChain(header),
+      chain: readX5cHeader(header),
       isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
     },
     holder: keyBindingOf(sdJwt),

@@ -9,16 +9,16 @@ import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
-  firstEnd,
   makeBoundKey,
   namesOf,
-  readChain,
   readConfirmedKey,
   readNumericDate,
   readOneOrMoreStrings,
   readPresentationTime,
+  readX5cHeader,
   statedTypeText,
 } from '../evidence-readers.ts'
+import { firstEnd } from '../validity.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
@@ -63,7 +63,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],
     statedFormat: `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
-    issuer: { identifiers, chain: readChain(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
+    issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,

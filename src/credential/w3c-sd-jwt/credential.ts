@@ -8,7 +8,7 @@ import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
-import { readChain, readConfirmedKey, statedTypeText } from '../evidence-readers.ts'
+import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence-readers.ts'
 import type { ClaimSource, Configuration, Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import {
@@ -87,7 +87,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   const evidence: Evidence = {
     formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
     statedFormat: `${statedTypeText(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
-    issuer: { identifiers, chain: readChain(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
+    issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
