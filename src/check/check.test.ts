@@ -98,7 +98,7 @@ describe('the runner', () => {
 
   it('fails a check that throws, which is a mistake of the service: the log has the error, the report the request', async () => {
     const lines: string[] = []
-    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const log = { logger: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const run = () => JSON.parse('a claim of the holder') as Verdict
     const late = { run: () => Promise.reject(new TypeError('a claim of the holder')) }
     const early = { skipReason: () => JSON.parse('a claim of the holder') as string }
@@ -122,7 +122,7 @@ describe('the runner', () => {
 
   it('fails a check that comes across something malformed, and the log has the reason of a library', async () => {
     const lines: string[] = []
-    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const log = { logger: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const run = (): Verdict => {
       try {
         createPublicKey({ key: Buffer.from('3000', 'hex'), format: 'der', type: 'spki' })

@@ -27,11 +27,11 @@ export interface Check<Evidence, Context> {
 
 /** The result of a check. */
 export type Verdict =
-  | { readonly answer: 'yes'; readonly detail?: string }
+  | { readonly answer: 'pass'; readonly detail?: string }
   /** The check could not be done, and the operator's policy tolerates that: a warning. */
-  | { readonly answer: 'tolerated'; readonly detail: string }
+  | { readonly answer: 'tolerate'; readonly detail: string }
   /** `cause` is the error of a library, for the log only. */
-  | { readonly answer: 'no'; readonly detail: string; readonly cause?: unknown }
+  | { readonly answer: 'fail'; readonly detail: string; readonly cause?: unknown }
   /** The check has nothing to look at because its object is missing; another check fails for that. */
   | { readonly answer: 'cannot_ask'; readonly detail: string }
 
@@ -46,7 +46,7 @@ export interface CheckResult {
 
 /** The log of the service, and the id of the request. */
 export interface CheckLog {
-  readonly log: Pick<Logger, 'error' | 'info'>
+  readonly logger: Pick<Logger, 'error' | 'info'>
   readonly requestId: string
 }
 
@@ -55,9 +55,9 @@ const MAX_DETAIL = 300
 /** The number of characters at the end of a longer detail that are kept, since the end says what to do. */
 const END_OF_DETAIL = 190
 
-export const pass = (detail?: string): Verdict => ({ answer: 'yes', ...(detail !== undefined && { detail }) })
-export const fail = (detail: string, cause?: unknown): Verdict => ({ answer: 'no', detail, cause })
-export const tolerate = (detail: string): Verdict => ({ answer: 'tolerated', detail })
+export const pass = (detail?: string): Verdict => ({ answer: 'pass', ...(detail !== undefined && { detail }) })
+export const fail = (detail: string, cause?: unknown): Verdict => ({ answer: 'fail', detail, cause })
+export const tolerate = (detail: string): Verdict => ({ answer: 'tolerate', detail })
 export const cannotAsk = (detail: string): Verdict => ({ answer: 'cannot_ask', detail })
 
 /**
@@ -73,9 +73,11 @@ export async function runChecks<Evidence, Context>(
   const outcomes = new Map<string, CheckResult['outcome']>()
   const results: CheckResult[] = []
   for (const check of checks) {
-    const verdict = runCheck(check, evidence, context, outcomes)
+    const running = runCheck(check, evidence, context, outcomes)
     // Awaits only promises: most checks are synchronous, and needless awaits are slow.
-    const { outcome, detail } = toOutcome(check, verdict instanceof Promise ? await verdict : verdict, log)
+    const verdict = running instanceof Promise ? await running : running
+    logVerdict(check.id, verdict, log)
+    const { outcome, detail } = outcomeOf(check.level, verdict, log.requestId)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
     results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
@@ -140,17 +142,30 @@ function runCheck<Evidence, Context>(
   }
 }
 
-/** Returns the outcome for a verdict. Logs causes and thrown errors, which are not in the report. */
-function toOutcome(
-  { id, level }: Pick<CheckResult, 'id' | 'level'>,
+/** Logs what the report does not have: the error that a check threw, and the cause of a failure. */
+function logVerdict(
+  check: string,
   verdict: CheckOutcome | Verdict | ThrownError,
-  { log, requestId }: CheckLog,
+  { logger, requestId }: CheckLog,
+): void {
+  if ('error' in verdict) {
+    const line = { event: 'check_threw', request: requestId, check, error: describeErrorForLog(verdict.error) }
+    logger.error(line, 'a check threw an error')
+  } else if ('answer' in verdict && verdict.answer === 'fail' && verdict.cause !== undefined) {
+    const line = { event: 'check_failed', request: requestId, check, cause: describeCauseForLog(verdict.cause) }
+    logger.info(line, 'a check failed on what a library refused')
+  }
+}
+
+/** Returns the outcome for a verdict. */
+function outcomeOf(
+  level: CheckResult['level'],
+  verdict: CheckOutcome | Verdict | ThrownError,
+  requestId: string,
 ): CheckOutcome {
   if ('outcome' in verdict) return verdict
   const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
   if ('error' in verdict) {
-    const line = { event: 'check_threw', request: requestId, check: id, error: describeErrorForLog(verdict.error) }
-    log.error(line, 'a check threw an error')
     return {
       outcome: failedOutcome,
       detail: `could not be decided because of an error in this service; its log has the error, under request ${requestId}`,
@@ -158,11 +173,6 @@ function toOutcome(
   }
   const { answer, detail } = verdict
   if (answer === 'cannot_ask') return { outcome: 'not_run', detail }
-  if (answer === 'tolerated') return { outcome: 'warning', detail }
-  if (answer === 'yes') return { outcome: 'passed', detail }
-  if (verdict.cause !== undefined) {
-    const line = { event: 'check_failed', request: requestId, check: id, cause: describeCauseForLog(verdict.cause) }
-    log.info(line, 'a check failed on what a library refused')
-  }
-  return { outcome: failedOutcome, detail }
+  if (answer === 'tolerate') return { outcome: 'warning', detail }
+  return { outcome: answer === 'pass' ? 'passed' : failedOutcome, detail }
 }

@@ -190,7 +190,7 @@ async function verifyVpToken(
     ...getOperatorPolicy(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
-    verifyVpResponse(response, checkContext, { log: context.log, requestId: httpRequestId })
+    verifyVpResponse(response, checkContext, { logger: context.log, requestId: httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report }
 }

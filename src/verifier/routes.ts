@@ -77,7 +77,7 @@ function addQueryRoutes(app: App, context: VerifierContext): void {
 function addTrustRoutes(app: App, context: VerifierContext): void {
   app.get('/trust-anchors', { ...admin, schema: trustAnchorsRoute }, () => listTrustAnchors(context))
   app.post('/trust-anchors/test', { ...admin, schema: chainTestRoute }, ({ id, body }) =>
-    testChain(context, body, { log: context.log, requestId: id }),
+    testChain(context, body, { logger: context.log, requestId: id }),
   )
 }
 

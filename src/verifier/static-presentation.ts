@@ -41,7 +41,7 @@ export async function verifyStaticPresentation(
     sessionStart: undefined,
     ...getOperatorPolicy(context),
   }
-  const report = await verifyVpResponse({ vpToken, state: undefined }, checkContext, { log: context.log, requestId })
+  const report = await verifyVpResponse({ vpToken, state: undefined }, checkContext, { logger: context.log, requestId })
   const subject = request.verification_query_id
   const event = {
     type: 'presentation.verified',

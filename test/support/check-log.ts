@@ -2,4 +2,4 @@
 import { pino } from 'pino'
 import type { CheckLog } from '../../src/check/check.ts'
 
-export const silentLog: CheckLog = { log: pino({ level: 'silent' }), requestId: 'a-request' }
+export const silentLog: CheckLog = { logger: pino({ level: 'silent' }), requestId: 'a-request' }

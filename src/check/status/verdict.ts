@@ -36,11 +36,11 @@ export async function fetchStatusVerdict(evidence: StatusEvidence, context: Stat
   const verdicts: Verdict[] = []
   for (const reference of statusReferences.references) {
     const verdict = await judgeReference(reference, evidence, context)
-    if (verdict.answer === 'no') return verdict
+    if (verdict.answer === 'fail') return verdict
     verdicts.push(verdict)
   }
   const detail = [...verdicts.flatMap((verdict) => verdict.detail ?? []), ...ignoredNotes].join('; ')
-  return verdicts.some(({ answer }) => answer === 'tolerated') ? tolerate(detail) : pass(detail)
+  return verdicts.some(({ answer }) => answer === 'tolerate') ? tolerate(detail) : pass(detail)
 }
 
 /** Tests whether the format of the credential uses CBOR, so that a CWT is preferred. */

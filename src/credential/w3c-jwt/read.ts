@@ -18,8 +18,8 @@ import {
   readX5cHeader,
   statedTypeText,
 } from '../evidence-readers.ts'
-import { firstEnd } from '../validity.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
+import { firstEnd } from '../validity.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const

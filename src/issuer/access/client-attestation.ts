@@ -4,7 +4,7 @@
  * JWT format; HAIP 1.0, Wallet Attestation; Attestation-Based Client Authentication.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allHold, type CheckResult, runChecks } from '../../check/check.ts'
+import { allHold, type CheckLog, type CheckResult, runChecks } from '../../check/check.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AuthorizedClient } from '../authorization.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
@@ -94,8 +94,7 @@ export async function authenticateClient(
     status: context.attestationStatus,
   }
   const reading = readClientHeaders(request)
-  const { log } = context
-  const checkLog = { log, requestId: request.requestId }
+  const checkLog = { logger: context.log, requestId: request.requestId }
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const report = [
     ...(await runChecks(clientReadingChecks, reading, checkContext, checkLog)),
@@ -123,14 +122,11 @@ export function refuseOtherInstance(
 }
 
 /** Refuses a wallet whose authentication failed. The log gets every failed check, and the wallet the first one. */
-function refuseUnauthenticated(
-  report: readonly CheckResult[],
-  { log, requestId }: { readonly log: ClientContext['log']; readonly requestId: string },
-): never {
+function refuseUnauthenticated(report: readonly CheckResult[], { logger, requestId }: CheckLog): never {
   const unmetChecks = report.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_run')
   const checks = unmetChecks.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
   const logFields = { event: 'client_not_authenticated', request: requestId, checks }
-  log.info(logFields, 'a wallet could not authenticate itself')
+  logger.info(logFields, 'a wallet could not authenticate itself')
   const failedChecks = unmetChecks.filter(({ outcome }) => outcome === 'failed')
   const [first] = failedChecks
   if (failedChecks.every(({ id }) => id === 'pop.challenge')) {

@@ -566,7 +566,7 @@ describe('of a presentation', () => {
   /** Returns the check and the cause of each line of the log, where a library refuses the certificate `brokenKey`. */
   async function loggedCauses(changed: Partial<Evidence>, asking: Partial<PresentationCheckContext>): Promise<unknown> {
     const lines: string[] = []
-    const log = { log: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const log = { logger: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const given = {
       ...context,
       ...asking,
