@@ -13,7 +13,7 @@ it('asks again for a list that failed after five seconds, and where the clock wa
   }
   const effects = { outbound, now: () => new Date(time), log: pino({ level: 'silent' }) }
   const loadList = createStatusLists(effects, true)
-  const load = () => loadList({ kind: 'token', uri: 'https://issuer.example/list' }, false)
+  const load = () => loadList({ kind: 'token', uri: 'https://issuer.example/list' }, 'jwt')
   expect(await load()).toHaveProperty('unreachable')
   time += 4999
   await load()

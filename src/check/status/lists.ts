@@ -5,6 +5,7 @@
 import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
+import type { CredentialFormat } from '../../credential/format.ts'
 import { firstEnd } from '../../credential/validity.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
@@ -28,14 +29,19 @@ interface FetchedAnswer {
 type FetchFailure = { readonly unreachable: string } | Problem
 
 /**
- * A list, or why it could not be loaded. The caller calls `keep` after it has verified signature, times and issuer;
- * until then the list is cached for a few seconds only.
+ * A list, or why it could not be loaded. The caller calls `markVerified` after it has verified signature, times and
+ * issuer; until then the list is cached for a few seconds only.
  */
-export type FetchResult = (FetchedAnswer & { readonly isCached: boolean; readonly keep: () => void }) | FetchFailure
+export type FetchResult =
+  | (FetchedAnswer & { readonly isCached: boolean; readonly markVerified: () => void })
+  | FetchFailure
 
 type ListReference = Pick<StatusReference, 'kind' | 'uri'>
 
-export type LoadStatusList = (reference: ListReference, prefersCwt: boolean) => Promise<FetchResult>
+/** The type that is asked for first, where a server has a list in both. */
+export type ListType = CredentialFormat['statusListType']
+
+export type LoadStatusList = (reference: ListReference, listType: ListType) => Promise<FetchResult>
 
 /** How status lists are loaded, and what happens if a list cannot be loaded. */
 export interface StatusPolicy {
@@ -77,8 +83,8 @@ export function createStatusLists(
   const cache = createLru<string, CachedResult>(MAX_CACHE_BYTES, ({ result }) => bytesOf(result))
   const fetchList = singleFlightByKey(
     ({ reference }) => keyOf(reference),
-    async ({ reference, prefersCwt }: { readonly reference: ListReference; readonly prefersCwt: boolean }) => {
-      const result = await requestList(outbound, reference, { prefersCwt, allowPrivateAddresses, now })
+    async ({ reference, listType }: { readonly reference: ListReference; readonly listType: ListType }) => {
+      const result = await requestList(outbound, reference, { listType, allowPrivateAddresses, now })
       const why = 'list' in result ? undefined : 'problem' in result ? result.problem : result.unreachable
       if (why !== undefined) log.warn({ event: 'status_list_not_usable', why }, 'a status list cannot be used')
       const at = now().getTime()
@@ -87,12 +93,12 @@ export function createStatusLists(
       return entry
     },
   )
-  return async (reference, prefersCwt) => {
+  return async (reference, listType) => {
     const cachedResult = cache.get(keyOf(reference))
     const at = now().getTime()
     if (cachedResult !== undefined && at >= cachedResult.at && at < cachedResult.until)
       return fetchResultOf(cachedResult, true)
-    return fetchResultOf(await fetchList({ reference, prefersCwt }), false)
+    return fetchResultOf(await fetchList({ reference, listType }), false)
   }
 }
 
@@ -103,10 +109,10 @@ function keyOf({ kind, uri }: ListReference): string {
 function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
   const { result } = entry
   if (!('list' in result)) return result
-  const keep = (): void => {
+  const markVerified = (): void => {
     entry.until = result.fetchedAt.getTime() + lifeOf(result)
   }
-  return { ...result, isCached, keep }
+  return { ...result, isCached, markVerified }
 }
 
 /**
@@ -119,13 +125,13 @@ export function createPolicyForResponse({ loadList, onUnreachable, now }: Status
   return {
     onUnreachable,
     now,
-    loadList: async (reference, prefersCwt) => {
+    loadList: async (reference, listType) => {
       const failure = unreachableLists.get(keyOf(reference))
       if (failure !== undefined) return failure
       if (unreachableLists.size >= MAX_UNREACHABLE) return { problem: AFTER_UNREACHABLE }
       if (waitedMs >= MAX_WAIT_MS) return { problem: AFTER_WAIT }
       const startedMs = now().getTime()
-      const result = await loadList(reference, prefersCwt)
+      const result = await loadList(reference, listType)
       waitedMs += Math.max(0, now().getTime() - startedMs)
       if ('unreachable' in result) unreachableLists.set(keyOf(reference), result)
       return result
@@ -137,12 +143,12 @@ async function requestList(
   outbound: Outbound,
   { kind, uri }: ListReference,
   {
-    prefersCwt,
+    listType,
     allowPrivateAddresses,
     now,
-  }: { readonly prefersCwt: boolean; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
+  }: { readonly listType: ListType; readonly allowPrivateAddresses: boolean; readonly now: () => Date },
 ): Promise<CachedResult['result']> {
-  const headers = { accept: acceptOf(kind, prefersCwt) }
+  const headers = { accept: acceptOf(kind, listType) }
   try {
     const response = await outbound({
       url: uri,
@@ -163,10 +169,10 @@ async function requestList(
   }
 }
 
-function acceptOf(kind: StatusReference['kind'], prefersCwt: boolean): string {
+function acceptOf(kind: StatusReference['kind'], listType: ListType): string {
   const { jwt, cwt } = TOKEN_TYPES
   if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
-  return prefersCwt ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
+  return listType === 'cwt' ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
 }
 
 async function readList(

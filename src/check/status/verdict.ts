@@ -18,7 +18,7 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
 import { MAX_CHAIN } from '../../keys/x5c.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
-import type { StatusPolicy } from './lists.ts'
+import type { ListType, StatusPolicy } from './lists.ts'
 import type { FetchedStatusList, StatusReference } from './status-list.ts'
 
 /**
@@ -43,9 +43,9 @@ export async function fetchStatusVerdict(evidence: StatusEvidence, context: Stat
   return verdicts.some(({ answer }) => answer === 'tolerate') ? tolerate(detail) : pass(detail)
 }
 
-/** Tests whether the format of the credential uses CBOR, so that a CWT is preferred. */
-function prefersCwt({ formats }: StatusEvidence): boolean {
-  return formats.some((id) => formatOf(id)?.statusListType === 'cwt')
+/** Returns the type of list that the format of the credential prefers. */
+function listTypeFor({ formats }: StatusEvidence): ListType {
+  return formats.some((id) => formatOf(id)?.statusListType === 'cwt') ? 'cwt' : 'jwt'
 }
 
 async function judgeReference(
@@ -55,7 +55,7 @@ async function judgeReference(
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
   const at = `status list ${strangerText(reference.uri)}`
-  const result = await loadList(reference, prefersCwt(evidence))
+  const result = await loadList(reference, listTypeFor(evidence))
   if ('unreachable' in result) {
     const why = `the ${at} could not be looked at: ${result.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)
@@ -69,7 +69,7 @@ async function judgeReference(
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
-  result.keep()
+  result.markVerified()
   const value = statusValueOf(list, reference.index)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${isCached ? ' and kept since' : ''}`
   return value === 0 ? pass(`not ${deniedStates(reference)} ${when}`) : fail(`${stateText(reference, value)} ${when}`)

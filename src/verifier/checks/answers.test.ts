@@ -592,7 +592,13 @@ describe('of a presentation', () => {
     const status = {
       ...context.status,
       loadList: () =>
-        Promise.resolve({ list, fetchedAt: context.now, answerBytes: 1, isCached: false, keep: () => undefined }),
+        Promise.resolve({
+          list,
+          fetchedAt: context.now,
+          answerBytes: 1,
+          isCached: false,
+          markVerified: () => undefined,
+        }),
     }
     const reference = { status_list: { idx: 1, uri: 'https://issuer.example/list' } }
     expect(await loggedCauses({ status: reference }, { status })).toEqual([['status.valid', 'RangeError']])
