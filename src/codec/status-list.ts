@@ -5,6 +5,15 @@
 
 export type StatusWidth = 1 | 2 | 4 | 8
 
+/** The purposes of W3C status lists that affect validity. Bitstring Status List, BitstringStatusListEntry. */
+export const statusPurposes = ['revocation', 'suspension'] as const
+export type StatusPurpose = (typeof statusPurposes)[number]
+
+/** Tests whether a text is one of {@link statusPurposes}. */
+export function isStatusPurpose(text: string): text is StatusPurpose {
+  return statusPurposes.some((purpose) => purpose === text)
+}
+
 /** Returns the number of entries. */
 export function capacityOf(bytes: Uint8Array, width: StatusWidth): number {
   return (bytes.length * 8) / width

@@ -3,10 +3,12 @@
  * has a folder beside this file. A format knows no sessions and no specific credential types. `format.contract.ts`
  * tests every format against this interface.
  */
+
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Problem } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
+import type { StatusPurpose } from '../codec/status-list.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import type { Algorithm } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -66,7 +68,7 @@ export interface StatusListEntry {
   readonly index: number
   readonly uri: string
   /** The same entry in W3C bitstring status lists, if the credential refers to them too. */
-  readonly bitstrings?: readonly { readonly purpose: string; readonly uri: string }[]
+  readonly bitstrings?: readonly { readonly purpose: StatusPurpose; readonly uri: string }[]
 }
 
 /**

@@ -11,7 +11,7 @@ import { readSign1 } from '../../codec/cose.ts'
 import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import type { StatusWidth } from '../../codec/status-list.ts'
+import type { StatusPurpose, StatusWidth } from '../../codec/status-list.ts'
 import { readNumericInstants, readX5cHeader } from '../../credential/evidence-readers.ts'
 import type { Validity } from '../../credential/format.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
@@ -22,7 +22,7 @@ export interface StatusReference {
   readonly uri: string
   readonly index: number
   /** The purpose of a bitstring; undefined for a status list token, whose values have a defined meaning. */
-  readonly purpose: 'revocation' | 'suspension' | undefined
+  readonly purpose: StatusPurpose | undefined
 }
 
 export interface FetchedStatusList {

@@ -6,7 +6,7 @@
 
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
-import { capacityOf, statusAt } from '../../codec/status-list.ts'
+import { capacityOf, isStatusPurpose, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
 import { strangerText } from '../../codec/stranger-text.ts'
 import { parseUrl } from '../../codec/url.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -114,7 +114,7 @@ function stateText({ purpose }: StatusReference, value: number): string {
   return VALUES[value] ?? `neither valid nor revoked nor suspended (status value ${value})`
 }
 
-function stateOfPurpose(purpose: NonNullable<StatusReference['purpose']>): string {
+function stateOfPurpose(purpose: StatusPurpose): string {
   return purpose === 'revocation' ? 'revoked' : 'suspended'
 }
 
@@ -248,8 +248,7 @@ function readBitstringEntry(entry: JsonObject): BitstringEntry {
   const purpose = ownString(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
   // Entries with other purposes do not affect validity.
-  if (purpose !== 'revocation' && purpose !== 'suspension')
-    return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
+  if (!isStatusPurpose(purpose)) return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
   const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
   if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
   if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {

@@ -84,7 +84,7 @@ describe('W3C credentials as JWT', () => {
 
     it('names its entries in lists of the W3C', async () => {
       const uri = 'https://issuer.example/status-list/a'
-      const lists = [{ purpose: 'revocation', uri: `${uri}/revocation` }]
+      const lists = [{ purpose: 'revocation' as const, uri: `${uri}/revocation` }]
       const order = { ...orderOf(), status: { index: 7, uri, bitstrings: lists } }
       const credential = await w3cJwt.issue(order, signer, randomBytes)
       const entry = {

@@ -2,8 +2,10 @@
  * The members of all W3C credentials, independent of how they are secured, and their types as written in the credential
  * and as expanded by its contexts. VCDM 2.0 and VCDM 1.1; VC-JOSE-COSE.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
+import { statusPurposes } from '../../codec/status-list.ts'
 import { selectClaims } from '../../protocol/claim-path.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
 import {
@@ -78,7 +80,7 @@ export function sourceOfMember(
   dates: readonly string[],
 ): ClaimSource | undefined {
   if (path[0] === 'credentialSubject') return 'dataset'
-  const bitstrings = ['revocation', 'suspension'].map((purpose) => ({ purpose, uri: '' }))
+  const bitstrings = statusPurposes.map((purpose) => ({ purpose, uri: '' }))
   const writtenMembers = {
     ...{ '@context': [...contexts], type: [...types], issuer: '' },
     ...Object.fromEntries(dates.map((name) => [name, ''])),

@@ -9,10 +9,10 @@ import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../..
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
+import { type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
-import { PURPOSES, type StatusPurpose } from './entries.ts'
 
 /** The kind of document: a status list token in JOSE or COSE, or a W3C credential for one purpose. */
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose
@@ -135,7 +135,7 @@ function timesOf({ issuedAt, expiresAt }: ListDocument) {
 
 /** Maps a byte of a list, which has four entries, to four bits, with the first in the most significant bit. */
 const NIBBLES = Object.fromEntries(
-  PURPOSES.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
+  statusPurposes.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
 ) as Readonly<Record<StatusPurpose, Uint8Array>>
 
 function nibbleOf(byte: number, purpose: StatusPurpose): number {

@@ -2,6 +2,7 @@
  * Status list entries: takes those of new credentials, and stores them in the batch that issues the credentials.
  * `allocation.ts` finds free ones. docs/decisions/0007-status-lists.md.
  */
+import { type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
 import type { Configuration, StatusListEntry } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
@@ -9,10 +10,6 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
-
-/** The purposes of W3C status list credentials. Bitstring Status List, BitstringStatusListEntry. */
-export const PURPOSES = ['revocation', 'suspension'] as const
-export type StatusPurpose = (typeof PURPOSES)[number]
 
 /** Allocates `count` entries; none for a configuration with `revocable: false`. */
 export async function allocateStatusEntries(
@@ -31,7 +28,10 @@ export function statusOfEntry(
 ): { readonly status?: StatusListEntry } {
   if (entry === undefined) return {}
   const uri = listUri(config.baseUrl, entry.listId)
-  const bitstrings = PURPOSES.map((purpose) => ({ purpose, uri: purposeUri(config.baseUrl, entry.listId, purpose) }))
+  const bitstrings = statusPurposes.map((purpose) => ({
+    purpose,
+    uri: purposeUri(config.baseUrl, entry.listId, purpose),
+  }))
   return {
     status: { index: entry.index, uri, ...(hasBitstringStatus && { bitstrings }) },
   }

@@ -1,5 +1,6 @@
 /** The routes for credential status: changes by the application, and status lists for verifiers. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { statusPurposes } from '../../codec/status-list.ts'
 import { acceptsGzip, preferredType } from '../../http/accept.ts'
 import { addBodylessRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
@@ -9,7 +10,6 @@ import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { changeStatus } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
-import { PURPOSES } from './entries.ts'
 import * as schemas from './schemas.ts'
 import { createPublishedListReader, type ServedList } from './served.ts'
 
@@ -40,7 +40,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
     const kind = kindFor(request.headers.accept)
     return sendList(request, reply, { ...(await serveList(request.params.list_id, kind)), kind, ttlSeconds })
   })
-  for (const purpose of PURPOSES) {
+  for (const purpose of statusPurposes) {
     const schema = schemas.bitstringListRoute[purpose]
     app.get(`${ISSUER_PATHS.statusList}/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
