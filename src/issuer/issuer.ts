@@ -8,6 +8,7 @@ import type { Effects } from '../http/effects.ts'
 import { createKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
+import { secretPurposes } from './access/context.ts'
 import { createAuthorizationServer } from './access/external-authorization-server.ts'
 import { createReusableNonces } from './access/reusable-nonce.ts'
 import { createSignInProvider } from './authorization-endpoint/sign-in-provider.ts'
@@ -86,21 +87,8 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
   }
 }
 
-/** Derives the secrets, each for its own purpose: two secrets for the same purpose would be equal. */
-function secretsOf({ deriveSecrets: secrets }: KeyRing): IssuerContext['secrets'] {
-  return {
-    code: secrets('pre-authorized code'),
-    suppliedCode: secrets('supplied pre-authorized code'),
-    issuerState: secrets('issuer_state'),
-    pushedRequest: secrets('pushed authorization request'),
-    signInState: secrets('state of a sign-in'),
-    authorizationCode: secrets('authorization code'),
-    txCode: secrets('tx_code'),
-    rememberedTxCode: secrets('remembered tx_code'),
-    refresh: secrets('refresh token'),
-    nonce: secrets('c_nonce'),
-    dpopNonce: secrets('dpop nonce'),
-    attestationChallenge: secrets('attestation challenge'),
-    notification: secrets('notification_id'),
-  }
+/** Derives the secrets, each for its own purpose. */
+function secretsOf({ deriveSecrets }: KeyRing): IssuerContext['secrets'] {
+  const secrets = Object.entries(secretPurposes).map(([name, purpose]) => [name, deriveSecrets(purpose)])
+  return Object.fromEntries(secrets) as IssuerContext['secrets']
 }

@@ -10,26 +10,29 @@ import type { IssuerConfig } from '../config.ts'
 import type { ExternalAuthorizationServer } from './external-authorization-server.ts'
 import type { ReusableNonces } from './reusable-nonce.ts'
 
+/** The secrets, each with the purpose for which it is derived: two secrets for the same purpose would be equal. */
+export const secretPurposes = {
+  code: 'pre-authorized code',
+  suppliedCode: 'supplied pre-authorized code',
+  issuerState: 'issuer_state',
+  pushedRequest: 'pushed authorization request',
+  signInState: 'state of a sign-in',
+  authorizationCode: 'authorization code',
+  txCode: 'tx_code',
+  rememberedTxCode: 'remembered tx_code',
+  refresh: 'refresh token',
+  nonce: 'c_nonce',
+  dpopNonce: 'dpop nonce',
+  attestationChallenge: 'attestation challenge',
+  notification: 'notification_id',
+} as const
+
 export interface AccessContext extends Effects<IssuerCollections> {
   readonly config: IssuerConfig
   /**
    * The secrets for MACs and encrypted values. All processes of the service have the same ones, also after a restart.
    */
-  readonly secrets: {
-    readonly code: Secrets
-    readonly suppliedCode: Secrets
-    readonly issuerState: Secrets
-    readonly pushedRequest: Secrets
-    readonly signInState: Secrets
-    readonly authorizationCode: Secrets
-    readonly txCode: Secrets
-    readonly rememberedTxCode: Secrets
-    readonly refresh: Secrets
-    readonly nonce: Secrets
-    readonly dpopNonce: Secrets
-    readonly attestationChallenge: Secrets
-    readonly notification: Secrets
-  }
+  readonly secrets: Readonly<Record<keyof typeof secretPurposes, Secrets>>
   /** The external authorization server; undefined when this service issues the access tokens. */
   readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
   readonly dpopNonces: ReusableNonces
