@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createOutbound } from '../src/bin/outbound.ts'
 import { postCallback } from '../src/callback/post.ts'
 import { resolveSessionCallback } from '../src/config/session-callback.ts'
-import { carriedByCallback } from '../src/event/event.ts'
+import { eventTypes } from '../src/event/event.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../docs/callbacks.md'), 'utf8')
 const outbound = createOutbound()
@@ -71,7 +71,7 @@ describe('docs/callbacks.md', () => {
     const listed = table.flatMap((row) =>
       [...(row.split('|')[1] ?? '').matchAll(/`([a-z.]+)`/g)].map(([, type]) => type),
     )
-    const carried = Object.entries(carriedByCallback).flatMap(([type, is]) => (is ? [type] : []))
+    const carried = Object.entries(eventTypes).flatMap(([type, { isPosted }]) => (isPosted ? [type] : []))
     expect(listed.sort()).toEqual(carried.sort())
   })
 })

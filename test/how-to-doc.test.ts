@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { carriedByCallback } from '../src/event/event.ts'
+import { eventTypes } from '../src/event/event.ts'
 import { COMMAND, endOf, temporaryDirectory, vouchsafe } from './support/command.ts'
 import { ROOT, snippetWith } from './support/documents.ts'
 import { listening, start } from './support/service-process.ts'
@@ -128,7 +128,7 @@ it.each(['prometheus-rules.yaml', 'grafana-dashboard.json'])(
     )
     expect(missing).toEqual([])
     const types = [...rules.matchAll(/type="([^"]+)"/g)].map(([, type = '']) => type)
-    expect(types.filter((type) => !Object.hasOwn(carriedByCallback, type))).toEqual([])
+    expect(types.filter((type) => !Object.hasOwn(eventTypes, type))).toEqual([])
   },
 )
 

@@ -1,7 +1,7 @@
 /** The metrics of session events, counted when they are committed. */
 import { Counter, type Registry } from 'prom-client'
 import { isObject } from '../codec/json.ts'
-import { carriedByCallback, type Event, type EventType } from '../event/event.ts'
+import { type Event, type EventType, eventTypes } from '../event/event.ts'
 import type { Change, Store } from '../store/store.ts'
 import type { VerificationSession } from '../verifier/session.ts'
 import { failedChecks } from '../verifier/verification.ts'
@@ -40,7 +40,7 @@ export function registerOutcomeMetrics(
     labelNames: ['type'],
     registers: [registry],
   })
-  for (const type of Object.keys(carriedByCallback)) {
+  for (const type of Object.keys(eventTypes)) {
     const [subject] = type.split('.', 1)
     if (recordersBySubject[subject as EventSubject].includes(name)) events.inc({ type }, 0)
   }

@@ -10,34 +10,34 @@ import type { TraceHeaders } from '../codec/trace-context.ts'
 import type { Change } from '../store/store.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 
-/** The types of events, and whether the callback reports them. All events go into the audit log. */
-export const carriedByCallback = {
-  'audit.read': false,
-  'callback.redelivered': false,
-  'configuration.created': false,
-  'configuration.removed': false,
-  'issuance.started': false,
-  'issuance.succeeded': true,
-  'issuance.deferred': true,
-  'issuance.completed': false,
-  'issuance.denied': false,
-  'issuance.notified': true,
-  'issuance.expired': true,
-  'credential.revoked': true,
-  'credential.suspended': true,
-  'credential.reinstated': true,
-  'database.restored': false,
-  'query.created': false,
-  'status-list.unknown-revoked': false,
-  'presentation.verified': false,
-  'verification.started': false,
-  'verification.succeeded': true,
-  'verification.failed': true,
-  'verification.declined': true,
-  'verification.expired': true,
+/** The types of events, and whether an event is posted to the callback. All events go into the audit log. */
+export const eventTypes = {
+  'audit.read': { isPosted: false },
+  'callback.redelivered': { isPosted: false },
+  'configuration.created': { isPosted: false },
+  'configuration.removed': { isPosted: false },
+  'issuance.started': { isPosted: false },
+  'issuance.succeeded': { isPosted: true },
+  'issuance.deferred': { isPosted: true },
+  'issuance.completed': { isPosted: false },
+  'issuance.denied': { isPosted: false },
+  'issuance.notified': { isPosted: true },
+  'issuance.expired': { isPosted: true },
+  'credential.revoked': { isPosted: true },
+  'credential.suspended': { isPosted: true },
+  'credential.reinstated': { isPosted: true },
+  'database.restored': { isPosted: false },
+  'query.created': { isPosted: false },
+  'status-list.unknown-revoked': { isPosted: false },
+  'presentation.verified': { isPosted: false },
+  'verification.started': { isPosted: false },
+  'verification.succeeded': { isPosted: true },
+  'verification.failed': { isPosted: true },
+  'verification.declined': { isPosted: true },
+  'verification.expired': { isPosted: true },
 } as const
 
-export type EventType = keyof typeof carriedByCallback
+export type EventType = keyof typeof eventTypes
 
 export interface Event {
   readonly type: EventType

@@ -10,7 +10,7 @@ import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
-import { carriedByCallback, type Event, type EventCollections } from './event.ts'
+import { type Event, type EventCollections, eventTypes } from './event.ts'
 
 export interface SealContext {
   readonly store: Store<EventCollections>
@@ -98,7 +98,7 @@ function makeCallbackChanges(
   const at = now()
   const bySession = new Map<string, PendingCallback[]>()
   for (const { id, value } of events) {
-    if (value.sessionId === undefined || !carriedByCallback[value.type]) continue
+    if (value.sessionId === undefined || !eventTypes[value.type].isPosted) continue
     const pending: PendingCallback = {
       id,
       type: value.type,

@@ -66,7 +66,7 @@ export const VERIFIER_PATHS = {
 } as const satisfies Readonly<Record<ResponseMode | 'request', string>>
 
 /** The event for each state that a session enters. */
-const EVENT_TYPES: Readonly<Record<VerificationStatus, EventType>> = {
+const EVENT_OF_STATUS: Readonly<Record<VerificationStatus, EventType>> = {
   STARTED: 'verification.started',
   VERIFICATION_SUCCEEDED: 'verification.succeeded',
   VERIFICATION_FAILED: 'verification.failed',
@@ -166,7 +166,7 @@ export function makeEndEvent(
   { random }: { readonly random: (bytes: number) => Uint8Array },
   { sessionId, session, now }: EndedSession,
 ): Change<EventCollections> {
-  const type = EVENT_TYPES[verificationStatus(session, now)]
+  const type = EVENT_OF_STATUS[verificationStatus(session, now)]
   const order = nextEventOrder(now, session.createdAt)
   return recordEvent({ type, at: now.getTime(), order, sessionId }, random)
 }
