@@ -37,7 +37,7 @@ const ID_BYTES = 24
 
 /** The wallet that pushes a request: its client authentication and its DPoP proof, if any. */
 export interface Pusher {
-  readonly sender: ClientRequest
+  readonly clientRequest: ClientRequest
   readonly dpopRequest: DpopRequest
 }
 
@@ -50,11 +50,11 @@ export interface Pusher {
 export async function pushRequest(
   context: IssuerContext,
   parameters: AuthorizationParameters,
-  { sender, dpopRequest }: Pusher,
+  { clientRequest, dpopRequest }: Pusher,
 ): Promise<PushedAuthorizationResponse> {
   const audiences = audiencesOf(context, parameters)
   // RFC 9126 section 2.1: authenticates the client first.
-  const client = await authenticateClient(context, sender, {
+  const client = await authenticateClient(context, clientRequest, {
     clientId: parameters.form.client_id,
     audiences,
   })

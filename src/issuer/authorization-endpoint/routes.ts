@@ -36,7 +36,7 @@ export function addAuthorizationRoutes(app: App, context: IssuerContext): void {
 function addPushRoutes(app: App, context: IssuerContext): void {
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context)]
   const readPusher = (request: FastifyRequest) => ({
-    sender: readClientRequest(request),
+    clientRequest: readClientRequest(request),
     dpopRequest: readDpopRequest(request),
   })
   const route = { config: pushConfig, onRequest, schema: schemas.pushedRequestRoute }

@@ -71,7 +71,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     request.sessionId = grant.sessionId ?? ''
     return answerForAnyDraft(context, grant, {
       ...readDpopRequest(request),
-      sender: readClientRequest(request),
+      clientRequest: readClientRequest(request),
       form: request.body,
       sessionId: undefined,
     })
@@ -81,7 +81,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     const { body: form, params } = request
     return answerForAnyDraft(context, await findGrant(context, form), {
       ...readDpopRequest(request),
-      sender: readClientRequest(request),
+      clientRequest: readClientRequest(request),
       form,
       sessionId: params.session_id,
     })

@@ -22,7 +22,8 @@ import { readRequestedAccess } from './requested-access.ts'
 /** A request to the token endpoint. */
 export interface ReceivedTokenRequest extends DpopRequest {
   readonly form: TokenRequest
-  readonly sender: ClientRequest
+  /** The headers that authenticate the wallet instance, not verified. */
+  readonly clientRequest: ClientRequest
   /** The session in the path, if any. A code or token of another session is refused. */
   readonly sessionId: string | undefined
 }
@@ -32,7 +33,7 @@ interface VerifiedTokenRequest {
   readonly form: TokenRequest
   readonly id: string
   readonly proof: DpopProof | undefined
-  readonly client: AuthenticatedClient | undefined
+  readonly authenticatedClient: AuthenticatedClient | undefined
 }
 
 /**
@@ -49,7 +50,7 @@ export async function answerTokenRequest(
   }
   refuseEndedCertificate(context.config.keys, context.now())
   // Verifies the proofs before the transaction code, so that a refused proof does not cost an attempt.
-  const client = await authenticateClient(context, request.sender, {
+  const authenticatedClient = await authenticateClient(context, request.clientRequest, {
     clientId: request.form.client_id,
     audiences: acceptedIdentifiers(context.config, id),
   })
@@ -57,7 +58,7 @@ export async function answerTokenRequest(
   // After a conflict, the request is decided again, so that every wrong transaction code is counted.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknownDescription)
-    return attemptAnswer(context, { form: request.form, id, proof, client }, row, decide)
+    return attemptAnswer(context, { form: request.form, id, proof, authenticatedClient }, row, decide)
   })
 }
 
@@ -76,11 +77,11 @@ async function attemptAnswer(
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
 ): Promise<Attempt<TokenResponse>> {
-  const { id, proof, client } = request
+  const { id, proof, authenticatedClient } = request
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwrittenFetchTime(id)
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client, now })
+  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: authenticatedClient, now })
   if (decision.refusal !== undefined) {
     // A refusal may end the session: too many wrong transaction codes lock it.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
@@ -89,7 +90,7 @@ async function attemptAnswer(
   }
   const { value, response } = await makeTokens(context, request, decision, now)
   const change = { update: 'issuance_session', id, version, value } as const
-  const singleUses = [proof, client].flatMap((each) => each?.singleUse ?? [])
+  const singleUses = [proof, authenticatedClient].flatMap((each) => each?.singleUse ?? [])
   const conflict = await commitWithSingleUses(context.store, [change, ...(decision.otherChanges ?? [])], singleUses)
   if (conflict !== undefined) return { conflict }
   context.progress.forgetUnwrittenFetchTime(id)
@@ -99,7 +100,7 @@ async function attemptAnswer(
 /** Makes the tokens that a grant approved: the session that stores them, and the response that has them. */
 async function makeTokens(
   context: IssuerContext,
-  { form, id, proof, client: sender }: VerifiedTokenRequest,
+  { form, id, proof, authenticatedClient }: VerifiedTokenRequest,
   approval: GrantApproval,
   now: Date,
 ): Promise<{ readonly value: AuthorizedSession; readonly response: TokenResponse }> {
@@ -111,7 +112,9 @@ async function makeTokens(
     approval,
   )
   const client =
-    sender === undefined ? (approval.client ?? session.client) : { id: sender.id, instance: sender.instance }
+    authenticatedClient === undefined
+      ? (approval.client ?? session.client)
+      : { id: authenticatedClient.id, instance: authenticatedClient.instance }
   const claims = { sessionId: id, now, jkt: proof?.jkt, client }
   const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
   const authorized = authorizedIds && { authorized: authorizedIds }
