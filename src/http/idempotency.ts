@@ -3,11 +3,13 @@
  * of the key, and a MAC of the body with the key. The order of the body's members does not matter.
  */
 import { createHmac } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import { digestOf } from '../codec/digest.ts'
 import { isObject, type JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Attempt } from '../store/retry.ts'
 import type { Change, Store, UpdateEffects } from '../store/store.ts'
+import { apiKeyDigest } from './api-key.ts'
 
 export interface IdempotentAnswer {
   readonly bodyMac: string
@@ -33,6 +35,23 @@ export interface IdempotentRequest {
   readonly apiKey: string
   readonly body: unknown
   readonly now: Date
+}
+
+/** A request with an API key, and perhaps with an `Idempotency-Key`. */
+interface KeyedRequest {
+  readonly headers: { readonly 'idempotency-key'?: string | undefined }
+  readonly raw: { readonly headers: IncomingHttpHeaders }
+  readonly body: unknown
+}
+
+/** Reads what makes a request to start a session the same as another. */
+export function readIdempotentRequest(
+  { headers, raw, body }: KeyedRequest,
+  route: 'issuance' | 'verification',
+  now: Date,
+): IdempotentRequest {
+  const apiKey = apiKeyDigest(raw.headers.authorization)
+  return { key: headers['idempotency-key'], route, apiKey, body, now }
 }
 
 /** Makes the changes that store the answer, to commit with the changes of the request. */

@@ -6,12 +6,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
-import { apiKeyDigest } from '../http/api-key.ts'
 import { addBodylessRoutes, admin, adminStream } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
-import { answerIdempotently } from '../http/idempotency.ts'
+import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
 import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
@@ -103,9 +102,8 @@ function addConfigurationRoutes(app: App, context: IssuerContext): void {
 
 function addSessionRoutes(app: App, context: IssuerContext): void {
   app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
-    const { body, headers, apiKeyLabel } = request
-    const apiKey = apiKeyDigest(request.raw.headers.authorization)
-    const idempotentRequest = { key: headers['idempotency-key'], route: 'issuance', apiKey, body, now: context.now() }
+    const { body, apiKeyLabel } = request
+    const idempotentRequest = readIdempotentRequest(request, 'issuance', context.now())
     const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
       startIssuanceSession(context, body, { caller: apiKeyLabel, remember }),
     )

@@ -3,10 +3,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
-import { apiKeyDigest } from '../http/api-key.ts'
 import { addFormRoutes, admin, adminStream } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
-import { answerIdempotently } from '../http/idempotency.ts'
+import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
 import { createSubjectLookUp } from '../http/look-up-first.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
@@ -83,15 +82,9 @@ function addTrustRoutes(app: App, context: VerifierContext): void {
 
 function addSessionRoutes(app: App, context: VerifierContext): void {
   app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSessionRoute }, async (request) => {
-    const { body, headers, apiKeyLabel } = request
-    const attempt = {
-      key: headers['idempotency-key'],
-      route: 'verification',
-      apiKey: apiKeyDigest(request.raw.headers.authorization),
-      body,
-      now: context.now(),
-    }
-    const answer = await answerIdempotently(context, attempt, (remember) =>
+    const { body, apiKeyLabel } = request
+    const idempotentRequest = readIdempotentRequest(request, 'verification', context.now())
+    const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
       startVerificationSession(context, body, { caller: apiKeyLabel, remember }),
     )
     request.sessionId = answer.session_id
