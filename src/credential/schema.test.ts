@@ -3,7 +3,7 @@ import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { findQueryMistakes } from './formats.ts'
-import { refuseBitstringStatus, refuseReservedNames, refuseUnlessStrings } from './schema.ts'
+import { refuseBitstringStatus, refuseReservedNames, requireStrings } from './schema.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
 
 function refusal(check: () => unknown): string {
@@ -88,9 +88,9 @@ describe('a configuration', () => {
     [{ length: 0 }, false],
     [undefined, false],
   ])('with texts that are %j: %s', (value, expected) => {
-    const refused = refusal(() => refuseUnlessStrings(value, 'at'))
+    const refused = refusal(() => requireStrings(value, 'at'))
     expect(refused).toBe(expected ? 'taken' : 'at: it must be a non-empty array of strings')
-    if (expected) expect(refuseUnlessStrings(value, 'at')).toEqual(value)
+    if (expected) expect(requireStrings(value, 'at')).toEqual(value)
   })
 })
 

@@ -13,9 +13,9 @@ export function refuseReservedNames(value: Json, path: string, depthLeft = MAX_D
   if (typeof value !== 'object' || value === null) return
   if (depthLeft === 0) refuse('invalid_request', `${path}: nested deeper than ${MAX_DEPTH}`)
   for (const [name, member] of Object.entries(value)) {
-    const place = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
-    if (RESERVED_NAMES.includes(name)) refuse('invalid_request', `${place}: this name is reserved`)
-    refuseReservedNames(member, place, depthLeft - 1)
+    const memberPath = Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`
+    if (RESERVED_NAMES.includes(name)) refuse('invalid_request', `${memberPath}: this name is reserved`)
+    refuseReservedNames(member, memberPath, depthLeft - 1)
   }
 }
 
@@ -27,7 +27,7 @@ export function refuseBitstringStatus({ status }: CredentialConfiguration): void
 }
 
 /** Returns the texts of a non-empty array. Refuses with `invalid_request` any other value. */
-export function refuseUnlessStrings(value: unknown, path: string): readonly string[] {
+export function requireStrings(value: unknown, path: string): readonly string[] {
   const strings = Array.isArray(value)
     ? value.filter((element): element is string => typeof element === 'string' && element !== '')
     : []

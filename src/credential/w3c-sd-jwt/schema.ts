@@ -4,7 +4,7 @@
 
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import { refuseUnlessStrings } from '../schema.ts'
+import { requireStrings } from '../schema.ts'
 import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 
@@ -13,10 +13,8 @@ import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
  * not that of the data model, or without the type `VerifiableCredential`. VCDM 2.0 and 1.1, Contexts.
  */
 export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
-  const { types, contexts = refuseUnlessStrings(undefined, 'credential_definition.@context') } = parseDefinition(
-    postedConfiguration,
-    '@context and type',
-  )
+  const { types, contexts: postedContexts } = parseDefinition(postedConfiguration, '@context and type')
+  const contexts = requireStrings(postedContexts, 'credential_definition.@context')
   if (contexts[0] !== VCDM_2_CONTEXT && contexts[0] !== VCDM_1_CONTEXT) {
     const hint = `it begins with ${VCDM_2_CONTEXT}, or with ${VCDM_1_CONTEXT}`
     refuse('invalid_request', `credential_definition.@context: ${hint}`)

@@ -9,7 +9,7 @@ import type { CredentialConfiguration } from '../../protocol/credential-configur
 import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration } from '../format.ts'
-import { refuseReservedNames, refuseUnlessStrings } from '../schema.ts'
+import { refuseReservedNames, requireStrings } from '../schema.ts'
 import { findW3cClaimMistakes } from './claims.ts'
 
 /** The members that only configurations of W3C formats have. */
@@ -29,14 +29,14 @@ export function parseDefinition(
   if (!isObject(definition)) {
     return refuse('invalid_request', `credential_definition: this format needs it, with ${needs}`)
   }
-  const types = refuseUnlessStrings(own(definition, 'type'), 'credential_definition.type')
+  const types = requireStrings(own(definition, 'type'), 'credential_definition.type')
   if (!types.includes('VerifiableCredential')) {
     refuse('invalid_request', 'credential_definition.type: it must contain VerifiableCredential')
   }
   const contexts = own(definition, '@context')
   return {
     types,
-    contexts: contexts === undefined ? undefined : refuseUnlessStrings(contexts, 'credential_definition.@context'),
+    contexts: contexts === undefined ? undefined : requireStrings(contexts, 'credential_definition.@context'),
   }
 }
 
