@@ -15,16 +15,20 @@ export interface PromiseCache<T> {
   delete(key: string): void
 }
 
+/** Tests whether a value of this age is used still. The age is negative when the clock was set back. */
+export function isFresh(ageMs: number, ttlMs: number): boolean {
+  return ageMs >= 0 && ageMs < ttlMs
+}
+
 /** Creates a cache of at most `size` values. Without `expiry`, a value is used until it is evicted or deleted. */
 export function createPromiseCache<T>(size: number, expiry?: Expiry): PromiseCache<T> {
   const entries = createLru<string, { readonly value: Promise<T>; readonly at: number }>(size)
   const time = (): number => expiry?.now().getTime() ?? 0
-  // The age is negative when the clock was set back.
-  const isFresh = (age: number): boolean => expiry === undefined || (age >= 0 && age < expiry.ttlMs)
   return {
     get: (key, load) => {
       const cachedEntry = entries.get(key)
-      if (cachedEntry !== undefined && isFresh(time() - cachedEntry.at)) return cachedEntry.value
+      if (cachedEntry !== undefined && (expiry === undefined || isFresh(time() - cachedEntry.at, expiry.ttlMs)))
+        return cachedEntry.value
       const entry = { value: load(), at: time() }
       entries.set(key, entry)
       entry.value.catch(() => {

@@ -8,6 +8,11 @@ import { orUndefined } from './malformed.ts'
 
 const MAC_BYTES = 16
 
+/** Computes the whole MAC of a text, in base64url. */
+export function macOfText(secret: KeyObject, text: string): string {
+  return createHmac('sha256', secret).update(text).digest('base64url')
+}
+
 /** Writes a token. The MAC also covers the text `bound`, which the token does not contain. */
 export function writeMacToken(secret: KeyObject, body: Uint8Array, bound: string): string {
   return toBase64url(Buffer.concat([body, computeMac(secret, body, bound)]))

@@ -2,8 +2,9 @@
  * Codes that are derived from an id with a secret, so no code is stored: pre-authorized codes, `issuer_state` and
  * authorization codes. A code begins with the id of its row in the database.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { isSameSecret } from '../../codec/digest.ts'
+import { macOfText } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
 /** Makes the code for `id` with the newest of `secrets`. */
@@ -18,5 +19,5 @@ export function findIdOfDerivedCode(secrets: Secrets, code: string): string | un
 }
 
 function deriveCode(secret: KeyObject, id: string): string {
-  return `${id}.${createHmac('sha256', secret).update(id).digest('base64url')}`
+  return `${id}.${macOfText(secret, id)}`
 }

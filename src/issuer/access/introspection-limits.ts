@@ -3,7 +3,7 @@
  * requests is limited, also for each network. Some requests are reserved for tokens that were active at their last
  * introspection.
  */
-import { createLru } from '../../async/cache.ts'
+import { createLru, isFresh } from '../../async/cache.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, own } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -34,13 +34,12 @@ export function limitIntrospections(
   const goodAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const otherAnswers = createLru<string, CachedAnswer>(MAX_CACHED_ANSWERS)
   const places = createPlaces()
-  // The age is negative if the clock was set back.
-  const isFresh = (age: number): boolean => age >= 0 && age < CACHED_MS
   return async (token, network) => {
     const digest = digestOf(token)
     const goodAnswer = goodAnswers.get(digest)
     const cachedAnswer = goodAnswer ?? otherAnswers.get(digest)
-    if (cachedAnswer !== undefined && isFresh(now().getTime() - cachedAnswer.askedAt)) return cachedAnswer.answer
+    if (cachedAnswer !== undefined && isFresh(now().getTime() - cachedAnswer.askedAt, CACHED_MS))
+      return cachedAnswer.answer
     const releasePlace = places.takePlace(goodAnswer === undefined ? network : undefined)
     if (releasePlace === undefined) return refuseTooMany()
     const answer = introspect(token).finally(releasePlace)

@@ -3,7 +3,8 @@
  * supplies it, because an external authorization server knows it. A supplied code is stored encrypted with the session,
  * and looked up by a MAC.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
+import { macOfText } from '../../codec/mac-token.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections } from '../collections.ts'
@@ -71,5 +72,5 @@ export function refuseUsedCode(): never {
 
 /** Returns the id of the row of a supplied code. */
 function suppliedCodeId(secret: KeyObject, code: string): string {
-  return createHmac('sha256', secret).update(`supplied ${code}`).digest('base64url')
+  return macOfText(secret, `supplied ${code}`)
 }

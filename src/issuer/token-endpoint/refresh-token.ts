@@ -4,9 +4,10 @@
  * response: the successor, or the access token for a credential. An older token that is used again may have been
  * stolen, so all tokens of the authorization are ended. RFC 9700 section 4.14.2.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
+import { macOfText } from '../../codec/mac-token.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
@@ -107,7 +108,7 @@ function refuseUnknownRefreshToken(): never {
 
 /** Derives the successor of `refreshToken`. The same token always gets the same successor, so none is stored. */
 function deriveSuccessor(refreshToken: string, sessionId: string, secret: KeyObject): string {
-  return makeToken(sessionId, createHmac('sha256', secret).update(refreshToken).digest('base64url'))
+  return makeToken(sessionId, macOfText(secret, refreshToken))
 }
 
 /** Makes a refresh token. It begins with the session id, so that the token endpoint can find the session. */

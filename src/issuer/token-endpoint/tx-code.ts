@@ -3,9 +3,10 @@
  * a short code could be guessed from a digest. `session.ts` counts wrong attempts. OpenID4VCI 1.0, Credential Offer
  * Parameters and Token Request.
  */
-import { createHmac, type KeyObject } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { hasControlCharacters, removeDirectionMarks } from '../../codec/control-characters.ts'
 import { isSameSecret } from '../../codec/digest.ts'
+import { macOfText } from '../../codec/mac-token.ts'
 import { refuse } from '../../protocol/error.ts'
 import { decryptValue, encryptValue } from '../access/encrypted-value.ts'
 import type { IssuerContext } from '../context.ts'
@@ -108,9 +109,7 @@ export function isRightTxCode(
  * Computes the MAC of the normalized code and the session id, so that equal codes of two sessions have different MACs.
  */
 function macOf(secret: KeyObject, sessionId: string, value: string): string {
-  return createHmac('sha256', secret)
-    .update(`${sessionId}.${value.normalize('NFC')}`)
-    .digest('base64url')
+  return macOfText(secret, `${sessionId}.${value.normalize('NFC')}`)
 }
 
 function lengthOf(value: string): number {
