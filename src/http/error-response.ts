@@ -94,12 +94,14 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
  */
 function challengeFor(code: ErrorCode, { headers: { authorization } }: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'
-  if (code === 'invalid_token') return hasTokenScheme(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
+  const scheme = tokenSchemeOf(authorization)
+  if (code === 'invalid_token') return scheme === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
   if (code !== 'insufficient_scope') return undefined
-  return `${/^DPoP /i.test(authorization ?? '') ? 'DPoP' : 'Bearer'} error="insufficient_scope"`
+  return `${scheme === 'dpop' ? 'DPoP' : 'Bearer'} error="insufficient_scope"`
 }
 
-/** Tests whether the value of an `Authorization` header has a scheme of access tokens. */
-export function hasTokenScheme(authorization: string | undefined): boolean {
-  return /^(Bearer|DPoP)\b/i.test(authorization ?? '')
+/** Returns the scheme of access tokens that the value of an `Authorization` header has, if it has one of them. */
+export function tokenSchemeOf(authorization: string | undefined): 'bearer' | 'dpop' | undefined {
+  const [, scheme] = /^(Bearer|DPoP)\b/i.exec(authorization ?? '') ?? []
+  return scheme?.toLowerCase() as 'bearer' | 'dpop' | undefined
 }
