@@ -146,7 +146,8 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
     means: 'The service keeps no history of its status lists (`time`)',
   },
   temporarily_unavailable: {
-    means: 'Too much at once, or an authorization server that does not answer. Ask again after `Retry-After` seconds',
+    means:
+      'Too much at once, or an authorization server or a token with a key that does not answer. Ask again after `Retry-After` seconds',
   },
 }
 

@@ -2,6 +2,7 @@
 
 import { cacheDerived, cacheValue } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
+import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -50,9 +51,10 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
 
 function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerContext {
   const { store, getCurrentConfig = () => config } = effects
+  const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
   const keys = cacheDerived(
     () => getCurrentConfig().keys,
-    (serviceKeys) => createKeyRing(serviceKeys, effects.pkcs11Tokens, effects.inSpan),
+    (serviceKeys) => createKeyRing(serviceKeys, pkcs11Tokens, effects.inSpan),
   )
   const loadConfiguration = createConfigurationLoader(effects)
   const secrets = secretsOf(keys())

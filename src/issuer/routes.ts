@@ -147,7 +147,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   const schema = schemas.signedDocumentRoute('getIssuerMetadata', summary, IssuerMetadata)
   const sessionSchema = (operationId: string) => ({
     ...schemas.signedDocumentRoute(operationId, `${summary} of a session`, IssuerMetadata),
-    ...refusalCodes('not_found'),
+    ...refusalCodes('not_found', 'temporarily_unavailable'),
     params: SessionParams,
   })
   app.get(base, { schema }, (request, reply) => answerMetadata(context, request, reply, 'final'))

@@ -268,6 +268,7 @@ export function documentRoute(operationId: string, summary: string, content: TSc
 export function signedDocumentRoute(operationId: string, summary: string, content: TSchema) {
   return {
     ...walletOperation,
+    ...refusalCodes('temporarily_unavailable'),
     operationId,
     summary,
     response: responseByType({ [JSON_TYPE]: content, [JWT_TYPE]: Type.String() }),

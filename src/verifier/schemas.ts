@@ -186,7 +186,7 @@ export const sessionEventsRoute = {
 
 export const requestObjectRoute = {
   ...walletOperation,
-  ...refusalCodes('not_found', 'gone'),
+  ...refusalCodes('not_found', 'gone', 'temporarily_unavailable'),
   operationId: 'getRequestObject',
   summary: 'The signed request object',
   params: SessionParams,

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
 import { createStatusLists } from '../check/status/lists.ts'
+import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import type { Effects } from '../http/effects.ts'
@@ -39,7 +40,8 @@ export function createVerifier(config: VerifierConfig, effects: VerifierEffects)
 }
 
 function createContext(config: VerifierConfig, effects: VerifierEffects): VerifierContext {
-  const { store, pkcs11Tokens, getCurrentConfig = () => config } = effects
+  const { store, getCurrentConfig = () => config } = effects
+  const pkcs11Tokens = effects.pkcs11Tokens && refuseWhileLost(effects.pkcs11Tokens)
   const { getClientId, findSigner } = createIdentities(getCurrentConfig, (keys) =>
     createKeyRing(keys, pkcs11Tokens, effects.inSpan),
   )

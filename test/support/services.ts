@@ -67,7 +67,7 @@ export interface ServiceOptions {
   readonly verifierAlgorithm?: Algorithm
   /** The HTTP client of the services; they reach each other when it is absent. */
   readonly outbound?: Outbound
-  /** The PKCS #11 tokens of an issuer whose key is in one. */
+  /** The PKCS #11 tokens of services whose keys are in one. */
   readonly pkcs11Tokens?: Pkcs11Tokens
   /** More files that the services can read, by path. */
   readonly files?: Readonly<Record<string, string>>
@@ -101,14 +101,14 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
   const apps = new Map<string, App>()
   const fetch = fetchFrom(apps)
   const outbound = options.outbound ?? outboundBy(fetch)
-  const effects = { retryOnConflict, outbound, now: () => clock.now, random: randomBytes, log }
+  const tokens = options.pkcs11Tokens && { pkcs11Tokens: options.pkcs11Tokens }
+  const effects = { retryOnConflict, outbound, now: () => clock.now, random: randomBytes, log, ...tokens }
 
   const issuerStore = options.issuerStore ?? (await openTestStore<IssuerCollections>(issuerMigrations))
   const issuerConfig = configOf(
     readIssuerConfig(settings('issuer', ISSUER_URL, options.issuer), filesOf(files), clock.now),
   )
-  const { pkcs11Tokens } = options
-  const issuerEffects = { ...effects, store: issuerStore, ...(pkcs11Tokens && { pkcs11Tokens }) }
+  const issuerEffects = { ...effects, store: issuerStore }
   const issuer = await createIssuer(issuerConfig, issuerEffects)
   apps.set(ISSUER_URL, issuer)
   const verifierStore = options.verifierStore ?? (await openTestStore<VerifierCollections>(verifierMigrations))
