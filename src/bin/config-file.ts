@@ -113,9 +113,7 @@ function lineAndColumn(text: string, position: number): string {
 export function workingDirectoryHint(configFile: string, mistakes: readonly string[]): string | undefined {
   const directory = dirname(resolve(configFile))
   const serviceDirectory = basename(directory) === 'conf' ? dirname(directory) : directory
-  const isFileMissing = mistakes.some((mistake) =>
-    /no such file|directory or a file in it cannot be read \(ENOENT\)/.test(mistake),
-  )
+  const isFileMissing = mistakes.some((mistake) => /no such file|directory cannot be read \(ENOENT\)/.test(mistake))
   if (!isFileMissing) return undefined
   const advice = serviceDirectory === process.cwd() ? '' : `; run it from its own: cd ${shellWord(serviceDirectory)}`
   return `paths are relative to the working directory (${process.cwd()})${advice}`

@@ -2,6 +2,7 @@
 import { orProblem } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
+import { readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 
 /** The settings for directories of trust anchors, each with what happens without it, for messages. */
@@ -32,22 +33,32 @@ export function readAnchorDirectory(
   now: Date,
 ): AnchorDirectory | { readonly mistakes: readonly string[] } {
   if (directory === undefined) return { certificates: [], warnings: [] }
+  const names = listAnchorFiles(directory, files)
+  if ('problem' in names) return { mistakes: [`${setting}: ${names.problem}: ${directory}`] }
+  const anchorsOfFiles = names.map((name) => {
+    const text = readOrMistake(setting, `${directory}/${name}`, () => files.read(`${directory}/${name}`))
+    if ('mistake' in text) return text
+    const anchors = orProblem(() => readTrustAnchors([{ name, text: text.value }]))
+    return 'problem' in anchors ? { mistake: `${setting}: ${anchors.problem}` } : anchors
+  })
+  const mistakes = anchorsOfFiles.flatMap((each) => ('mistake' in each ? [each.mistake] : []))
+  if (mistakes.length > 0) return { mistakes }
+  const certificates = anchorsOfFiles.flatMap((each) => ('mistake' in each ? [] : each))
+  const problem = directoryProblem(setting, directory, certificates, now)
+  if (problem !== undefined) return { mistakes: [`${setting}: ${problem}`] }
+  return { certificates, warnings: findWarnings(setting, certificates, now) }
+}
+
+/** Returns the names of the files with certificates in a directory, or why it cannot be read. */
+function listAnchorFiles(
+  directory: string,
+  files: Pick<Files, 'list'>,
+): readonly string[] | { readonly problem: string } {
   try {
-    const names = files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
-    const anchorsOfFiles = names.map((name) => {
-      const text = files.read(`${directory}/${name}`)
-      return orProblem(() => readTrustAnchors([{ name, text }]))
-    })
-    const mistakes = anchorsOfFiles.flatMap((each) => ('problem' in each ? [`${setting}: ${each.problem}`] : []))
-    if (mistakes.length > 0) return { mistakes }
-    const certificates = anchorsOfFiles.flatMap((each) => ('problem' in each ? [] : each))
-    const problem = directoryProblem(setting, directory, certificates, now)
-    if (problem !== undefined) return { mistakes: [`${setting}: ${problem}`] }
-    return { certificates, warnings: findWarnings(setting, certificates, now) }
+    return files.list(directory).filter((name) => /\.(pem|crt|cer)$/i.test(name))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    const why = `the directory or a file in it cannot be read${code === undefined ? '' : ` (${code})`}`
-    return { mistakes: [`${setting}: ${why}: ${directory}`] }
+    return { problem: `the directory cannot be read${code === undefined ? '' : ` (${code})`}` }
   }
 }
 
