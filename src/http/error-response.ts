@@ -47,7 +47,8 @@ export function sendError(error: ProtocolError, request: FastifyRequest, reply: 
   // RFC 9110 section 12.5.3: tells the sender of an encoded body that no encoding is accepted.
   if (request.headers['content-encoding'] !== undefined) reply.header('accept-encoding', 'identity')
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds)
-  const status = error.challenge === undefined ? HTTP_STATUS[error.code] : 401
+  // RFC 9449 section 7.1: a proof that is refused with 400 at the token endpoint gets 401 with a challenge.
+  const status = error.challenge !== undefined && HTTP_STATUS[error.code] === 400 ? 401 : HTTP_STATUS[error.code]
   if (isForPerson(request)) {
     reply.code(status).send(setBrowserPage(reply, refusalPage(error, request)))
     return
@@ -89,15 +90,14 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
 }
 
 /**
- * Returns the `WWW-Authenticate` challenge for an error; undefined if it needs none. A challenge has no error code if
+ * Returns the `WWW-Authenticate` challenge for an error whose code determines it; undefined if it needs none. Callers
+ * that sent DPoP have a challenge from `issuer/access/dpop.ts`. A challenge has no error code if
  * the request had no token, or used another scheme. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 function challengeFor(code: ErrorCode, { headers: { authorization } }: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'
-  const scheme = tokenSchemeOf(authorization)
-  if (code === 'invalid_token') return scheme === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
-  if (code !== 'insufficient_scope') return undefined
-  return `${scheme === 'dpop' ? 'DPoP' : 'Bearer'} error="insufficient_scope"`
+  if (code === 'invalid_token') return tokenSchemeOf(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
+  return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
 }
 
 /** Returns the scheme of access tokens that the value of an `Authorization` header has, if it has one of them. */

@@ -66,7 +66,7 @@ export interface RefusalOptions {
   /** The cause, which is only logged. */
   readonly cause?: unknown
   readonly members?: Readonly<Record<string, string | number>>
-  /** The `WWW-Authenticate` header of a 401, if the code alone does not determine it. */
+  /** The `WWW-Authenticate` header of a 401 or 403, if the code alone does not determine it. */
   readonly challenge?: string | undefined
   /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
   readonly retryAfterSeconds?: number | undefined

@@ -590,7 +590,7 @@ describe('DPoP', () => {
     const headers = { authorization: `DPoP ${ready.token}`, dpop, 'content-type': 'application/json' }
     const body = JSON.stringify({ credential_configuration_id: other })
     const response = await services.fetch(CREDENTIAL_ENDPOINT, { method: 'POST', headers, body })
-    const challenge = /^DPoP error="insufficient_scope"$/
+    const challenge = new RegExp(`^DPoP error="insufficient_scope", algs="${ALGS}"$`)
     await expectRefusal(response, { status: 403, error: 'insufficient_scope', challenge })
   })
 

@@ -10,7 +10,7 @@ const refused = (code: ErrorCode, isDpop: boolean): Promise<unknown> =>
     Promise.reject(new ProtocolError(code, 'it is not good here', { cause })),
   ).catch((error: unknown) => error)
 
-it.each(['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce'] as const)(
+it.each(['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope'] as const)(
   'adds the challenge of DPoP to a refusal with %s, and keeps the cause of the refusal',
   async (code) => {
     const challenge = `DPoP error="${code}", algs="ES256"`
@@ -20,7 +20,7 @@ it.each(['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce'] as const)(
 
 it.each([
   ['of a token that was sent as Bearer', 'invalid_token', false],
-  ['for another reason', 'insufficient_scope', true],
+  ['for another reason', 'invalid_proof', true],
 ] as const)('adds none to a refusal %s', async (_, code, isDpop) => {
   expect(await refused(code, isDpop)).toMatchObject({ code, challenge: undefined })
 })

@@ -31,7 +31,7 @@ export interface DpopProof {
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
 
 /** The errors of a token or a proof. */
-const CHALLENGED: readonly ErrorCode[] = ['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce']
+const CHALLENGED: readonly ErrorCode[] = ['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope']
 
 /**
  * Makes the hook that adds a nonce for the next proof to each response for a request with a DPoP proof. RFC 9449
@@ -113,6 +113,13 @@ export function refuseWithoutDpop(config: AlgorithmSettings, message: string): n
 /** Refuses with the challenge for DPoP a request without an access token; such a challenge has no error code. */
 export function refuseWithoutToken({ tokenAlgorithms }: AlgorithmSettings, message: string): never {
   return refuse('invalid_token', message, { challenge: `DPoP algs="${tokenAlgorithms.join(' ')}"` })
+}
+
+/** Refuses what the access token does not cover, with the challenge for DPoP if the token was sent with that scheme. */
+export function refuseNarrowToken(config: AlgorithmSettings, isDpop: boolean, message: string): never {
+  return isDpop
+    ? refuseWithChallenge(config, { code: 'insufficient_scope', message })
+    : refuse('insufficient_scope', message)
 }
 
 function refuseWithChallenge(

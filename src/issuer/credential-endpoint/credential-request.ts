@@ -3,6 +3,7 @@
  * issues the credentials or defers them. `routes.ts` authorizes the request, and `older-drafts.ts` converts a request
  * of an older draft to the form of the final specification. OpenID4VCI 1.0, Credential Endpoint.
  */
+
 import { isObject } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -10,6 +11,7 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
+import { refuseNarrowToken } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import { refuseIfUsed, type SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
@@ -104,8 +106,8 @@ export async function answerCredentialRequest(
  * OpenID4VCI 1.0, Credential Request.
  */
 async function findRequestedConfiguration(
-  context: Pick<IssuerContext, 'loadConfiguration'>,
-  { row: { value: session }, authorizedIds }: OpenSession,
+  context: Pick<IssuerContext, 'loadConfiguration' | 'config'>,
+  { row: { value: session }, authorizedIds, isDpop }: OpenSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
   if (request.credential_identifier !== undefined) {
@@ -117,11 +119,12 @@ async function findRequestedConfiguration(
   }
   const requestedConfiguration = await findConfiguration(context, id)
   if (!session.configurationIds.includes(id)) {
-    refuse('insufficient_scope', 'the access token is for other credential configurations; send one of the offer')
+    const message = 'the access token is for other credential configurations; send one of the offer'
+    refuseNarrowToken(context.config, isDpop, message)
   }
   if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
     const hint = 'send one of the credential_identifiers of the token response'
-    refuse('insufficient_scope', `the access token is for other credentials; ${hint}`)
+    refuseNarrowToken(context.config, isDpop, `the access token is for other credentials; ${hint}`)
   }
   return requestedConfiguration
 }

@@ -2,8 +2,10 @@
  * Deferred issuance, for sessions that were started without a dataset. A credential request is verified as usual, and
  * its keys are stored until the application decides. OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
+
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
+import { refuseNarrowToken } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm, DeferredTransaction } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -32,12 +34,10 @@ export async function answerDeferredRequest(
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== openSession.sessionId) return refuseTransaction()
   const { configurationId, holderKeys } = row.value
-  const { authorizedIds } = openSession
+  const { authorizedIds, isDpop } = openSession
   if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
-    refuse(
-      'insufficient_scope',
-      'the access token has been narrowed to other credentials; send one that covers this credential',
-    )
+    const message = 'the access token has been narrowed to other credentials; send one that covers this credential'
+    refuseNarrowToken(context.config, isDpop, message)
   }
   refuseDenied(session)
   if (isUndecided(session)) {
