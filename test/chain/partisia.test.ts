@@ -3,6 +3,7 @@
  * node.
  */
 
+import { ChainRefusal } from '../../src/chain/chain.ts'
 import { createHash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { describe, expect, it } from 'vitest'
@@ -147,6 +148,11 @@ describe('a reader node of Partisia Blockchain', () => {
       reverted: false,
       message: expect.stringContaining(message) as string,
     })
+  })
+
+  it('answers what cannot be read: that concerns the one request, as with a status that says no', async () => {
+    const answers = [{ '/chain': 'no' }, { '/chain': 500 }]
+    for (const changes of answers) await expect(answering(changes).chain.fetchHead()).rejects.toThrow(ChainRefusal)
   })
 
   it('cannot be reached: the chain cannot be asked', async () => {

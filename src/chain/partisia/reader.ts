@@ -99,7 +99,7 @@ function readOrFailChain<T>(path: string, read: () => T): T {
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     const problem = `the reader node answers ${path} with what cannot be read: ${error.message}`
-    throw new ChainError(problem, false, { cause: error })
+    throw new ChainRefusal(problem, false, { cause: error })
   }
 }
 
