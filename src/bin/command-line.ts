@@ -142,11 +142,14 @@ export function serviceProblem(command: 'doctor' | 'init', words: readonly strin
   } For example: ${commandName()} ${command} issuer`
 }
 
+/** The file of the command in the images of the Dockerfile, where it can be called by its name. */
+const FILE_IN_IMAGE = '/opt/vouchsafe/dist/vouchsafe.cjs'
+
 /** Returns how the user called the command: by its name, with npx, or by its file in a clone. */
 export function commandName(): string {
   const [, file = ''] = process.argv
   if (file.endsWith('/node_modules/.bin/vouchsafe')) return 'npx vouchsafe'
-  return file.endsWith('.cjs') ? `node ${shellWord(file)}` : 'vouchsafe'
+  return file.endsWith('.cjs') && file !== FILE_IN_IMAGE ? `node ${shellWord(file)}` : 'vouchsafe'
 }
 
 /** Parses the value of `--port`. Throws a message for the user if it is not a port. */

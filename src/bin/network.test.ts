@@ -2,7 +2,14 @@ import { lookup } from 'node:dns/promises'
 import { createServer } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { chooseDefaultHost, describeHostProblem, findFreePort, findLanAddress, findListenAddress } from './network.ts'
+import {
+  chooseDefaultHost,
+  describeHostProblem,
+  findFreePort,
+  findLanAddress,
+  findListenAddress,
+  isInContainer,
+} from './network.ts'
 
 const at = (address: string, internal = false): NetworkInterfaceInfo[] => [
   { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo,
@@ -23,6 +30,17 @@ describe('the address on the local network', () => {
     expect(findLanAddress({ eth0: at('203.0.113.5') })).toBe(undefined)
     expect(findLanAddress({ eth0: at('169.254.10.10') })).toBe(undefined)
     expect(findLanAddress({})).toBe(undefined)
+  })
+})
+
+describe('a container', () => {
+  it.each([
+    ['Docker', {}, '/.dockerenv'],
+    ['Podman', {}, '/run/.containerenv'],
+    ['Kubernetes', { KUBERNETES_SERVICE_HOST: '10.96.0.1' }, undefined],
+  ])('of %s is recognized', (_, environment, file) => {
+    expect(isInContainer(environment, (path) => path === file)).toBe(true)
+    expect(isInContainer({}, () => false)).toBe(false)
   })
 })
 

@@ -1,6 +1,7 @@
 /** The addresses of this machine in its network, and free ports. */
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -21,6 +22,17 @@ export function findLanAddress(interfaces = networkInterfaces()): string | undef
     return family === 'IPv4' && !internal && isPrivateHost(address) && !address.startsWith('169.254.')
   })?.address
 }
+
+/** The files that Docker and Podman put into every container. */
+const CONTAINER_FILES = ['/.dockerenv', '/run/.containerenv']
+
+/** Tests whether this process runs in a container, whose own address phones and other machines cannot reach. */
+export function isInContainer(environment = process.env, exists: (path: string) => boolean = existsSync): boolean {
+  return environment.KUBERNETES_SERVICE_HOST !== undefined || CONTAINER_FILES.some(exists)
+}
+
+/** The address that a phone needs in place of those that a container knows, for messages. */
+export const HOST_OF_CONTAINER = 'the address of the machine that runs this container'
 
 /** The codes of the errors with which listening fails because of the host. */
 const HOST_CODES: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']

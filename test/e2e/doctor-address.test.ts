@@ -1,11 +1,12 @@
 /** The findings of `vouchsafe doctor` about the address of a service and its port. */
 import { createServer, type Server } from 'node:http'
-import { afterEach, describe } from 'vitest'
+import { afterEach, describe, vi } from 'vitest'
 import { itFinds } from '../support/doctor.ts'
 import { freePort } from '../support/free-port.ts'
 
 const servers: Server[] = []
 afterEach(() => {
+  vi.unstubAllEnvs()
   for (const server of servers.splice(0)) {
     server.close()
     server.closeAllConnections()
@@ -59,6 +60,17 @@ describe('vouchsafe doctor finds', () => {
       'baseUrl',
       'warning',
       /http:\/\/localhost:\d+ means this machine alone/,
+    ],
+    [
+      'localhost in a container, whose own address a phone cannot reach either',
+      'verifier',
+      ({ settings }) => {
+        vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.96.0.1')
+        return { baseUrl: `http://localhost:${settings.port}` }
+      },
+      'baseUrl',
+      'warning',
+      /a phone cannot reach it\. Name the address of the machine that runs this container$/,
     ],
     [
       'a service that does not run yet',

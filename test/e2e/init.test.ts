@@ -86,6 +86,17 @@ describe('vouchsafe init', () => {
     expect(read.config.port).toBe(8079)
   })
 
+  it('names no address of a container for a phone, but says whose is wanted', async () => {
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.96.0.1')
+    try {
+      const text = await writeFirstFiles(['issuer', '--dir', temporaryDirectory()])
+      expect(text).toMatch(/put\nthe address of the machine that runs this container into baseUrl/)
+      expect(text).toContain('--base-url http://ADDRESS:8079')
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  })
+
   it('writes a verifier with a place for trust anchors, at the port of its address', async () => {
     const cwd = temporaryDirectory()
     const args = ['init', 'verifier', '--dir', 'v', '--base-url', 'http://127.0.0.1:9999']
@@ -207,14 +218,18 @@ describe('vouchsafe COMMAND --help', () => {
 
 describe('the command line that is shown', () => {
   it('is the name of the command, with npx where a project has it, or the file in a clone; and paths survive a shell', () => {
-    const names = ['/usr/bin/vouchsafe', '/srv/a/node_modules/.bin/vouchsafe', '/clone/dist/vouchsafe.cjs'].map(
-      (file) => {
-        vi.stubGlobal('process', { ...process, argv: ['node', file] })
-        return commandName()
-      },
-    )
+    const inImage = '/opt/vouchsafe/dist/vouchsafe.cjs'
+    const names = [
+      '/usr/bin/vouchsafe',
+      inImage,
+      '/srv/a/node_modules/.bin/vouchsafe',
+      '/clone/dist/vouchsafe.cjs',
+    ].map((file) => {
+      vi.stubGlobal('process', { ...process, argv: ['node', file] })
+      return commandName()
+    })
     vi.unstubAllGlobals()
-    expect(names).toEqual(['vouchsafe', 'npx vouchsafe', 'node /clone/dist/vouchsafe.cjs'])
+    expect(names).toEqual(['vouchsafe', 'vouchsafe', 'npx vouchsafe', 'node /clone/dist/vouchsafe.cjs'])
     expect(shellWord('/tmp/a-b_1.c')).toBe('/tmp/a-b_1.c')
     expect(shellWord("/tmp/my dir/it's")).toBe("'/tmp/my dir/it'\\''s'")
   })

@@ -5,7 +5,14 @@ import { issuerTitle } from '../../issuer/config.ts'
 import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
-import { chooseDefaultHost, describeHostProblem, findLanAddress, findListenProblem } from '../network.ts'
+import {
+  chooseDefaultHost,
+  describeHostProblem,
+  findLanAddress,
+  findListenProblem,
+  HOST_OF_CONTAINER,
+  isInContainer,
+} from '../network.ts'
 import { ANSWER_MS, describeListener, fetchTitle } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
@@ -38,11 +45,17 @@ export async function findAddressFindings(address: ServiceAddress): Promise<Find
 
 function findLoopbackFindings({ port, title }: ServiceAddress, baseUrl: string): Finding[] {
   if (!isLoopback(new URL(baseUrl).hostname)) return []
-  const address = findLanAddress()
-  const instead =
-    address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
-  const text = `${baseUrl} means this machine alone: ${title === ENGINE_TITLE ? 'others cannot' : 'a phone cannot'} reach it. Name an address of yours${instead}`
+  const who = title === ENGINE_TITLE ? 'others cannot' : 'a phone cannot'
+  const text = `${baseUrl} means this machine alone: ${who} reach it. Name ${describeReachableAddress(port)}`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
+}
+
+function describeReachableAddress(port: number | undefined): string {
+  if (isInContainer()) return HOST_OF_CONTAINER
+  const address = findLanAddress()
+  const example =
+    address === undefined || port === undefined ? '' : `; on this network that is http://${address}:${port}`
+  return `an address of yours${example}`
 }
 
 /**

@@ -7,7 +7,7 @@ import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { findLanAddress } from '../network.ts'
+import { findLanAddress, HOST_OF_CONTAINER, isInContainer } from '../network.ts'
 import {
   type CredentialServiceName,
   credentialServices,
@@ -156,9 +156,11 @@ ${otherSettings(settings, writtenFiles, hints)}
 
 function addressText({ service, baseUrl, port, profile }: WrittenFiles): string {
   if (!isLoopback(new URL(baseUrl).hostname)) return ''
-  const address = findLanAddress() ?? 'ADDRESS'
+  const isContained = isInContainer()
+  const address = (isContained ? undefined : findLanAddress()) ?? 'ADDRESS'
   return `A phone cannot reach ${baseUrl}. For one on the same network, put
-this machine's address there and take out host, or make files that have it:
+${isContained ? HOST_OF_CONTAINER : "this machine's address"} into baseUrl
+and take out host, or make files that have it:
 
   ${commandName()} init ${service}${profile === undefined ? '' : ` --profile ${profile}`} --dir DIR --base-url http://${address}:${port}
 `
