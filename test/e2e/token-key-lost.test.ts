@@ -94,7 +94,9 @@ it('an issuer refuses signed metadata and status lists for a while, and serves w
   isAway = true
   const metadata = `${ISSUER_URL}/.well-known/openid-credential-issuer`
   await expectRefusalToWait(await services.fetch(metadata, { headers: { accept: 'application/jwt' } }))
-  await expectRefusalToWait(await services.fetch(`${ISSUER_URL}/status-list/list`))
+  const refused = await services.fetch(`${ISSUER_URL}/status-list/list`)
+  expect(refused.headers.get('cache-control')).toBe('no-store')
+  await expectRefusalToWait(refused)
   for (const url of [metadata, `${ISSUER_URL}/health/ready`]) expect((await services.fetch(url)).status).toBe(200)
 })
 

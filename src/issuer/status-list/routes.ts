@@ -59,9 +59,12 @@ async function sendList(
   reply: FastifyReply,
   { etag, makeDocument, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
 ): Promise<FastifyReply> {
-  reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
-  if (isKnownTag(headers['if-none-match'], etag)) return reply.code(304).send()
   const encoding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
+  const isKnown = isKnownTag(headers['if-none-match'], etag)
+  // A list that cannot be signed now is refused without these headers, so that no cache keeps the refusal.
+  const document = isKnown ? undefined : await makeDocument(encoding)
+  reply.headers({ etag, 'cache-control': `max-age=${ttlSeconds}`, vary: 'Accept, Accept-Encoding' })
+  if (document === undefined) return reply.code(304).send()
   if (encoding === 'gzip') reply.header('content-encoding', encoding)
-  return sendPieces(reply.type(LIST_TYPES[kind]), [await makeDocument(encoding)])
+  return sendPieces(reply.type(LIST_TYPES[kind]), [document])
 }
