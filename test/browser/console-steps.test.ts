@@ -102,6 +102,33 @@ describeInBrowser('the steps of the console', (openWindow) => {
     expect(await focusedText(page)).toContain('The credentials are SUSPENDED.')
   })
 
+  it('keep the question of the button that revokes, and its focus, while a wallet sends a notification', async () => {
+    const { page } = await open('issue')
+    const started = await post(page, 'api/issuer/issuance/oid4vci/new-session', {
+      credential_configurations: [configurationId],
+      credential_dataset: { given_name: 'Ada' },
+    })
+    let notify: () => void = () => undefined
+    const asked = new Promise<void>((resolve) => (notify = resolve))
+    const slowWallet: WalletContext = {
+      ...wallet,
+      fetch: async (input, init) => {
+        const url = input instanceof Request ? input.url : String(input)
+        if (url.includes('/notification')) await asked
+        return wallet.fetch(input, init)
+      },
+    }
+    const received = receiveOffer(slowWallet, String(started.credential_offer_uri))
+    await go(page, `session/issuer/${String(started.session_id)}`)
+    await page.getByRole('button', { name: 'Revoke' }).press('Enter')
+    await page.getByRole('button', { name: 'Revoke for good?' }).waitFor()
+    const before = await page.locator('.events li').count()
+    notify()
+    await received
+    await expect.poll(() => page.locator('.events li').count()).toBeGreaterThan(before)
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Revoke for good?')
+  })
+
   it('keep the focus of who types the data of a session while a wallet fetches the offer', async () => {
     const { page } = await open('issue')
     const started = await post(page, 'api/issuer/issuance/oid4vci/new-session', {
