@@ -1,5 +1,5 @@
 /** The guided walk: what to do next, one click at a time. */
-import { element } from '../dom.ts'
+import { element, replaceContent } from '../dom.ts'
 
 export type WalkEvent = 'offered' | 'received' | 'coded' | 'asked' | 'presented' | 'chosen' | StrayEvent
 /**
@@ -62,12 +62,11 @@ export function createGuide(act: (event: WalkEvent) => void): Guide {
   const drawn = element('section', { class: 'guide', 'aria-label': 'Guided walk', 'aria-live': 'polite' })
   const draw = (text: string | undefined = STEPS[at]?.text): void => {
     const step = STEPS[at]
-    drawn.replaceChildren(
+    replaceContent(
+      drawn,
       element('progress', { max: String(STEPS.length), value: String(at), 'aria-label': 'Steps done' }),
       element('p', {}, element('strong', {}, step ? `Step ${at + 1} of ${STEPS.length}` : 'Done'), ` ${text ?? END}`),
-      step?.label === undefined
-        ? ''
-        : element('button', { type: 'button', onclick: () => act(step.after) }, step.label),
+      step?.label !== undefined && element('button', { type: 'button', onclick: () => act(step.after) }, step.label),
     )
   }
   draw()

@@ -1,7 +1,7 @@
 /** The wallet in the page: the reference wallet beside the two services, and a guided walk through both protocols. */
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import type { ShowPage } from '../app.ts'
-import { element, field, introduction } from '../dom.ts'
+import { element, field, introduction, replaceContent } from '../dom.ts'
 import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
 import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
@@ -65,10 +65,13 @@ async function openInPane(pane: HTMLElement, page: WalletPage, link: string): Pr
     {},
     element('p', { class: 'quiet', role: 'status' }, 'The wallet fetches what the link names …'),
   )
-  pane.replaceChildren(view)
-  const isShown = (): boolean => view.parentNode === pane
+  replaceContent(pane, view)
+  const isShown = (): boolean => view.isConnected
   const onEnd = async (...above: readonly HTMLElement[]): Promise<void> => {
-    if (isShown()) await showHome(pane, page, ...above)
+    if (!isShown()) return
+    await showHome(pane, page, ...above)
+    // The button that led here is gone; whoever uses keys goes on from what is said.
+    pane.focus({ preventScroll: true })
   }
   try {
     const isRequest = /^(haip-vp|openid4vp):/i.test(link.trim())
@@ -96,7 +99,8 @@ async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly 
     await showHome(pane, page)
   }
   const fail = (error: unknown): void => pane.prepend(drawProblem(error as Error))
-  pane.replaceChildren(
+  replaceContent(
+    pane,
     ...above,
     page.steps.length > 0 ? drawSteps([...page.steps]) : '',
     credentials.length === 0 ? element('p', { class: 'quiet' }, 'The wallet is empty.') : '',
@@ -115,8 +119,6 @@ async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly 
         )
       : '',
   )
-  // The button that led here is gone; whoever uses keys goes on from what is said.
-  if (above.length > 0) pane.focus({ preventScroll: true })
 }
 
 /** Makes a form for a link of any issuer or verifier that the console may reach. */

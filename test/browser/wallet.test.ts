@@ -220,6 +220,33 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     await page.getByText('Grace').waitFor()
   })
 
+  it('keeps the focus near a button that is gone after it was pressed', async () => {
+    const { page, faults } = await open()
+    const guide = page.locator('.guide')
+    const pane = page.locator('.pane')
+    await page.getByRole('button', { name: 'Offer it' }).press('Enter')
+    await page.getByRole('button', { name: 'Not now' }).waitFor()
+    expect(await hasFocus(guide)).toBe(true)
+    await page.getByRole('button', { name: 'Not now' }).press('Enter')
+    await page.getByText('The wallet is empty.').waitFor()
+    await expect.poll(() => hasFocus(pane)).toBe(true)
+    const link = page.getByLabel('Link of an offer or a request')
+    await link.fill(`haip-vci://?credential_offer_uri=${encodeURIComponent(`${new URL(page.url()).origin}/none`)}`)
+    await page.route('**/none', () => undefined)
+    await link.press('Enter')
+    await page.getByText('The wallet fetches what the link names').waitFor()
+    expect(await hasFocus(pane)).toBe(true)
+    await receive(page)
+    await page.getByRole('button', { name: 'Ask for them' }).press('Enter')
+    await page.getByRole('button', { name: 'Present' }).waitFor()
+    expect(await hasFocus(guide)).toBe(true)
+    await page.getByRole('button', { name: 'Decline' }).press('Enter')
+    await page.getByRole('button', { name: 'Empty the wallet' }).press('Enter')
+    await page.getByText('The wallet is empty.').waitFor()
+    await expect.poll(() => hasFocus(pane)).toBe(true)
+    expect(faults).toEqual([])
+  })
+
   it('declines, and the verifier learns that alone', async () => {
     const { page } = await open()
     await receive(page)
@@ -374,6 +401,11 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     },
   )
 })
+
+/** Tests whether a part of the page, and nothing outside of it, has the focus. */
+function hasFocus(part: Locator): Promise<boolean> {
+  return part.evaluate((each) => each.contains(document.activeElement))
+}
 
 /** Tests whether the verdict is to be seen, below the guide that stays at the top. */
 async function isInView(page: Page): Promise<boolean> {
