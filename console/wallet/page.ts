@@ -13,7 +13,13 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     // The first button of the service whose turn it is.
     main.querySelector<HTMLButtonElement>(`[data-walk-event="${walkEvent}"]`)?.click()
   })
-  const page = await openWalletPage(guide, signal)
+  const onEmptied = (): void => {
+    guide.report('emptied')
+    // An offer or a request stays; what was emptied is refused when it is presented.
+    if (pane.querySelector('.paste') !== null) void showHome(pane, page)
+  }
+  const pane = element('div', { class: 'pane', tabindex: '-1' })
+  const page = await openWalletPage(guide, signal, onEmptied)
   const isWhole = services.issuer !== undefined && services.verifier !== undefined
   main.append(
     introduction(
@@ -22,17 +28,11 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
     ),
     isWhole ? guide.drawn : '',
   )
-  const pane = element('div', { class: 'pane', tabindex: '-1' })
   const walletPane = controlPane(pane, page)
   const columns = element(
     'div',
     { class: 'desk' },
-    element(
-      'section',
-      { class: 'card phone', 'aria-labelledby': 'the-wallet' },
-      element('h2', { id: 'the-wallet' }, 'The wallet'),
-      pane,
-    ),
+    drawPhone(pane),
     element(
       'div',
       {},
@@ -44,6 +44,11 @@ export const showWallet: ShowPage = async (main, { services, parts, signal }) =>
   const [link] = parts
   if (link === undefined || link === '') await walletPane.showCards()
   else await walletPane.openLink(link)
+}
+
+function drawPhone(pane: HTMLElement): HTMLElement {
+  const heading = element('h2', { id: 'the-wallet' }, 'The wallet')
+  return element('section', { class: 'card phone', 'aria-labelledby': 'the-wallet' }, heading, pane)
 }
 
 function controlPane(pane: HTMLElement, page: WalletPage): WalletPane {
@@ -93,8 +98,7 @@ async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly 
   const now = page.wallet.now()
   if (above.length > 0) pane.scrollIntoView({ block: 'start' })
   const empty = async (): Promise<void> => {
-    await page.store.empty()
-    page.sessions.clear()
+    await page.empty()
     page.guide.report('emptied')
     await showHome(pane, page)
   }

@@ -162,8 +162,9 @@ async function presentAs(
   if (id === REVOKED_BEHAVIOUR) await revokeFirst(page, plan, busy)
   const make = wrong?.createPresentation(page.remembered) ?? rememberPresentations(page.remembered)
   const result = await sendPresentation(page.wallet, plan, make).catch((error: unknown) => error as Error)
-  page.guide.report(result instanceof Error && id === HONEST.id ? 'refused' : 'presented')
-  if (result instanceof Error && !(result instanceof WalletError)) throw result
+  const isUnsent = result instanceof WalletError && result.code === 'cannot_answer'
+  page.guide.report(result instanceof Error && (isUnsent || id === HONEST.id) ? 'refused' : 'presented')
+  if (isUnsent || (result instanceof Error && !(result instanceof WalletError))) throw result
   const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)
   // A response of another request is refused before there is anything to report on.
   if (id === WRONG_STATE_BEHAVIOUR) return [message, drawVerdict('invalid_request', serverErrorOf(result), 'verifier')]

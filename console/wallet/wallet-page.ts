@@ -12,6 +12,8 @@ export interface WalletPage {
   /** The steps of the wallet since the last look. */
   readonly steps: Step[]
   readonly sessions: IssuanceSessions
+  /** Deletes all that the wallet holds, and tells its other windows. */
+  empty(): Promise<void>
   /** A signal that is aborted when the page is left. */
   readonly signal: AbortSignal
 }
@@ -26,7 +28,11 @@ export interface IssuanceSessions {
 
 const SESSIONS = 'vouchsafe-wallet-sessions'
 
-export async function openWalletPage(guide: Guide, signal: AbortSignal): Promise<WalletPage> {
+/** Opens the wallet of the browser; `onEmptied` hears that another window has emptied it. */
+export async function openWalletPage(guide: Guide, signal: AbortSignal, onEmptied: () => void): Promise<WalletPage> {
+  const windows = new BroadcastChannel('vouchsafe-wallet')
+  windows.onmessage = onEmptied
+  signal.addEventListener('abort', () => windows.close())
   const store = await openBrowserStore()
   const steps: Step[] = []
   const wallet: WalletContext = {
@@ -38,7 +44,13 @@ export async function openWalletPage(guide: Guide, signal: AbortSignal): Promise
     wait: (seconds) => pause(seconds),
     onStep: (step) => void steps.push(step),
   }
-  return { wallet, store, guide, remembered: new Map(), steps, sessions: createSessionMemory(), signal }
+  const sessions = createSessionMemory()
+  const empty = async (): Promise<void> => {
+    await store.empty()
+    sessions.clear()
+    windows.postMessage('emptied')
+  }
+  return { wallet, store, guide, remembered: new Map(), steps, sessions, empty, signal }
 }
 
 export function pause(seconds: number): Promise<void> {

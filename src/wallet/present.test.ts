@@ -229,6 +229,18 @@ describe('presenting', () => {
     ],
   ]
 
+  it('presents nothing that was removed since the request was opened', async () => {
+    const made = await holding()
+    const { link } = await startVerification(services)
+    const plan = await planPresentation(made.wallet, link)
+    made.texts.clear()
+    expect(await errorOf(sendPresentation(made.wallet, plan))).toMatchObject({
+      code: 'cannot_answer',
+      message: expect.stringContaining('no longer holds') as string,
+    })
+    expect(made.sent.filter(({ to }) => to.includes(RESPONSE))).toEqual([])
+  })
+
   it.each(unanswerable)('says why it cannot, and sends nothing: %s', async (_, query, problem) => {
     const made = await holding()
     const { link } = await startVerification(services, query)

@@ -71,6 +71,7 @@ export async function sendPresentation(
   if (plan.problem !== undefined)
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
   const answers = chosenAnswers(plan)
+  await requireHeld(wallet, answers)
   const presentations = await Promise.all(
     answers.map(async (answer) => [answer.query.id, await make(wallet, plan, answer)] as const),
   )
@@ -88,6 +89,17 @@ export async function sendPresentation(
     spec: `OpenID4VP 1.0, Response Mode ${plan.request.encryption ? 'direct_post.jwt' : 'direct_post'}`,
     form: await makeResponseForm(plan.request, token),
   })
+}
+
+/** Refuses with `cannot_answer` if a credential of the answers was removed since they were planned. */
+async function requireHeld({ store }: WalletContext, answers: readonly AnsweredQuery[]): Promise<void> {
+  const heldIds = await store.list()
+  const missing = answers.find(({ credential }) => !heldIds.includes(credential.id))?.credential
+  if (missing === undefined) return
+  refuseWith(
+    'cannot_answer',
+    `the wallet no longer holds ${missing.name}, and nothing was sent: open the request again`,
+  )
 }
 
 /** Tells the verifier that the person declined. */

@@ -247,6 +247,24 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it('presents nothing that was emptied in another window, and shows no more of it', async () => {
+    const { page } = await open()
+    await receive(page)
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await other.getByText('Claims of the Student ID').waitFor()
+    const third = await page.context().newPage()
+    await third.goto(page.url())
+    await third.getByText('Claims of the Student ID').waitFor()
+    await ask(other)
+    await page.getByRole('button', { name: 'Empty the wallet' }).click()
+    await page.getByText('The wallet is empty.').waitFor()
+    await other.getByRole('button', { name: 'Present' }).click()
+    await other.getByText('the wallet no longer holds Student ID').waitFor()
+    await third.getByText('The wallet is empty.').waitFor()
+    expect(await third.locator('.guide p').innerText()).toContain('Step 1 of 11')
+  })
+
   it('declines, and the verifier learns that alone', async () => {
     const { page } = await open()
     await receive(page)
