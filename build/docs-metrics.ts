@@ -1,7 +1,7 @@
 /** docs/metrics.md: the metrics of each service, read from the registries that serve them. */
 import type { Registry } from 'prom-client'
 import { registerProcessMetrics } from '../src/bin/engine/process-metrics.ts'
-import { createServiceMetrics } from '../src/bin/metrics.ts'
+import { createServiceMetrics } from '../src/bin/metrics/service-metrics.ts'
 import { createMetrics, registerGauges } from '../src/engine/metrics.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 

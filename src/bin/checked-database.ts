@@ -14,11 +14,17 @@ import type { Migration, Store } from '../store/store.ts'
 import { findBuiltDirectory } from '../toolchain/places.ts'
 import { confirmDatabase } from './confirm-generation.ts'
 import { openDatabase } from './effects.ts'
-import { generationFile, isWalMissing, noteClosed, readWitnesses, writeWitnesses } from './generation-file.ts'
-import { runInStartTurn, startInTurn } from './open-lock.ts'
+import {
+  generationFile,
+  isWalMissing,
+  noteClosed,
+  readWitnesses,
+  writeWitnesses,
+} from './embedded-database/generation-file.ts'
+import { runInStartTurn, startInTurn } from './embedded-database/open-lock.ts'
+import { describeStorageError } from './embedded-database/storage-advice.ts'
+import { watchDatabase } from './embedded-database/watched-database.ts'
 import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
-import { describeStorageError } from './storage-advice.ts'
-import { watchDatabase } from './watched-database.ts'
 
 /** The time limit for checking a large database at the start. */
 const CHECK_MS = 5000

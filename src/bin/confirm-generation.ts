@@ -12,7 +12,7 @@ import {
 } from '../store/generation.ts'
 import type { Store } from '../store/store.ts'
 import { now, random, retryOnConflict } from './effects.ts'
-import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from './generation-file.ts'
+import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from './embedded-database/generation-file.ts'
 import type { OpeningOptions } from './service/service-kind.ts'
 
 /**

@@ -17,9 +17,9 @@ import { type EncryptionCollections, encryptStore, makeEncryptionKey } from '../
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { fileProblem } from './database-file.ts'
 import { makeDirectory } from './directory.ts'
-import { isWalMissing, noteClosed } from './generation-file.ts'
+import { fileProblem } from './embedded-database/database-file.ts'
+import { isWalMissing, noteClosed } from './embedded-database/generation-file.ts'
 import { createOutbound } from './outbound.ts'
 
 /** Resolves after `seconds`. */

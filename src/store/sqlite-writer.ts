@@ -231,8 +231,9 @@ export function checkpointAndClose(database: DatabaseSync): void {
 
 /**
  * Makes the keeper of a database's log. It stores the count of logs in `user_version`, in the first transaction of each
- * log, so that a log of another state of the file is detected before it is read (`bin/database-file.ts`). SQLite begins
- * a new log only after the whole log is in the file, and only this keeper and `tidy` of the writer checkpoint.
+ * log, so that a log of another state of the file is detected before it is read
+ * (`bin/embedded-database/database-file.ts`). SQLite begins a new log only after the whole log is in the file, and only
+ * this keeper and `tidy` of the writer checkpoint.
  */
 function createLogKeeper(database: DatabaseSync): LogKeeper {
   let isFirst = true

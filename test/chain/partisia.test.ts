@@ -3,10 +3,10 @@
  * node.
  */
 
-import { ChainRefusal } from '../../src/chain/chain.ts'
 import { createHash } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { describe, expect, it } from 'vitest'
+import { ChainRefusal } from '../../src/chain/chain.ts'
 import { partisiaChain } from '../../src/chain/partisia/partisia.ts'
 import type { JsonAnswer, JsonHttp } from '../../src/chain/partisia/reader.ts'
 import type { Json } from '../../src/codec/json.ts'

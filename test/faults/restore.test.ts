@@ -5,7 +5,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { generationFile } from '../../src/bin/generation-file.ts'
+import { generationFile } from '../../src/bin/embedded-database/generation-file.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { loadDriver, openSqlite } from '../../src/store/sqlite.ts'
 import { startCommand } from '../support/command.ts'

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { lockFileOf } from '../../src/bin/open-lock.ts'
+import { lockFileOf } from '../../src/bin/embedded-database/open-lock.ts'
 import { lockFile } from '../../src/store/sqlite-lock.ts'
 import { startCommand, vouchsafe } from '../support/command.ts'
 import { killRounds, reportFault } from '../support/faults.ts'

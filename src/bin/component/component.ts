@@ -8,7 +8,7 @@ import { DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
 import { readSubcommand, UsageError } from '../command-line.ts'
-import { throwUnmade } from '../storage-advice.ts'
+import { throwUnmade } from '../embedded-database/storage-advice.ts'
 
 /** Runs `vouchsafe component` with the words after it. */
 export async function runComponent(args: string[]): Promise<void> {

@@ -13,9 +13,9 @@ import { UNFINISHED_COPY, UNFINISHED_COPY_PROBLEM } from '../../store/statements
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
+import { withClosingNoted } from '../embedded-database/generation-file.ts'
+import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { withClosingNoted } from '../generation-file.ts'
-import { describeStorageError } from '../storage-advice.ts'
 import { countTables, type Subject, withTables } from './subject.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 

@@ -14,7 +14,7 @@ import { type CommandResult, rowsText } from '../command-result.ts'
 import { readExternalState } from '../confirm-generation.ts'
 import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
-import { isWalMissing, WAL_MISSING } from '../generation-file.ts'
+import { isWalMissing, WAL_MISSING } from '../embedded-database/generation-file.ts'
 import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
 import { readSubject, refuseWhileOpen, throwAt, withTables } from './subject.ts'
 

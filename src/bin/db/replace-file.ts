@@ -1,9 +1,9 @@
 /** Replaces the file of an embedded database. */
 import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { FILE_ENDS } from '../database-file.ts'
+import { FILE_ENDS } from '../embedded-database/database-file.ts'
+import { generationFile, readWitnesses, writeWitnesses } from '../embedded-database/generation-file.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { generationFile, readWitnesses, writeWitnesses } from '../generation-file.ts'
 
 export interface FileReplacement {
   readonly file: string

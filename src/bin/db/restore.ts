@@ -20,11 +20,11 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
-import { FILE_ENDS } from '../database-file.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
+import { FILE_ENDS } from '../embedded-database/database-file.ts'
+import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
-import { describeStorageError } from '../storage-advice.ts'
 import { replaceFile } from './replace-file.ts'
 import {
   countTables,

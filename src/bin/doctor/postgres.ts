@@ -11,7 +11,7 @@ import {
 } from '../../store/postgres-schema.ts'
 import type { Migration } from '../../store/store.ts'
 import { now } from '../effects.ts'
-import { describeStorageError, OWNER } from '../storage-advice.ts'
+import { describeStorageError, OWNER } from '../embedded-database/storage-advice.ts'
 import { databaseFinding, type Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 

@@ -4,7 +4,7 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ComponentFiles, SourceError } from '../../engine/component-source.ts'
 import { makeDirectory } from '../directory.ts'
-import { findStorageAdvice } from '../storage-advice.ts'
+import { findStorageAdvice } from '../embedded-database/storage-advice.ts'
 
 /** Opens the component files in `directories`. Fetched components are stored in the first one. */
 export function createComponentFiles(directories: readonly [string, ...string[]]): ComponentFiles {

@@ -1,14 +1,14 @@
 /** The metrics of an engine's process, which the issuer and the verifier have too. */
 import { collectDefaultMetrics, type Registry } from 'prom-client'
 import { logCounts } from '../log.ts'
-import { type CertificateSettings, listCertificates } from '../measured-certificates.ts'
+import { type CertificateSettings, listCertificates } from '../metrics/measured-certificates.ts'
 import {
   registerCertificateMetrics,
   registerLogMetrics,
   registerReadinessMetrics,
   registerTaskMetrics,
-} from '../state-metrics.ts'
-import { failedRounds } from '../tasks.ts'
+} from '../metrics/state-metrics.ts'
+import { failedRounds } from '../service/tasks.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 

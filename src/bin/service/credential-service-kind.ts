@@ -12,12 +12,12 @@ import { createCertificateTask } from '../certificate-task.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
-import type { ServiceMetrics } from '../metrics.ts'
-import { findKeyMistakes } from '../reload.ts'
+import type { ServiceMetrics } from '../metrics/service-metrics.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { type TokenKeyWatch, watchTokenKeys } from '../token-key-task.ts'
 import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
+import { findKeyMistakes } from './reload.ts'
 import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
 
 /** Returns the issuer or the verifier as a service kind. */
@@ -113,7 +113,9 @@ async function build<Name extends CredentialServiceName>(
   const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
   const metrics = config.management && (await measure(name, () => current, { store, telemetry, tokenKeys }))
   const countingStore = metrics
-    ? metrics.steps.timeStore((await import('../outcome-metrics.ts')).observeCommits(store, metrics.observeCommit))
+    ? metrics.steps.timeStore(
+        (await import('../metrics/outcome-metrics.ts')).observeCommits(store, metrics.observeCommit),
+      )
     : store
   const effects = {
     ...{ store: countingStore, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
@@ -151,7 +153,7 @@ async function measure<Name extends CredentialServiceName>(
   config: () => ConfigOf<Name>,
   { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,
 ): Promise<ServiceMetrics> {
-  const { createServiceMetrics } = await import('../metrics.ts')
+  const { createServiceMetrics } = await import('../metrics/service-metrics.ts')
   const { listNewestStates } = credentialServices[name]
   const store = serviceStore as unknown as Store<CallbackCollections>
   return createServiceMetrics(name, {

@@ -12,21 +12,9 @@ import { addEnvironment, type ConfigFileResult, readConfigFile } from '../config
 import { files, now } from '../effects.ts'
 import { createLog } from '../log.ts'
 import { chooseDefaultHost, findListenAddress } from '../network.ts'
-import { createReloadSignal, type ReloadSignal, type Rereading, renew, rereadSettings } from '../reload.ts'
-import {
-  describeListenProblem,
-  listLastingMistakes,
-  reportMistakes,
-  reportTemporaryFailure,
-  TemporaryFailure,
-  TRY_LATER,
-} from '../start-refusal.ts'
-import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from '../stopping.ts'
-import { runTasks } from '../tasks.ts'
 import { openObservability } from '../telemetry.ts'
-import { connectToPrimary, type PrimaryConnection } from '../worker.ts'
-import { createWorkers, findWorkersMistake } from '../workers.ts'
 import { kindLoaders } from './kind-loaders.ts'
+import { createReloadSignal, type ReloadSignal, type Rereading, renew, rereadSettings } from './reload.ts'
 import type {
   BuiltService,
   KindName,
@@ -35,7 +23,19 @@ import type {
   OpeningMistake,
   ServiceKind,
 } from './service-kind.ts'
+import {
+  describeListenProblem,
+  listLastingMistakes,
+  reportMistakes,
+  reportTemporaryFailure,
+  TemporaryFailure,
+  TRY_LATER,
+} from './start-refusal.ts'
+import { endService, exitAfterLog, type ListeningService, type Signals, stopOnSignal } from './stopping.ts'
+import { runTasks } from './tasks.ts'
 import { findOtherServiceMistake } from './which-service.ts'
+import { connectToPrimary, type PrimaryConnection } from './worker.ts'
+import { createWorkers, findWorkersMistake } from './workers.ts'
 
 /** The time limit for other work when the service stops. The next start continues it. */
 const STOP_WAIT_MS = 6000

@@ -1,11 +1,11 @@
 /** The metrics of session events, counted when they are committed. */
 import { Counter, type Registry } from 'prom-client'
-import { isObject } from '../codec/json.ts'
-import { type Event, type EventType, eventTypes } from '../event/event.ts'
-import type { Change, Store } from '../store/store.ts'
-import type { VerificationSession } from '../verifier/session.ts'
-import { failedChecks } from '../verifier/verification.ts'
-import type { CredentialServiceName } from './service/credential-services.ts'
+import { isObject } from '../../codec/json.ts'
+import { type Event, type EventType, eventTypes } from '../../event/event.ts'
+import type { Change, Store } from '../../store/store.ts'
+import type { VerificationSession } from '../../verifier/session.ts'
+import { failedChecks } from '../../verifier/verification.ts'
+import type { CredentialServiceName } from '../service/credential-services.ts'
 
 /** The part of an event type before the dot. */
 type SubjectOf<Type> = Type extends `${infer Word}.${string}` ? Word : never

@@ -1,8 +1,8 @@
 /** The certificates in a configuration that must be renewed: those of keys and TLS, and trust anchors. */
-import { ANCHOR_SETTINGS, type AnchorSetting } from '../config/anchor-directory.ts'
-import type { ServerTls } from '../config/server-tls.ts'
-import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
-import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
+import { ANCHOR_SETTINGS, type AnchorSetting } from '../../config/anchor-directory.ts'
+import type { ServerTls } from '../../config/server-tls.ts'
+import { type Certificate, readPemCertificates, sentCertificates } from '../../keys/certificate.ts'
+import { listKeys, type ServiceKeys } from '../../keys/key-ring.ts'
 import type { MeasuredCertificate } from './state-metrics.ts'
 
 /** The settings with certificates; each service has some of them. */

@@ -1,7 +1,7 @@
 /** The durations of steps of requests: reads and commits of the store, signatures, and checks. */
 import { Histogram, type Registry } from 'prom-client'
-import type { InSpan } from '../async/in-span.ts'
-import type { Store } from '../store/store.ts'
+import type { InSpan } from '../../async/in-span.ts'
+import type { Store } from '../../store/store.ts'
 
 export interface StepTimer {
   /** Wraps the function that runs steps, to measure each by its name. */

@@ -1,6 +1,6 @@
 /** The metrics of published status lists: their validity and age. */
 import { Gauge, type Registry } from 'prom-client'
-import type { RecordSignedList, SignedListTimes } from '../issuer/context.ts'
+import type { RecordSignedList, SignedListTimes } from '../../issuer/context.ts'
 
 /** The maximum number of lists in the metrics. */
 const MAX_LISTS = 10_000

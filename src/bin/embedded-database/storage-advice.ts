@@ -2,7 +2,7 @@
  * Advice for operators about a disk that is full, fails or is mounted read-only, and about a PostgreSQL server that is
  * not reached or refuses the user.
  */
-import { hasResultCode, type ResultName } from '../store/sqlite-error.ts'
+import { hasResultCode, type ResultName } from '../../store/sqlite-error.ts'
 
 const FULL = 'make room on the disk'
 const UNOPENED = 'let this user write the file and its directory, and have more files open (ulimit -n) if it may write'

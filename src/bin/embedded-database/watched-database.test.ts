@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
-import { openSqlite } from '../store/sqlite.ts'
-import { findDamage } from '../store/sqlite-check.ts'
-import { createCollection, type Store } from '../store/store.ts'
+import { openSqlite } from '../../store/sqlite.ts'
+import { findDamage } from '../../store/sqlite-check.ts'
+import { createCollection, type Store } from '../../store/store.ts'
 import { watchDatabase } from './watched-database.ts'
 
 interface Things {

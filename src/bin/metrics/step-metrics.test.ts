@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { createStepTimer } from './step-metrics.ts'
 
 it('times reads, commits and named steps, also those that fail', async () => {

@@ -1,8 +1,8 @@
 /** Runs the background tasks of a service. The rounds of a task never overlap. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Task } from '../async/task.ts'
-import { machineClocks, watchForClockJump } from './clock-watch.ts'
+import type { Task } from '../../async/task.ts'
+import { machineClocks, watchForClockJump } from '../clock-watch.ts'
 
 /** The number of failed rounds in this process, by task name, for metrics. */
 export const failedRounds = new Map<string, number>()

@@ -4,9 +4,9 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, truncateSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { temporaryDirectory } from '../../test/support/command.ts'
-import { loadDriver, openSqlite } from '../store/sqlite.ts'
-import { createCollection, type Store } from '../store/store.ts'
+import { temporaryDirectory } from '../../../test/support/command.ts'
+import { loadDriver, openSqlite } from '../../store/sqlite.ts'
+import { createCollection, type Store } from '../../store/store.ts'
 import { fileProblem, openDatabaseFile } from './database-file.ts'
 
 const migrations = [{ id: '1', statements: createCollection('thing') }]

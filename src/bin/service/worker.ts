@@ -1,7 +1,7 @@
 /** The worker's side of the messages between the primary process and its workers. */
 import { EventEmitter, once } from 'node:events'
-import type { TakeIn } from '../http/close-listener.ts'
-import type { MeasuredMetric, ProcessMetrics } from '../http/metrics-server.ts'
+import type { TakeIn } from '../../http/close-listener.ts'
+import type { MeasuredMetric, ProcessMetrics } from '../../http/metrics-server.ts'
 import type { Signals } from './stopping.ts'
 
 /** The first message to a worker. */

@@ -3,8 +3,8 @@
  * process that closes the database knows whether another one still has it open.
  */
 import { accessSync, constants, existsSync } from 'node:fs'
-import { loadDriver } from '../store/sqlite.ts'
-import { lockFile } from '../store/sqlite-lock.ts'
+import { loadDriver } from '../../store/sqlite.ts'
+import { lockFile } from '../../store/sqlite-lock.ts'
 
 /** Returns the path of the lock file, which is empty and not part of backups. */
 export function lockFileOf(databaseFile: string): string {

@@ -6,10 +6,10 @@ import cluster, { type Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { backOffMs } from '../async/back-off.ts'
-import { serialQueue } from '../async/concurrency.ts'
-import type { MeasuredMetric, MetricsSource } from '../http/metrics-server.ts'
-import type { ListeningConfig } from './service/service-kind.ts'
+import { backOffMs } from '../../async/back-off.ts'
+import { serialQueue } from '../../async/concurrency.ts'
+import type { MeasuredMetric, MetricsSource } from '../../http/metrics-server.ts'
+import type { ListeningConfig } from './service-kind.ts'
 import { TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
 import type { ListeningFacts, MessageOfWorker, MessageToWorker } from './worker.ts'
@@ -229,7 +229,7 @@ function addUpMetrics(pool: Pool): MetricsSource {
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     metrics: async () => {
-      const { mergeMetrics } = await import('./metrics.ts')
+      const { mergeMetrics } = await import('../metrics/service-metrics.ts')
       const listening = [...pool.running].filter(({ facts }) => facts !== undefined)
       const answers = await Promise.all(listening.map((each) => measureWorker(each, ++lastQuestion)))
       const silent = listening.filter((_, index) => answers[index] === undefined)

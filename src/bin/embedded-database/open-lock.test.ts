@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryDirectory } from '../../test/support/command.ts'
+import { temporaryDirectory } from '../../../test/support/command.ts'
 import { lockFileOf, startInTurn } from './open-lock.ts'
 
 /** The open files of this process, which Linux tells. */

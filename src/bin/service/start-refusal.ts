@@ -1,10 +1,10 @@
 /** Reports why a service does not start, in the log and to the operator. */
 import type { Logger } from 'pino'
-import { removeControlCharacters } from '../codec/control-characters.ts'
-import { workingDirectoryHint } from './config-file.ts'
-import { describeHostProblem } from './network.ts'
-import type { OpeningMistake } from './service/service-kind.ts'
-import { describeListener } from './who-listens.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
+import { workingDirectoryHint } from '../config-file.ts'
+import { describeHostProblem } from '../network.ts'
+import { describeListener } from '../who-listens.ts'
+import type { OpeningMistake } from './service-kind.ts'
 
 /** The address at which a service should listen. `within` is the path of its settings, without their names. */
 interface ListenAddress {

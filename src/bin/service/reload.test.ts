@@ -1,10 +1,10 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
-import { makeKey } from '../../test/support/services.ts'
-import type { CommonConfig } from '../config/common.ts'
-import { parseCertificate } from '../keys/certificate.ts'
-import type { SigningKey } from '../keys/key-ring.ts'
-import { makeSelfSignedCertificate } from '../keys/make-certificate.ts'
+import { makeKey } from '../../../test/support/services.ts'
+import type { CommonConfig } from '../../config/common.ts'
+import { parseCertificate } from '../../keys/certificate.ts'
+import type { SigningKey } from '../../keys/key-ring.ts'
+import { makeSelfSignedCertificate } from '../../keys/make-certificate.ts'
 import { findKeyMistakes } from './reload.ts'
 
 const NAMES = { commonName: 'Uni', serial: randomBytes(16) }

@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import type { CallbackCollections } from '../callback/queue.ts'
-import type { Store } from '../store/store.ts'
-import { mergeMetrics } from './metrics.ts'
+import type { CallbackCollections } from '../../callback/queue.ts'
+import type { Store } from '../../store/store.ts'
+import { mergeMetrics } from './service-metrics.ts'
 import {
   registerCallbackMetrics,
   registerCertificateMetrics,

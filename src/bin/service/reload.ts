@@ -4,11 +4,11 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { CommonConfig, ReadResult } from '../config/common.ts'
-import { ENCRYPTION_KEYS_SETTING } from '../config/encryption-keys.ts'
-import { SECRETS_SETTING } from '../config/secrets-file.ts'
-import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
-import { listKeys, type SigningKey } from '../keys/key-ring.ts'
+import type { CommonConfig, ReadResult } from '../../config/common.ts'
+import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
+import { SECRETS_SETTING } from '../../config/secrets-file.ts'
+import { publicJwkOf, thumbprint } from '../../keys/jwk.ts'
+import { listKeys, type SigningKey } from '../../keys/key-ring.ts'
 import type { Signals } from './stopping.ts'
 
 const NEEDS_RESTART = 'a new one is taken with a restart'

@@ -4,8 +4,8 @@
  */
 import { statSync } from 'node:fs'
 import type { Logger } from 'pino'
-import { singleFlight } from '../async/single-flight.ts'
-import type { DamageReport } from '../store/sqlite-check.ts'
+import { singleFlight } from '../../async/single-flight.ts'
+import type { DamageReport } from '../../store/sqlite-check.ts'
 
 /** The least time between two checks. */
 const CHECK_EVERY_MS = 10_000

@@ -1,12 +1,12 @@
 /** Metrics of the state of a service, which are computed when metrics are read. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { cacheValue } from '../async/cache.ts'
-import { endOrLate } from '../async/end-or-late.ts'
-import type { CallbackCollections } from '../callback/queue.ts'
-import { countCallbacks } from '../event/callback-counts.ts'
-import type { ConflictCounts } from '../store/retry.ts'
-import type { Store } from '../store/store.ts'
-import type { LogCounts } from './log.ts'
+import { cacheValue } from '../../async/cache.ts'
+import { endOrLate } from '../../async/end-or-late.ts'
+import type { CallbackCollections } from '../../callback/queue.ts'
+import { countCallbacks } from '../../event/callback-counts.ts'
+import type { ConflictCounts } from '../../store/retry.ts'
+import type { Store } from '../../store/store.ts'
+import type { LogCounts } from '../log.ts'
 
 /** The time limit for the database in the readiness metric. */
 const READY_WITHIN_MS = 2000

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryDirectory } from '../../test/support/command.ts'
+import { temporaryDirectory } from '../../../test/support/command.ts'
 import { readWitnesses, writeWitnesses } from './generation-file.ts'
 
 it('gives the witnesses that were written, and none of a copy or where there is no file', () => {

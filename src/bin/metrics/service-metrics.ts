@@ -1,14 +1,15 @@
 /** Assembles the metrics of an issuer or a verifier: those that other files register, and those of its database. */
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client'
-import type { CallbackCollections } from '../callback/queue.ts'
-import type { MeasuredMetric } from '../http/metrics-server.ts'
-import { createRequestObserver, type RequestObserver } from '../http/request-metrics.ts'
-import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
-import type { RecordSignedList } from '../issuer/context.ts'
-import type { ConflictCounts } from '../store/retry.ts'
-import type { Store } from '../store/store.ts'
+import type { CallbackCollections } from '../../callback/queue.ts'
+import type { MeasuredMetric } from '../../http/metrics-server.ts'
+import { createRequestObserver, type RequestObserver } from '../../http/request-metrics.ts'
+import { registerTelemetryMetrics, type TelemetryCounts } from '../../http/telemetry-metrics.ts'
+import type { RecordSignedList } from '../../issuer/context.ts'
+import type { ConflictCounts } from '../../store/retry.ts'
+import type { Store } from '../../store/store.ts'
+import { logCounts } from '../log.ts'
+import { failedRounds } from '../service/tasks.ts'
 import { registerListMetrics } from './list-metrics.ts'
-import { logCounts } from './log.ts'
 import { type CertificateSettings, listCertificates } from './measured-certificates.ts'
 import { type CommitObserver, registerOutcomeMetrics } from './outcome-metrics.ts'
 import {
@@ -23,7 +24,6 @@ import {
   registerTokenKeyMetrics,
 } from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
-import { failedRounds } from './tasks.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../../store/store.ts'
 import { type CommitObserver, observeCommits, registerOutcomeMetrics } from './outcome-metrics.ts'
 
 type Changes = Parameters<CommitObserver>[0]

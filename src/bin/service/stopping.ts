@@ -1,10 +1,10 @@
 /** Stops a service, from the signal to the end of the process. */
 import type { Logger } from 'pino'
-import type { Stopping } from '../config/stopping.ts'
-import type { App } from '../http/app-type.ts'
-import type { TakeIn } from '../http/close-listener.ts'
-import { wait } from './effects.ts'
-import { waitUntilWritten } from './log.ts'
+import type { Stopping } from '../../config/stopping.ts'
+import type { App } from '../../http/app-type.ts'
+import type { TakeIn } from '../../http/close-listener.ts'
+import { wait } from '../effects.ts'
+import { waitUntilWritten } from '../log.ts'
 
 /** The source of signals: the process, or the primary process for a worker. */
 export interface Signals {
