@@ -24,6 +24,19 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node
 }
 
+/**
+ * Makes a sentence of our own words, in which each value keeps its own direction: a name that is written from right to
+ * left moves no word beside it.
+ */
+export function sentence(words: TemplateStringsArray, ...values: readonly string[]): DocumentFragment {
+  const fragment = document.createDocumentFragment()
+  for (const [index, own] of words.entries()) {
+    const value = values[index]
+    fragment.append(shownText(own), value === undefined ? '' : element('bdi', {}, value))
+  }
+  return fragment
+}
+
 /** Returns a text as the page shows it: with line breaks and tabs, and otherwise without control characters. */
 export function shownText(text: string): string {
   return text.replaceAll(/[^\t\r\n]+/g, (line) => removeControlCharacters(line))

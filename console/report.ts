@@ -2,7 +2,7 @@
 
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
-import { element } from './dom.ts'
+import { element, sentence } from './dom.ts'
 
 type Result = VerifierSchemas['VerificationResult']
 type Check = VerifierSchemas['Check']
@@ -52,7 +52,7 @@ function drawCredential(
   return element(
     'section',
     {},
-    element('h3', {}, `${id} (${format})`),
+    element('h3', {}, sentence`${id} (${format})`),
     element(
       'dl',
       {},

@@ -3,7 +3,7 @@ import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
-import { element, localTime, oneAtATime, replaceContent, showProblem } from './dom.ts'
+import { element, localTime, oneAtATime, replaceContent, sentence, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { configurationName, labelsOfType } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
@@ -128,7 +128,7 @@ function createIssuanceView(
 function drawIssuance(session: IssuanceStatus, namesOf: (ids: readonly string[]) => string): readonly HTMLElement[] {
   const { status, credential_configurations: ids, deferred } = session
   return [
-    element('p', {}, drawState(deferred?.state === 'DENIED' ? 'DENIED' : status), ` ${namesOf(ids)}`),
+    element('p', {}, drawState(deferred?.state === 'DENIED' ? 'DENIED' : status), sentence` ${namesOf(ids)}`),
     drawTimeline(issuanceMoments(session)),
     ...(deferred?.state === 'PENDING'
       ? [element('p', {}, `Requests of wallets that wait for the data: ${deferred.waiting_requests}.`)]

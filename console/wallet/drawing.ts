@@ -6,7 +6,7 @@ import type { Step } from '../../src/wallet/context.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { drawCard } from '../card.ts'
 import type { Display } from '../clients.ts'
-import { element } from '../dom.ts'
+import { element, sentence } from '../dom.ts'
 
 /** Draws the card of a credential, with its claims to unfold. */
 export function drawCredential(credential: StoredCredential, now: Date): HTMLElement {
@@ -18,15 +18,15 @@ export function drawCredential(credential: StoredCredential, now: Date): HTMLEle
     'article',
     { class: 'held' },
     drawCard(name, (display ?? {}) as Display),
-    element('p', { class: isOver ? 'problem' : '' }, `${issuerName ?? issuer} · ${until}`),
+    element('p', { class: isOver ? 'problem' : '' }, sentence`${issuerName ?? issuer} · ${until}`),
     element(
       'details',
       {},
-      element('summary', {}, `Claims of the ${name}`),
+      element('summary', {}, sentence`Claims of the ${name}`),
       drawClaims(
         holderClaims(credential).map(({ position, value }) => [claimLabel(credential, position), valueText(value)]),
       ),
-      element('small', {}, `${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
+      element('small', {}, sentence`${format}, signed with the certificate ${certificate?.subjectText ?? 'of nobody'}`),
     ),
   )
 }
@@ -50,14 +50,18 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
     drawClaims(
       claims.map(({ position, value, because }) => [
         claimLabel(credential, position),
-        `${valueText(value)}${reasons[because]}`,
+        element('span', {}, element('bdi', {}, valueText(value)), reasons[because]),
       ]),
     ),
     element('h4', {}, 'It will not see'),
     element(
       'p',
       {},
-      hiddenClaims.map(({ position }) => claimLabel(credential, position)).join(', ') || 'nothing stays hidden',
+      hiddenClaims.length === 0 && 'nothing stays hidden',
+      ...hiddenClaims.flatMap(({ position }, index) => [
+        index > 0 && ', ',
+        element('bdi', {}, claimLabel(credential, position)),
+      ]),
     ),
   )
 }
@@ -87,7 +91,7 @@ export function drawSteps(steps: readonly Step[]): HTMLElement {
   )
 }
 
-function drawClaims(rows: readonly (readonly [string, string])[]): HTMLElement {
+function drawClaims(rows: readonly (readonly [string, string | Node])[]): HTMLElement {
   const parts = rows.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)])
   return element('dl', { class: 'claims' }, ...parts)
 }

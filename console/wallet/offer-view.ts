@@ -6,7 +6,7 @@ import { readOffer, type TxCodeDescription } from '../../src/wallet/offer.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
 import { drawCard } from '../card.ts'
 import { type Display, readIssuerIdentifier } from '../clients.ts'
-import { element, field } from '../dom.ts'
+import { element, field, sentence } from '../dom.ts'
 import { offerSessionOf } from './link-session.ts'
 import { type ReceivingMisbehaviour, receivingMisbehaviours } from './receiving-misbehaviour.ts'
 import { createSwitches } from './switches.ts'
@@ -48,7 +48,7 @@ export async function showOffer(place: HTMLElement, page: WalletPage, link: stri
     return end.showCards(drawProblem(error as Error))
   }
   place.replaceChildren(
-    element('h3', {}, `${issuer.name ?? issuer.credentialIssuer} offers`),
+    element('h3', {}, sentence`${issuer.name ?? issuer.credentialIssuer} offers`),
     ...offeredCredentials.map(({ name, display }) => drawCard(name, (display ?? {}) as Display)),
     switches.drawn,
     drawButtons(take, leave, fail),
@@ -108,7 +108,7 @@ async function receiveAsChosen(
     const credentials = await receiveOffer(wallet, link, { askTxCode })
     for (const { id } of credentials) if (sessionId !== undefined) page.sessions.set(id, sessionId)
     const names = credentials.map(({ name }) => name).join(', ')
-    const receivedText = element('p', { class: 'good', role: 'status' }, `Received: ${names}.`)
+    const receivedText = element('p', { class: 'good', role: 'status' }, sentence`Received: ${names}.`)
     const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, undefined, 'issuer')]
     return { drawn: [receivedText, ...verdict], isReceived: true }
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
-import { element } from '../dom.ts'
+import { element, sentence } from '../dom.ts'
 import { drawDisclosure } from './drawing.ts'
 import { requestSessionOf } from './link-session.ts'
 import { misbehaviours, rememberPresentations, withRequest } from './misbehaviour.ts'
@@ -74,14 +74,16 @@ export async function showRequest(place: HTMLElement, page: WalletPage, link: st
 }
 
 function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
-  const issuerText = certificate.selfIssued ? 'which it made itself' : `which ${certificate.issuerText} issued`
+  const issuerText = certificate.selfIssued ? 'which it made itself' : sentence`which ${certificate.issuerText} issued`
   const encryptionText = encryption === undefined ? '' : ' The answer will be encrypted for it.'
   return [
-    element('h3', {}, `${clientName ?? certificate.subjectText} asks`),
+    element('h3', {}, sentence`${clientName ?? certificate.subjectText} asks`),
     element(
       'p',
       { class: 'quiet' },
-      `Its request is signed with the certificate ${certificate.subjectText}, ${issuerText}.${encryptionText}`,
+      sentence`Its request is signed with the certificate ${certificate.subjectText}, `,
+      issuerText,
+      `.${encryptionText}`,
     ),
   ]
 }
