@@ -20,7 +20,11 @@ export function drawCard(name: string, display: Display = {}): HTMLElement {
   if (backgroundColor !== undefined || textColor !== undefined) {
     card.style.color = readableColor(backgroundColor ?? USUAL.background, textColor ?? USUAL.text)
   }
-  if (PICTURE.test(background?.uri ?? '')) card.style.backgroundImage = pictureValue(background?.uri ?? '')
+  if (PICTURE.test(background?.uri ?? '')) {
+    card.style.backgroundImage = pictureValue(background?.uri ?? '')
+    // A picture may have any color, so that the words get the background color behind them.
+    card.classList.add('pictured')
+  }
   if (PICTURE.test(logo?.uri ?? '')) card.append(element('img', { src: logo?.uri ?? '', alt: logo?.alt_text ?? '' }))
   card.append(element('strong', {}, name))
   if (typeof description === 'string') card.append(element('span', {}, description))

@@ -177,6 +177,9 @@ describeInBrowser('the steps of the console', (openWindow) => {
     await go(page, 'issue')
     await page.locator('.choice').first().waitFor()
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    await page.locator('.choice').first().click()
+    await page.getByRole('button', { name: 'Make the offer' }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
   })
 
   it('draw a card that can be read, with the picture of its address, and without what is no text', async () => {
@@ -210,6 +213,8 @@ describeInBrowser('the steps of the console', (openWindow) => {
       'https://127.0.0.1:9/a%20b.png?%22)%5Cc',
     )
     await draw({ name: 'Card', background_image: { uri: 'data:image/svg+xml,%3Csvg%3E' } })
+    const behind = await card.locator('strong').evaluate((each) => getComputedStyle(each).backgroundColor)
+    expect(behind).toBe('rgb(57, 66, 79)')
     const image = await card.evaluate((each) => getComputedStyle(each).backgroundImage)
     expect(image).toBe('url("data:image/svg+xml,%3Csvg%3E")')
   })
