@@ -10,14 +10,21 @@ async function post(path, body) {
   return response.json()
 }
 
-/** Shows the link of a session, and calls `onEnd` when the session has ended. */
+/**
+ * Shows the link of a session, calls `onEnd` when the session has ended and is shown still, and returns the element. An
+ * answer that comes late says nothing about the next person.
+ */
 function show(place, { link, kind, path }, onEnd) {
   const element = document.createElement('vouchsafe-request')
   element.setAttribute('kind', kind)
   element.setAttribute('link', link)
   element.setAttribute('status-url', path)
-  element.addEventListener('end', async () => onEnd(await (await fetch(path)).json()))
+  element.addEventListener('end', async () => {
+    const session = await (await fetch(path)).json()
+    if (element.isConnected) onEnd(session)
+  })
   place.replaceChildren(element)
+  return element
 }
 
 byId('new-card').addEventListener('submit', async (event) => {
@@ -25,13 +32,15 @@ byId('new-card').addEventListener('submit', async (event) => {
   // The next person sees nothing of the card before, and cannot revoke it.
   byId('card-state').textContent = ''
   byId('revoke').hidden = true
+  byId('offer').replaceChildren()
   const { id, link } = await post('/cards', { name: new FormData(event.target).get('name') })
-  show(byId('offer'), { link, kind: 'offer', path: `/cards/${id}` }, ({ status, number }) => {
+  const element = show(byId('offer'), { link, kind: 'offer', path: `/cards/${id}` }, ({ status, number }) => {
     byId('card-state').textContent = status === 'SUCCEEDED' ? `Your card number is ${number}.` : 'There is no card.'
     byId('revoke').hidden = status !== 'SUCCEEDED'
   })
   byId('revoke').onclick = async () => {
     const { status } = await post(`/cards/${id}/revoke`)
+    if (!element.isConnected) return
     byId('card-state').textContent = status === 'REVOKED' ? 'The card is no longer valid.' : status
     byId('revoke').hidden = status === 'REVOKED'
   }
@@ -40,6 +49,7 @@ byId('new-card').addEventListener('submit', async (event) => {
 byId('new-visit').addEventListener('click', async () => {
   // The next visitor sees nothing of the one before.
   byId('visit-state').textContent = ''
+  byId('request').replaceChildren()
   const { id, link } = await post('/visits')
   show(byId('request'), { link, kind: 'presentation', path: `/visits/${id}` }, ({ name, reasons }) => {
     byId('visit-state').textContent = name ? `Welcome, ${name}!` : `You cannot come in. ${reasons.join(' ')}`
