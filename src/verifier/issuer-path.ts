@@ -20,17 +20,32 @@ type AcceptPath = (path: readonly Certificate[]) => boolean
 /** Finds a path for an issuer. With `accepts`, returns a path for which it returns true. */
 export type FindIssuerPath = (issuerChain: IssuerChain, accepts?: AcceptPath) => TrustPath
 
-/** Parses the certificates of a credential (DER). */
+/** Makes the chain of a credential from its certificates (DER). Each part is parsed when a check first asks for it. */
 export function parseIssuerChain(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Certificate): IssuerChain {
-  const leaf = parseLeaf(chain, parse)
-  if ('problem' in leaf) return { leaf, certificates: leaf }
-  const certificates = orProblem(() =>
-    within('a certificate behind that of the issuer cannot be read', () => [
-      leaf,
-      ...chain.slice(1).map((der) => parse(der)),
-    ]),
+  let leaf: IssuerChain['leaf'] | undefined
+  let certificates: IssuerChain['certificates'] | undefined
+  return {
+    get leaf() {
+      leaf ??= parseLeaf(chain, parse)
+      return leaf
+    },
+    get certificates() {
+      certificates ??= parseOthers(this.leaf, chain.slice(1), parse)
+      return certificates
+    },
+  }
+}
+
+/** Parses the certificates behind that of the issuer, and returns all. */
+function parseOthers(
+  leaf: Certificate | Problem,
+  others: readonly Uint8Array[],
+  parse: (der: Uint8Array) => Certificate,
+): IssuerChain['certificates'] {
+  if ('problem' in leaf) return leaf
+  return orProblem(() =>
+    within('a certificate behind that of the issuer cannot be read', () => [leaf, ...others.map((der) => parse(der))]),
   )
-  return { leaf, certificates }
 }
 
 function parseLeaf(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Certificate): Certificate | Problem {
