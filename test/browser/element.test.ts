@@ -241,7 +241,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
     await setHidden(true)
     await page.waitForTimeout(1200)
     const { questions } = application
-    await page.waitForTimeout(2500)
+    await page.waitForTimeout(1500)
     expect(application.questions).toBe(questions)
     application.answer = { status: 'VERIFICATION_SUCCEEDED' }
     await setHidden(false)
