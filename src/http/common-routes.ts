@@ -2,7 +2,7 @@
 import * as Type from 'typebox'
 import type { App } from './app-type.ts'
 import { createPublicDocument, type PublicDocument, sendDocument } from './document.ts'
-import { AnyObject, jsonResponse, refusalCodes } from './openapi-responses.ts'
+import { AnyObject, jsonResponse, refusalCodes, sentHeaders } from './openapi-responses.ts'
 
 /** The tag of the routes for the state of a service. */
 export const OPERATION = 'operation'
@@ -21,7 +21,7 @@ export const COMMON_PATHS = ['/health/live', '/health/ready', '/openapi']
 /** Adds the routes `/health/live`, `/health/ready` and `/openapi`. */
 export function addCommonRoutes(app: App, { checkReady, makeStoppingRefusal, makeOpenApiText }: CommonRoutes): void {
   const operation = { security: [], tags: [OPERATION] }
-  const describing = { ...operation, operationId: 'getOpenApi', summary: 'This document' }
+  const describing = { ...operation, ...sentHeaders('ETag'), operationId: 'getOpenApi', summary: 'This document' }
   let document: PublicDocument | undefined
   app.get('/openapi', { schema: { ...describing, response: jsonResponse(200, AnyObject) } }, (request, reply) => {
     document ??= createPublicDocument(makeOpenApiText())

@@ -4,6 +4,7 @@ import * as Type from 'typebox'
 import type { ErrorCode } from '../protocol/error.ts'
 import { EVENT_STREAM_TYPE } from './event-stream.ts'
 import { REFUSALS } from './openapi.ts'
+import { type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
 
 export const JSON_TYPE = 'application/json'
 export const JWT_TYPE = 'application/jwt'
@@ -35,6 +36,11 @@ export function eventStreamResponse(title: string): Record<string, object> {
 /** Lists the error codes of an operation; `openapi.ts` adds those that all operations of its kind have. */
 export function refusalCodes(...codes: readonly ErrorCode[]): Record<string, readonly ErrorCode[]> {
   return { [REFUSALS]: codes }
+}
+
+/** Lists headers of the successful responses of an operation; `openapi-headers.ts` adds those of its kind. */
+export function sentHeaders(...names: readonly ResponseHeader[]): Record<string, readonly ResponseHeader[]> {
+  return { [SENT_HEADERS]: names }
 }
 
 /** A JSON object with any members. */

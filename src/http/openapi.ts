@@ -4,6 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
+import { headersMember, type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
 
 /** The member with the error codes of an operation. */
 export const REFUSALS = 'x-refusals'
@@ -59,8 +60,9 @@ function mapMembers(object: Json | undefined, change: (value: Json, name: string
 }
 
 function withRefusals(operation: JsonObject, method: string): JsonObject {
-  const { [REFUSALS]: declared, ...rest } = operation
+  const { [REFUSALS]: declared, [SENT_HEADERS]: sent, ...rest } = operation
   const codes = [...stringsIn(declared), ...usualCodes(operation, method)] as ErrorCode[]
+  const common = { operationCodes: codes, sentHeaders: stringsIn(sent) as ResponseHeader[] }
   const isProtected = namesScheme(operation, 'accessToken')
   const byStatus = new Map<number, string[]>()
   for (const code of new Set(codes)) {
@@ -68,9 +70,13 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
     const status = isProtected && /dpop/.test(code) ? 401 : HTTP_STATUS[code]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
-  const refusals = [...byStatus].map(([status, names]) => [String(status), refusal(names)] as const)
+  const refusals = [...byStatus].map(([status, names]) => {
+    const headers = headersMember({ ...common, status, codes: names })
+    return [String(status), { ...refusal(names), ...headers }] as const
+  })
   const answers = mapMembers(rest.responses, (response, status) => {
-    return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer' }
+    const headers = headersMember({ ...common, status: Number(status), codes: [] })
+    return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer', ...headers }
   })
   return { ...rest, responses: { ...answers, ...Object.fromEntries(refusals) } }
 }

@@ -17,6 +17,7 @@ import {
   responseAs,
   responseByType,
   SessionParams,
+  sentHeaders,
   walletOperation,
 } from '../http/openapi-responses.ts'
 import { CredentialConfiguration } from '../protocol/credential-configuration.ts'
@@ -269,6 +270,7 @@ export function signedDocumentRoute(operationId: string, summary: string, conten
   return {
     ...walletOperation,
     ...refusalCodes('temporarily_unavailable'),
+    ...sentHeaders('ETag'),
     operationId,
     summary,
     response: responseByType({ [JSON_TYPE]: content, [JWT_TYPE]: Type.String() }),

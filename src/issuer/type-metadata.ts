@@ -5,7 +5,7 @@
 import * as Type from 'typebox'
 import { writeTypeMetadata } from '../credential/sd-jwt-vc/schema.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
-import { jsonResponse, refusalCodes, walletOperation } from '../http/openapi-responses.ts'
+import { jsonResponse, refusalCodes, sentHeaders, walletOperation } from '../http/openapi-responses.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
@@ -15,6 +15,7 @@ export const TYPE_METADATA_PATH = '/type-metadata'
 export const typeMetadataRoute = {
   ...walletOperation,
   ...refusalCodes('not_found'),
+  ...sentHeaders('ETag'),
   operationId: 'getTypeMetadata',
   summary: 'The type metadata of a vct of this issuer',
   params: Type.Object({ name: Type.String() }),

@@ -26,7 +26,10 @@ interface Operation {
     readonly required: boolean
     readonly content: Record<string, { readonly schema: object; readonly example?: unknown }>
   }
-  readonly responses: Record<string, { description: string; content?: Record<string, { readonly schema: object }> }>
+  readonly responses: Record<
+    string,
+    { description: string; content?: Record<string, { readonly schema: object }>; headers?: Record<string, object> }
+  >
 }
 
 interface Document {
@@ -246,6 +249,25 @@ describe('the OpenAPI document', () => {
       const validate = compiled(service, schema)
       expect([validate(each), validate.errors]).toEqual([true, null])
     }
+  })
+
+  it('says which headers responses have: where browsers go, how to authenticate, and when to come back', () => {
+    const headersOf = (service: 'issuer' | 'verifier', name: string, status: number) =>
+      Object.keys(operation(service, name).responses[status]?.headers ?? {})
+    expect(headersOf('issuer', 'POST /issuance/oid4vci/credential-request', 401)).toEqual([
+      'DPoP-Nonce',
+      'WWW-Authenticate',
+    ])
+    expect(headersOf('issuer', 'POST /issuance/oid4vci/nonce', 200)).toEqual(['DPoP-Nonce'])
+    expect(headersOf('issuer', 'POST /auth/token-endpoint', 429)).toEqual([
+      'DPoP-Nonce',
+      'OAuth-Client-Attestation-Challenge',
+      'Retry-After',
+    ])
+    expect(headersOf('issuer', 'GET /auth/authorize', 303)).toEqual(['Location'])
+    expect(headersOf('issuer', 'GET /status-list/{list_id}', 200)).toEqual(['ETag'])
+    expect(headersOf('verifier', 'GET /trust-anchors', 401)).toEqual(['WWW-Authenticate'])
+    expect(headersOf('verifier', 'GET /trust-anchors', 200)).toEqual([])
   })
 
   it('takes what the services take', () => {

@@ -1,35 +1,57 @@
-/** Every refusal that a test meets stands in the OpenAPI document, by its operation, its status and its code. */
+/**
+ * Every refusal that a test meets stands in the OpenAPI document, by its operation, its status and its code; and so do
+ * the headers of every response.
+ */
 import type { App } from '../../src/http/app-type.ts'
 
-interface Refusal {
+interface SentResponse {
   readonly method: string
   readonly path: string
   readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
   readonly body: string
 }
 
-type Responses = Record<string, { readonly description: string }>
+type Responses = Record<string, { readonly description: string; readonly headers?: object }>
 interface Document {
   readonly paths: Record<string, Record<string, { readonly responses: Responses }>>
 }
 
+/** The headers that callers act on. */
+const TOLD_HEADERS = [
+  'dpop-nonce',
+  'etag',
+  'location',
+  'oauth-client-attestation-challenge',
+  'retry-after',
+  'www-authenticate',
+]
+
 const documents = new WeakMap<App, Promise<Document>>()
 
 /** Throws where the document of `app` has the operation, and not this answer. */
-export async function wantDocumented(app: App, { method, path, status, body }: Refusal): Promise<void> {
-  if (status < 400) return
-  const code = codeOf(body)
-  if (code === undefined) return
+export async function wantDocumented(app: App, response: SentResponse): Promise<void> {
+  const { method, path, status, headers, body } = response
+  const code = status < 400 ? undefined : codeOf(body)
+  const toldNames = TOLD_HEADERS.filter((name) => headers[name] !== undefined)
+  if (code === undefined && toldNames.length === 0) return
   const document = documents.get(app) ?? app.inject('/openapi').then((response) => response.json<Document>())
   documents.set(app, document)
   const operations = Object.entries((await document).paths)
     .filter(([pattern]) => patternOf(pattern).test(path))
     .flatMap(([, methods]) => methods[method.toLowerCase()] ?? [])
   const codes = operations.flatMap(({ responses }) => responses[status]?.description.split(', ') ?? [])
-  if (operations.length === 0 || codes.includes(code)) return
-  throw new Error(
-    `${method} ${path} answers ${status} ${code}: name it with refusalCodes() in its schema, for GET /openapi`,
+  if (operations.length === 0) return
+  const answer = `${method} ${path} answers ${status}`
+  if (code !== undefined && !codes.includes(code)) {
+    throw new Error(`${answer} ${code}: name it with refusalCodes() in its schema, for GET /openapi`)
+  }
+  const described = operations.flatMap(({ responses }) => responses[status] ?? [])
+  const names = described.flatMap(({ headers: declared = {} }) =>
+    Object.keys(declared).map((name) => name.toLowerCase()),
   )
+  const missing = described.length === 0 ? [] : toldNames.filter((name) => !names.includes(name))
+  if (missing.length > 0) throw new Error(`${answer} with ${missing.join(', ')}: name it in openapi-headers.ts`)
 }
 
 function codeOf(body: string): string | undefined {

@@ -188,8 +188,8 @@ export function fetchFrom(apps: ReadonlyMap<string, App>): typeof globalThis.fet
       ...(init.body ? { payload: Buffer.from(await request.arrayBuffer()) } : {}),
     })
     expectPlainRefusal(response)
-    const { statusCode: status, body } = response
-    await wantDocumented(app, { method: request.method, path: url.pathname, status, body })
+    const { statusCode: status, headers, body } = response
+    await wantDocumented(app, { method: request.method, path: url.pathname, status, headers, body })
     return new Response([204, 304].includes(response.statusCode) ? null : new Uint8Array(response.rawPayload), {
       status: response.statusCode,
       headers: Object.entries(response.headers).map(([name, value]) => [name, String(value)] as [string, string]),

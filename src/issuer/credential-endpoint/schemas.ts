@@ -8,6 +8,7 @@ import {
   NO_CONTENT,
   refusalCodes,
   responseByType,
+  sentHeaders,
   walletOperation,
 } from '../../http/openapi-responses.ts'
 import {
@@ -19,6 +20,7 @@ import {
 
 export const nonceRoute = {
   ...walletOperation,
+  ...sentHeaders('DPoP-Nonce'),
   operationId: 'createNonce',
   summary: 'A fresh c_nonce',
   response: jsonResponse(200, Type.Object({ c_nonce: Type.String() })),

@@ -7,6 +7,7 @@ import {
   refusalCodes,
   responseByType,
   SessionParams,
+  sentHeaders,
   walletOperation,
 } from '../../http/openapi-responses.ts'
 import { CredentialState } from '../status-rows.ts'
@@ -37,6 +38,7 @@ export const changeStatusRoute = {
 export const statusListRoute = {
   ...walletOperation,
   ...refusalCodes('not_found', 'not_implemented', 'temporarily_unavailable'),
+  ...sentHeaders('ETag'),
   operationId: 'getStatusList',
   summary: 'A status list token',
   params: ListParams,
@@ -50,6 +52,7 @@ export const statusListRoute = {
 const bitstring = (operationId: string, summary: string) => ({
   ...walletOperation,
   ...refusalCodes('not_found', 'temporarily_unavailable'),
+  ...sentHeaders('ETag'),
   operationId,
   summary,
   params: ListParams,
