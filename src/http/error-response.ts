@@ -96,12 +96,11 @@ export function describeBrokenRequest({ code }: ConnectionError): ErrorResponse 
  */
 function challengeFor(code: ErrorCode, { headers: { authorization } }: FastifyRequest): string | undefined {
   if (code === 'unauthorized') return 'Bearer'
-  if (code === 'invalid_token') return tokenSchemeOf(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
+  if (code === 'invalid_token') return hasTokenScheme(authorization) ? 'Bearer error="invalid_token"' : 'Bearer'
   return code === 'insufficient_scope' ? 'Bearer error="insufficient_scope"' : undefined
 }
 
-/** Returns the scheme of access tokens that the value of an `Authorization` header has, if it has one of them. */
-export function tokenSchemeOf(authorization: string | undefined): 'bearer' | 'dpop' | undefined {
-  const [, scheme] = /^(Bearer|DPoP)\b/i.exec(authorization ?? '') ?? []
-  return scheme?.toLowerCase() as 'bearer' | 'dpop' | undefined
+/** Tests whether the value of an `Authorization` header has a scheme of access tokens. */
+export function hasTokenScheme(authorization: string | undefined): boolean {
+  return /^(Bearer|DPoP)\b/i.test(authorization ?? '')
 }

@@ -7,7 +7,7 @@ import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { orUndefined } from '../../codec/malformed.ts'
-import { tokenSchemeOf } from '../../http/error-response.ts'
+import { hasTokenScheme } from '../../http/error-response.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Attempt } from '../../store/retry.ts'
@@ -55,9 +55,9 @@ export async function findSessionOfToken(context: AccessContext, request: Author
   if (scheme === undefined || token === undefined) {
     if (!config.dpopRequired) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
     const message = 'send the access token as Authorization: DPoP <token>, with a proof'
-    return tokenSchemeOf(request.authorization) === undefined
-      ? refuseWithoutToken(config, message)
-      : refuseWithoutDpop(config, message)
+    return hasTokenScheme(request.authorization)
+      ? refuseWithoutDpop(config, message)
+      : refuseWithoutToken(config, message)
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {

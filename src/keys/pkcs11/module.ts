@@ -25,7 +25,7 @@ export interface Pkcs11Module {
 
 const CKF_OS_LOCKING_OK = 2
 /** How long a module is not ended again. */
-const END_AFTER_MS = 10_000
+export const END_AFTER_MS = 10_000
 const INSTALL =
   'install it beside this service: npm install pkcs11js@2.1.7 (it is compiled, by make and a C++ compiler)'
 
