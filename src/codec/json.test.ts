@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isObject, type JsonObject, MAX_NESTING, own, ownString, parseJson, parseJsonObject } from './json.ts'
+import { isObject, type JsonObject, MAX_NESTING, own, ownString, parseJson, parseJsonObject, setOwn } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
@@ -60,6 +60,13 @@ describe('a member of an object from outside', () => {
     expect(own({}, '__proto__')).toBe(undefined)
     expect(own({}, 'constructor')).toBe(undefined)
     expect(own(Object.create({ text: 'inherited' }) as JsonObject, 'text')).toBe(undefined)
+  })
+
+  it('is set as one of its own, whatever its name', () => {
+    const object: JsonObject = {}
+    for (const name of ['a', '__proto__', 'constructor']) setOwn(object, name, { admin: true })
+    expect(JSON.stringify(object)).toBe('{"a":{"admin":true},"__proto__":{"admin":true},"constructor":{"admin":true}}')
+    expect((object as Record<string, unknown>).admin).toBe(undefined)
   })
 
   it('is a text only when it is one', () => {

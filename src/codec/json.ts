@@ -18,6 +18,13 @@ export function own(object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
+/** Sets an own member of the object, even one named `__proto__`. */
+export function setOwn(object: JsonObject, name: string, value: Json): void {
+  if (name === '__proto__')
+    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  else object[name] = value
+}
+
 /** Returns a member of `value`; undefined if `value` is not an object. */
 export function memberOf(value: Json | undefined, name: string): Json | undefined {
   return isObject(value) ? own(value, name) : undefined

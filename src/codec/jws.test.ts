@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from './base64url.ts'
 import type { JsonObject } from './json.ts'
-import { readJws, writeJws } from './jws.ts'
+import { readJws, readJwsPayload, writeJws } from './jws.ts'
 import { MalformedError } from './malformed.ts'
 
 const encode = (value: unknown) => toBase64url(typeof value === 'string' ? value : JSON.stringify(value))
@@ -19,6 +19,19 @@ describe('a compact JWS', () => {
     expect(jws.payload).toEqual({ iss: 'joe', exp: 1300819380, 'http://example.com/is_root': true })
     expect(jws.signingInput.toString()).toBe(`${header}.${payload}`)
     expect(jws.signature).toHaveLength(32)
+  })
+
+  it('has a payload that is read alone, by the same rules', () => {
+    expect(readJwsPayload(compact({ alg: 'ES256' }, { sub: 's' }))).toEqual({ sub: 's' })
+    for (const text of [
+      '',
+      'a',
+      `${encode({})}.${encode({})}`,
+      `${compact({}, {})}.`,
+      compact({}, [1]),
+      compact({}, '{'),
+    ])
+      expect(() => readJwsPayload(text)).toThrow(MalformedError)
   })
 
   it('says what was written', async () => {

@@ -34,6 +34,17 @@ export function readJws(compact: string): Jws {
   }
 }
 
+/**
+ * Parses only the payload of a compact JWS, for a text that is compared as a whole with one that is known. Throws a
+ * MalformedError.
+ */
+export function readJwsPayload(compact: string): JsonObject {
+  const [, payload, ...more] = compact.split('.', 4)
+  return payload === undefined || more.length !== 1
+    ? malformed('a JWS has three parts separated by dots')
+    : readPart('payload', payload)
+}
+
 /** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
 export async function writeJws(
   header: JsonObject,

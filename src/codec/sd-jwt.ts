@@ -4,7 +4,7 @@
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from './digest.ts'
-import { isObject, type Json, type JsonObject, MAX_NESTING, parseJson } from './json.ts'
+import { isObject, type Json, type JsonObject, MAX_NESTING, own, parseJson, setOwn } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
@@ -76,24 +76,25 @@ export function concealClaims(
   const concealValue = (value: Json, position: ClaimPosition): Json => {
     if (Array.isArray(value)) {
       return value.map((element, index) => {
-        const inner = concealValue(element, [...position, index])
-        return isConcealed([...position, index]) ? { '...': disclose([inner]) } : inner
+        const here = [...position, index]
+        const inner = concealValue(element, here)
+        return isConcealed(here) ? { '...': disclose([inner]) } : inner
       })
     }
     return isObject(value) ? concealObject(value, position) : value
   }
   const concealObject = (object: JsonObject, position: ClaimPosition): JsonObject => {
-    const visible = new Map<string, Json>()
+    const visible: JsonObject = {}
     const digests: string[] = []
-    for (const [name, value] of Object.entries(object)) {
-      const inner = concealValue(value, [...position, name])
-      if (isConcealed([...position, name])) digests.push(disclose([name, inner]))
-      else visible.set(name, inner)
+    for (const name of Object.keys(object)) {
+      const here = [...position, name]
+      const inner = concealValue(object[name] as Json, here)
+      if (isConcealed(here)) digests.push(disclose([name, inner]))
+      else setOwn(visible, name, inner)
     }
     // Sorts the digests, so that they do not reveal the order of the claims.
-    if (digests.length > 0) visible.set('_sd', digests.sort())
-    // Object.fromEntries defines own members, even for `__proto__`.
-    return Object.fromEntries(visible)
+    if (digests.length > 0) visible._sd = digests.sort()
+    return visible
   }
   const payload = concealObject(claims, [])
   return { payload: disclosures.length > 0 ? { ...payload, _sd_alg: 'sha-256' } : payload, disclosures }
@@ -143,21 +144,21 @@ function revealValue(value: Json, position: ClaimPosition, state: RevealState): 
 }
 
 function revealObject(object: JsonObject, position: ClaimPosition, state: RevealState): JsonObject {
-  const { _sd: digests, ...plain } = object
-  const visible = new Map<string, Json>()
-  for (const [name, value] of Object.entries(plain)) {
+  const visible: JsonObject = {}
+  for (const name of Object.keys(object)) {
+    if (name === '_sd') continue
     if (name === '...') malformed('a member is named "..."')
-    visible.set(name, revealValue(value, [...position, name], state))
+    setOwn(visible, name, revealValue(object[name] as Json, [...position, name], state))
   }
-  for (const digest of readDigests(digests)) {
+  for (const digest of readDigests(own(object, '_sd'))) {
     const disclosure = findDisclosure(digest, state)
     if (disclosure === undefined) continue
     const { name } = disclosure
     if (name === undefined) return malformed('a disclosure for an array element is used for an object member')
-    if (visible.has(name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
-    visible.set(name, revealDisclosure(disclosure, [...position, name], state))
+    if (Object.hasOwn(visible, name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
+    setOwn(visible, name, revealDisclosure(disclosure, [...position, name], state))
   }
-  return Object.fromEntries(visible)
+  return visible
 }
 
 /** Returns the array with its disclosed elements. Undisclosed elements are removed. RFC 9901, Processing. */

@@ -88,7 +88,9 @@ export function answerUnrouted(
 
 /** Returns the path as the router does: decoded except for encoded slashes. */
 function pathOf(url: string): string {
-  const path = url.split('?', 1)[0] ?? ''
+  const queryAt = url.indexOf('?')
+  const path = queryAt === -1 ? url : url.slice(0, queryAt)
+  if (!path.includes('%')) return path
   try {
     return decodeURI(path)
   } catch {

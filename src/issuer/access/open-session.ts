@@ -5,7 +5,7 @@
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
-import { readJws } from '../../codec/jws.ts'
+import { readJwsPayload } from '../../codec/jws.ts'
 import { orUndefined } from '../../codec/malformed.ts'
 import { hasTokenScheme } from '../../http/error-response.ts'
 import { networkOf } from '../../http/rate-limit.ts'
@@ -167,5 +167,5 @@ function verifyProof(
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */
 function subjectOf(token: string): string | undefined {
-  return orUndefined(() => ownString(readJws(token).payload, 'sub'))
+  return orUndefined(() => ownString(readJwsPayload(token), 'sub'))
 }
