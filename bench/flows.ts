@@ -15,8 +15,9 @@ import { shareProblem } from './share.ts'
 import { measureTrips } from './trips.ts'
 import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|requests|statements|workers|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [flows|builds|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|requests|statements|workers|soak|profile|all|performance] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
+  builds     processor time for each format, beside that of an earlier build (--beside FILE); fails where it is over 5 % more
   issuing    processor time of issuing one mdoc
   status     processor time of serving a status list, after a change and to who has it
   status-lists  ten million status entries: to issue, serve, revoke and export (some minutes)
@@ -40,11 +41,12 @@ const USAGE = `npm run bench -- [flows|issuing|status|status-lists|callbacks|eng
              it choose parts, as performance soak workers; of each part the run before stays beside
   all        flows, issuing, status, callbacks, memory, startup and install
   --bundle FILE     what is measured (dist/vouchsafe.cjs, made by npm run build)
+  --beside FILE     builds: the bundle of the earlier build
   --rounds N --flows N --warm-up N   engine: calls of components; of uploads a tenth, and always 3000 before the first round
   --database postgresql   of the services: a server that is started for it; SQLite when absent
   --chain served    engine: the chain is a process of its own, as in production, and its time is not counted
   --workers N       flows: processes of each service, whose processor time is counted together; one when absent
-  --only TEXT       flows, requests, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
+  --only TEXT       flows, builds, requests, profile and engine: only the kinds whose name has this text, as verification or mso_mdoc
 `
 
 type Words = ReturnType<typeof readWords>
@@ -54,6 +56,7 @@ function readWords() {
     allowPositionals: true,
     options: {
       bundle: { type: 'string', default: 'dist/vouchsafe.cjs' },
+      beside: { type: 'string' },
       rounds: { type: 'string' },
       flows: { type: 'string' },
       'warm-up': { type: 'string' },
@@ -118,6 +121,7 @@ function choicesOf(values: Words['values']): Choices {
     minutes: Number(values.minutes),
     workers: Number(values.workers ?? 2),
     share: Number(values.share),
+    beside: values.beside,
   }
 }
 

@@ -1,4 +1,5 @@
 /** The questions of the benchmark that need a workplace, each with the numbers that it has by itself. */
+import { measureBuilds } from './builds.ts'
 import { measureCallbacks } from './callbacks.ts'
 import { measureCodeFlow } from './code-flow.ts'
 import { measureDatabase } from './database.ts'
@@ -30,12 +31,19 @@ export interface Choices {
   readonly minutes: number
   readonly workers: number
   readonly share: number
+  /** The bundle of an earlier build. */
+  readonly beside: string | undefined
 }
 
 type Measure = (workplace: Workplace, choices: Choices) => Promise<Verdict | undefined>
 
 export const questions: Readonly<Record<string, Measure>> = {
   flows: (workplace, choices) => measureSpeed(workplace, { ...numbersOf(choices), kinds: choices.kinds }),
+  builds: (workplace, choices) => {
+    const { kinds, beside } = choices
+    if (beside === undefined) throw new Error('say by --beside FILE which earlier build to compare with')
+    return measureBuilds(workplace, { ...numbersOf(choices, { rounds: 24, flows: 400, warmUp: 3000 }), kinds, beside })
+  },
   issuing: (workplace, choices) => measureIssuing(workplace, numbersOf(choices)),
   status: measureStatus,
   'status-lists': measureManyLists,
