@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import type { PublicDocument } from '../http/document.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { findIssuanceSession } from './collections.ts'
+import type { IssuerConfig } from './config.ts'
 import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { DRAFT15_DEFERRED_PATH, draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
@@ -13,6 +14,7 @@ import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
+const CLOSING_BRACE = Buffer.from('}')
 
 /** Makes the issuer metadata of a session, or of the service. Refuses with `not_found` an unknown session. */
 export async function makeIssuerMetadata(
@@ -21,26 +23,50 @@ export async function makeIssuerMetadata(
   version: MetadataVersion,
 ): Promise<PublicDocument> {
   const { config } = context
-  const identifier = credentialIssuerIdentifier(context.config, sessionId)
-  const { json, digest, batchSize } = await (sessionId === undefined
+  const identifier = credentialIssuerIdentifier(config, sessionId)
+  const configurations = await (sessionId === undefined
     ? context.offeredConfigurations.get()
     : makeSessionConfigurationsMember(context, sessionId, version))
-  const members: Omit<IssuerMetadata, 'credential_configurations_supported'> = {
+  const ownMembers: Partial<IssuerMetadata> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
-    credential_endpoint: config.baseUrl + ISSUER_PATHS.credential,
     nonce_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.nonce, sessionId),
+    notification_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.notification, sessionId),
+  }
+  const head = `${JSON.stringify(ownMembers).slice(0, -1)},${getSharedText(context, configurations, version)}`
+  const etag = `"${hash('sha256', head + configurations.digest, 'base64url').slice(0, ETAG_LENGTH)}"`
+  return { etag, parts: [Buffer.from(head), configurations.json, CLOSING_BRACE] }
+}
+
+interface SharedText {
+  readonly config: IssuerConfig
+  readonly version: MetadataVersion
+  readonly text: string
+}
+
+/** The last text of the shared members, by the member that follows it. */
+const sharedTexts = new WeakMap<ConfigurationsMember, SharedText>()
+
+/**
+ * Returns the text of the members that all sessions with the same configurations share, up to the value of
+ * `credential_configurations_supported`. The text is made once for each configuration of the service.
+ */
+function getSharedText(context: IssuerContext, configurations: ConfigurationsMember, version: MetadataVersion): string {
+  const { config } = context
+  const cachedText = sharedTexts.get(configurations)
+  if (cachedText?.config === config && cachedText.version === version) return cachedText.text
+  const sharedMembers: Partial<IssuerMetadata> = {
+    credential_endpoint: config.baseUrl + ISSUER_PATHS.credential,
     deferred_credential_endpoint:
       config.baseUrl + (version === 'final' ? ISSUER_PATHS.deferredCredential : DRAFT15_DEFERRED_PATH),
-    notification_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.notification, sessionId),
-    ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
+    ...(configurations.batchSize > 1 ? { batch_credential_issuance: { batch_size: configurations.batchSize } } : {}),
     ...(version === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
     ...(version === 'final' && issuerInformation(config.registrationCertificate)),
   }
-  const head = `${JSON.stringify(members).slice(0, -1)},"credential_configurations_supported":`
-  const etag = `"${hash('sha256', head + digest, 'base64url').slice(0, ETAG_LENGTH)}"`
-  return { etag, parts: [Buffer.from(head), json, Buffer.from('}')] }
+  const text = `${JSON.stringify(sharedMembers).slice(1, -1)},"credential_configurations_supported":`
+  sharedTexts.set(configurations, { config, version, text })
+  return text
 }
 
 /** Makes the Issuer Information of ETSI TS 119 472-3, in the format of ETSI TS 119 472-2. */

@@ -6,31 +6,54 @@ type Parameter = string | number | null
 /** The text of a statement, and the values for its parameters. */
 export type BoundStatement = readonly [sql: string, ...values: readonly Parameter[]]
 
+/** Makes the text of a statement for each collection once, since a text that is joined anew has to be hashed anew. */
+function createTexts(makeText: (collection: string) => string): (collection: string) => string {
+  const texts = new Map<string, string>()
+  return (collection) => {
+    const text = texts.get(collection) ?? makeText(collection)
+    texts.set(collection, text)
+    return text
+  }
+}
+
+/** Returns the text of the statement that reads the value and the version of a row. */
+export const selectText = createTexts((collection) => `select value, version from ${collection} where id = ?`)
+const insertText = createTexts(
+  (collection) =>
+    `insert into ${collection} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`,
+)
+const insertTextWithTime = createTexts(
+  (collection) =>
+    `insert into ${collection} (id, value, version, due_at, created_at) values (?, ?, 0, ?, ?) on conflict (id) do nothing`,
+)
+const touchText = createTexts((collection) => `update ${collection} set version = version + 1 where id = ?`)
+const deleteText = createTexts((collection) => `delete from ${collection} where id = ? and version = ?`)
+const updateText = createTexts(
+  (collection) => `update ${collection} set value = ?, version = version + 1 where id = ? and version = ?`,
+)
+const updateTextWithTime = createTexts(
+  (collection) => `update ${collection} set value = ?, version = version + 1, due_at = ? where id = ? and version = ?`,
+)
+
 /**
  * Returns the SQL text of a change, with a `?` for each value, and the values. The statement applies to one row or to
  * none.
  */
 export function statementOf<C>(change: Change<C>): BoundStatement {
   const { id } = change
-  if ('insert' in change) {
-    const { createdAt } = change
-    const [column, placeholder] = createdAt === undefined ? ['', ''] : [', created_at', ', ?']
-    const sql = `insert into ${change.insert} (id, value, version, due_at${column}) values (?, ?, 0, ?${placeholder}) on conflict (id) do nothing`
-    const values = [id, JSON.stringify(change.value), change.dueAt?.getTime() ?? null]
-    return [sql, ...values, ...(createdAt === undefined ? [] : [createdAt.getTime()])]
-  }
-  if ('touch' in change) return [`update ${change.touch} set version = version + 1 where id = ?`, id]
-  if ('delete' in change) return [`delete from ${change.delete} where id = ? and version = ?`, id, change.version]
+  if ('touch' in change) return [touchText(change.touch), id]
+  if ('delete' in change) return [deleteText(change.delete), id, change.version]
   const value = JSON.stringify(change.value)
-  const updateText = `update ${change.update} set value = ?, version = version + 1`
-  if (change.dueAt === undefined) return [`${updateText} where id = ? and version = ?`, value, id, change.version]
-  return [
-    `${updateText}, due_at = ? where id = ? and version = ?`,
-    value,
-    change.dueAt?.getTime() ?? null,
-    id,
-    change.version,
-  ]
+  const dueAt = change.dueAt?.getTime() ?? null
+  if ('insert' in change) {
+    const { insert, createdAt } = change
+    return createdAt === undefined
+      ? [insertText(insert), id, value, dueAt]
+      : [insertTextWithTime(insert), id, value, dueAt, createdAt.getTime()]
+  }
+  return change.dueAt === undefined
+    ? [updateText(change.update), value, id, change.version]
+    : [updateTextWithTime(change.update), value, dueAt, id, change.version]
 }
 
 /** Returns the statement of `listNewest`, whose order is that of the index of addCreationTime. */

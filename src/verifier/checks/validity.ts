@@ -64,11 +64,15 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
   },
 ]
 
-function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context: PresentationCheckContext) {
+function statusVerdict(evidence: EvidenceWithChain, context: PresentationCheckContext) {
+  const { issuerChain, formats, status, credentialStatus, issuer } = evidence
   const { certificates } = issuerChain
   if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
   return fetchStatusVerdict(
-    { ...evidence, identifiers: evidence.issuer.identifiers, certificates },
+    {
+      ...{ formats, status, identifiers: issuer.identifiers, certificates },
+      ...(credentialStatus && { credentialStatus }),
+    },
     { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
   )
 }
