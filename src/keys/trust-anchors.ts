@@ -14,7 +14,7 @@ export interface TrustAnchor extends Certificate {
 /** A path from a certificate to its anchor, or the `problem` as part of a sentence. */
 export type TrustPath = { readonly path: readonly Certificate[] } | Problem
 
-/** The number of issuers that may still be tried in vain. The searches for one response share it. */
+/** The number of issuers that the searches for one response may still try in vain. */
 export interface SignatureChecks {
   remaining: number
 }
@@ -36,7 +36,13 @@ interface Search extends Required<SearchOptions> {
   closest: { readonly reached: number; readonly problem: string }
 }
 
+/** The maximum number of certificates of a path, the anchor included. */
 const MAX_PATH = 8
+/**
+ * The maximum number of certificates that are sent together. Each is parsed before any is trusted, so the work is
+ * limited; two more than a path has leave room for certificates of another path.
+ */
+export const MAX_CHAIN = MAX_PATH + 2
 const MAX_SIGNATURE_CHECKS = 12
 
 /** Creates the budget of issuers to try for one or several searches. */
@@ -75,7 +81,7 @@ export function findTrustPath(
   }
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
   if (path === undefined) return untrustedPath(leaf, search.closest.problem)
-  // The issuers of the found path do not count.
+  // Gives back the issuers on the path.
   checks.remaining += path.length - 1
   return { path }
 }

@@ -2,9 +2,7 @@
 import { fromBase64 } from '../codec/base64url.ts'
 import { malformed, within } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
-
-/** The maximum number of certificates of a chain. */
-export const MAX_CHAIN = 10
+import { MAX_CHAIN } from './trust-anchors.ts'
 
 /** Decodes the certificates of `x5c` to DER. Throws a MalformedError unless it is an array of base64 strings. */
 export function decodeX5c(value: unknown): readonly Buffer[] {

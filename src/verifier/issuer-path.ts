@@ -4,8 +4,7 @@
  */
 import { orProblem, type Problem, within } from '../codec/malformed.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { createSignatureChecks, findTrustPath, type TrustPath } from '../keys/trust-anchors.ts'
-import { MAX_CHAIN } from '../keys/x5c.ts'
+import { createSignatureChecks, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-anchors.ts'
 
 /** The certificates that came with a credential. They are not trusted yet. */
 export interface IssuerChain {
