@@ -21,7 +21,8 @@ export interface ConfigurationTexts {
   readonly makeMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
 }
 
-const CACHED = { texts: 1000, sets: 64 }
+const MAX_CACHED_TEXTS = 1000
+const MAX_CACHED_SETS = 64
 
 export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
   readonly signer: () => Signer
@@ -35,7 +36,7 @@ export function createConfigurationTexts({
   loadConfiguration,
   config,
 }: ConfigurationTextEffects): ConfigurationTexts {
-  const loadText = cacheById(CACHED.texts, async (key) => {
+  const loadText = cacheById(MAX_CACHED_TEXTS, async (key) => {
     const [version, id = ''] = key.split('/')
     const configuration = await loadConfiguration(id)
     if (configuration === undefined) return undefined
@@ -51,7 +52,7 @@ export function createConfigurationTexts({
     )
     return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
-  const membersOfSets = createPromiseCache<ConfigurationsMember>(CACHED.sets)
+  const membersOfSets = createPromiseCache<ConfigurationsMember>(MAX_CACHED_SETS)
   let latest: ConfigurationsMember | undefined
   return {
     makeOfferedMember: async () => {

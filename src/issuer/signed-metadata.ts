@@ -10,9 +10,9 @@ import type { IssuerConfig } from './config.ts'
 
 const LIFETIME_SECONDS = 3600
 /** How long a signed document is cached. */
-const KEPT_MS = 300_000
+const CACHED_MS = 300_000
 /** The maximum number of cached documents. A document has some kilobytes, or with images some megabytes. */
-const KEPT_DOCUMENTS = 8
+const MAX_CACHED_DOCUMENTS = 8
 
 /**
  * Signs a metadata document as a JWS in which each parameter is a claim. The key is `keys.metadata`, or
@@ -23,7 +23,7 @@ export type SignMetadata = (metadata: PublicDocument) => Promise<PublicDocument 
 
 /** Creates a {@link SignMetadata} that caches its results. */
 export function createMetadataSigner(config: () => IssuerConfig, signer: () => Signer, now: () => Date): SignMetadata {
-  const signedDocuments = createPromiseCache<PublicDocument>(KEPT_DOCUMENTS, { ttlMs: KEPT_MS, now })
+  const signedDocuments = createPromiseCache<PublicDocument>(MAX_CACHED_DOCUMENTS, { ttlMs: CACHED_MS, now })
   return async (metadata) => {
     const { keys, issuer } = config()
     if (findEndedMetadataCertificate(keys, now()) !== undefined) return undefined

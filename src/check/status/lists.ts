@@ -63,9 +63,9 @@ const USUAL_TTL_MS = 300_000
 const MAX_TTL_MS = 12 * 3_600_000
 /** The minimum time between two requests for a list, and the cache time of a list that is not verified yet. */
 const MIN_TTL_MS = 5000
-const MAX_CACHE_BYTES = 64 * 1024 * 1024
+const MAX_CACHED_BYTES = 64 * 1024 * 1024
 /** The minimum size of a cache entry, which limits the cache to about a thousand entries. */
-const MIN_ENTRY_BYTES = MAX_CACHE_BYTES / 1024
+const MIN_ENTRY_BYTES = MAX_CACHED_BYTES / 1024
 /** The maximum number of unreachable lists of one response, since the wallet waits meanwhile. */
 const MAX_UNREACHABLE = 2
 const AFTER_UNREACHABLE = 'it was not fetched, because two status lists of this response could not be fetched'
@@ -80,7 +80,7 @@ export function createStatusLists(
   { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
   allowPrivateAddresses: boolean,
 ): LoadStatusList {
-  const cache = createLru<string, CachedResult>(MAX_CACHE_BYTES, ({ result }) => bytesOf(result))
+  const cache = createLru<string, CachedResult>(MAX_CACHED_BYTES, ({ result }) => bytesOf(result))
   const fetchList = singleFlightByKey(
     ({ reference }) => keyOf(reference),
     async ({ reference, listType }: { readonly reference: ListReference; readonly listType: ListType }) => {

@@ -17,7 +17,7 @@ const RENEWAL_MS = LIFETIME_MS / 2
 /** How long the generation of the database is cached. */
 const GENERATION_MS = 60_000
 /** The maximum size of the cache for documents. docs/decisions/0007-status-lists.md. */
-const KEPT_BYTES = 64 * 2 ** 20
+const MAX_CACHED_BYTES = 64 * 2 ** 20
 
 export interface ServedList {
   /**
@@ -38,7 +38,7 @@ export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now
  * refuses with `not_found`, and with `temporarily_unavailable` if the certificate of the list's signer has ended.
  */
 export function createPublishedListReader(context: ListContext): ReadPublishedList {
-  const documents = createBytesCache(KEPT_BYTES)
+  const documents = createBytesCache(MAX_CACHED_BYTES)
   const signerTags = new WeakMap<Signer, string>()
   const tagOf = (signer: Signer): string => {
     const tag = signerTags.get(signer) ?? signerTag(signer, context.config)
