@@ -1,6 +1,5 @@
 /** The response headers in the OpenAPI document, besides those that every response has. */
 import type { JsonObject } from '../codec/json.ts'
-import type { ErrorCode } from '../protocol/error.ts'
 
 /** The member with the names of the headers that successful responses of an operation have. */
 export const SENT_HEADERS = 'x-sent-headers'
@@ -17,9 +16,6 @@ const DESCRIPTIONS = {
 } as const
 
 export type ResponseHeader = keyof typeof DESCRIPTIONS
-
-/** The errors whose responses have a challenge, also without a protected resource. RFC 6750 section 3. */
-const CHALLENGED: readonly string[] = ['unauthorized', 'invalid_token', 'insufficient_scope'] satisfies ErrorCode[]
 
 interface DescribedResponse {
   readonly status: number
@@ -47,7 +43,8 @@ function headerNames({ status, codes, operationCodes, sentHeaders }: DescribedRe
     ...(isRefused ? [] : sentHeaders),
     ...(status === 303 ? (['Location'] as const) : []),
     ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
-    ...(codes.some((code) => CHALLENGED.includes(code)) ? (['WWW-Authenticate'] as const) : []),
+    // RFC 9110 section 11.6.1, RFC 6750 section 3.
+    ...(status === 401 || status === 403 ? (['WWW-Authenticate'] as const) : []),
     ...(operationCodes.includes('use_dpop_nonce') ? (['DPoP-Nonce'] as const) : []),
     ...(operationCodes.includes('use_attestation_challenge') ? (['OAuth-Client-Attestation-Challenge'] as const) : []),
   ]

@@ -3,7 +3,7 @@
  * components, and refusals are listed by status and code.
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
-import { type ErrorCode, HTTP_STATUS } from '../protocol/error.ts'
+import { type ErrorCode, HTTP_STATUS, PROTECTED_RESOURCE_ERRORS } from '../protocol/error.ts'
 import { headersMember, type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
 
 /** The member with the error codes of an operation. */
@@ -94,7 +94,7 @@ function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[]
   const isProtected = namesScheme(operation, 'accessToken')
   return [
     ...(isKeyed ? (['unauthorized'] as const) : []),
-    ...(isProtected ? (['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope'] as const) : []),
+    ...(isProtected ? PROTECTED_RESOURCE_ERRORS : []),
     ...(hasBody && !isProtected ? (['invalid_request'] as const) : []),
     // An unused body is also limited.
     ...(method === 'post' ? (['request_too_large'] as const) : []),

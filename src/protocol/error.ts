@@ -61,6 +61,14 @@ export const HTTP_STATUS = {
 
 export type ErrorCode = keyof typeof HTTP_STATUS
 
+/** The errors of an access token and of its DPoP proof. RFC 6750 section 3.1, RFC 9449 section 7.1. */
+export const PROTECTED_RESOURCE_ERRORS: readonly ErrorCode[] = [
+  'invalid_token',
+  'invalid_dpop_proof',
+  'use_dpop_nonce',
+  'insufficient_scope',
+]
+
 /** Details of a refusal besides its code and description. */
 export interface RefusalOptions {
   /** The cause, which is only logged. */

@@ -8,7 +8,7 @@ import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { type ErrorCode, orRefuse, ProtocolError, refuse } from '../../protocol/error.ts'
+import { orRefuse, PROTECTED_RESOURCE_ERRORS, ProtocolError, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { algorithmProblem, headerValueProblem, jwtTimeProblem, PROOF_TIMES, typeProblem } from './jwt-checks.ts'
 import { proofUseOf, type SpentValue } from './single-use.ts'
@@ -29,9 +29,6 @@ export interface DpopProof {
 }
 
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
-
-/** The errors of a token or a proof. */
-const CHALLENGED: readonly ErrorCode[] = ['invalid_token', 'invalid_dpop_proof', 'use_dpop_nonce', 'insufficient_scope']
 
 /**
  * Makes the hook that adds a nonce for the next proof to each response for a request with a DPoP proof. RFC 9449
@@ -100,7 +97,7 @@ export async function withDpopChallenge<T>(
   try {
     return await run()
   } catch (error) {
-    if (!isDpop || !(error instanceof ProtocolError) || !CHALLENGED.includes(error.code)) throw error
+    if (!isDpop || !(error instanceof ProtocolError) || !PROTECTED_RESOURCE_ERRORS.includes(error.code)) throw error
     return refuseWithChallenge(config, error)
   }
 }
