@@ -83,17 +83,18 @@ export async function answerCredentialRequest(
   { request, responseForm }: ReceivedRequest<CredentialRequest>,
 ): Promise<CredentialResponse> {
   const now = context.now()
+  const {
+    sessionId,
+    row: { value: session },
+  } = openSession
   const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
-  const { holderKeys, nonceUse } = await verifyProofs(context, request, {
-    ...openSession,
-    ...requestedConfiguration,
-    now,
-  })
+  const { configuration } = requestedConfiguration
+  const { holderKeys, nonceUse } = await verifyProofs(context, request, { sessionId, session, configuration, now })
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
   await refuseIfUsed(context.store, nonceUse)
-  refuseDenied(openSession.row.value)
+  refuseDenied(session)
   const toIssue = { ...requestedConfiguration, holderKeys, now }
-  return isUndecided(openSession.row.value)
+  return isUndecided(session)
     ? deferCredentials(context, openSession, { ...toIssue, responseForm }, nonceUse)
     : issueCredentials(context, openSession, toIssue, { singleUse: nonceUse })
 }

@@ -37,14 +37,13 @@ const policy = () => ({
   ...clock,
   anchors,
   requirement: { key_storage: ['iso_18045_high'] },
-  verifiedAttestations: new Map(),
 })
 const readers = {
   'a key attestation': (text: string) => verifyKeyAttestation(text, 'attestation', policy()),
   'the key attestation of a key proof': (text: string) => verifyKeyAttestation(text, 'jwt', policy()),
   'a key proof': (text: string) => {
     const keyProof = readKeyProof(text, { ...clock, audiences: [AUDIENCE] })
-    const attestedProof = verifyAttestationOfProof(keyProof, policy())
+    const attestedProof = verifyAttestationOfProof(keyProof, policy(), new Map())
     refuseUnlessSigned(keyProof, attestedProof.holderKey)
     return attestedProof
   },

@@ -29,9 +29,10 @@ export interface KeyAttestationPolicy extends JwtClock {
   readonly requirement: KeyAttestationRequirement | undefined
   /** The trust anchors, for a configuration that requires an attestation. */
   readonly anchors: readonly Certificate[]
-  /** The verified attestations of the request, by their text, because several proofs may contain the same one. */
-  readonly verifiedAttestations: Map<string, KeyAttestation>
 }
+
+/** The verified attestations of a request, by their text, because several proofs may contain the same one. */
+export type VerifiedAttestations = Map<string, KeyAttestation>
 
 export interface KeyAttestation {
   readonly attestedKeys: readonly [PublicJwk, ...PublicJwk[]]
@@ -67,17 +68,24 @@ const LEVELS = ['key_storage', 'user_authentication'] as const
 /**
  * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
  * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
- * are returned only if one is required. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type:
- * `key_attestation`.
+ * are returned only if one is required. Adds the attestation to `verifiedAttestations`. Refuses with `invalid_proof`.
+ * OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
  */
-export function verifyAttestationOfProof(keyProof: AttestableProof, policy: KeyAttestationPolicy): AttestedProof {
+export function verifyAttestationOfProof(
+  keyProof: AttestableProof,
+  policy: KeyAttestationPolicy,
+  verifiedAttestations: VerifiedAttestations,
+): AttestedProof {
   const { headerKey, keyAttestation: attestationJwt } = keyProof
   if (headerKey !== undefined && attestationJwt === undefined) {
     if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
     refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
   if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
-  const attestation = verifyKeyAttestation(attestationJwt, 'jwt', policy)
+  const attestation =
+    verifiedAttestations.get(attestationJwt) ??
+    verifyKeyAttestation(attestationJwt, 'jwt', policy, verifiedAttestations)
+  verifiedAttestations.set(attestationJwt, attestation)
   const holderKey = headerKey ?? findNamedKey(attestation, keyProof.kid)
   const holderThumbprint = thumbprint(holderKey)
   if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
@@ -130,23 +138,15 @@ export async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<v
   }
 }
 
-/** Verifies a key attestation by `policy`, and returns its keys and its nonce. Refuses with `invalid_proof`. */
+/**
+ * Verifies a key attestation by `policy`, and returns its keys and its nonce. `otherAttestations` are those of the same
+ * request. Refuses with `invalid_proof`.
+ */
 export function verifyKeyAttestation(
   text: string,
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
-): KeyAttestation {
-  const verifiedAttestation = policy.verifiedAttestations.get(text)
-  if (verifiedAttestation !== undefined) return verifiedAttestation
-  const attestation = verifyAttestationJwt(text, proofType, policy)
-  policy.verifiedAttestations.set(text, attestation)
-  return attestation
-}
-
-function verifyAttestationJwt(
-  text: string,
-  proofType: 'jwt' | 'attestation',
-  policy: KeyAttestationPolicy,
+  otherAttestations: ReadonlyMap<string, KeyAttestation> = new Map(),
 ): KeyAttestation {
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
@@ -160,7 +160,7 @@ function verifyAttestationJwt(
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
   refuseProofProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
-  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, policy))
+  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, otherAttestations))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
@@ -181,15 +181,12 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
 /** Reads the attested keys. Limits the keys of all attestations of a request together. */
 function readAttestedKeys(
   payload: JsonObject,
-  { verifiedAttestations }: KeyAttestationPolicy,
+  otherAttestations: ReadonlyMap<string, KeyAttestation>,
 ): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
-  const earlierKeyCount = [...verifiedAttestations.values()].reduce(
-    (sum, { attestedKeys }) => sum + attestedKeys.length,
-    0,
-  )
-  if (earlierKeyCount + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  const otherKeyCount = [...otherAttestations.values()].reduce((sum, { attestedKeys }) => sum + attestedKeys.length, 0)
+  if (otherKeyCount + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
   if (first === undefined) return malformed('attested_keys is empty')
   const keyIds = keys.map((key) => (isObject(key) ? ownString(key, 'kid') : undefined))

@@ -24,7 +24,6 @@ import {
   readProofJwt,
   refuseProofProblem,
 } from '../access/jwt-checks.ts'
-import type { OpenSession } from '../access/open-session.ts'
 import type { SpentValue } from '../access/single-use.ts'
 import { largestBatch } from '../configuration-metadata-text.ts'
 import type { IssuerContext } from '../context.ts'
@@ -32,9 +31,9 @@ import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier
 import type { IssuanceSession } from '../session.ts'
 import {
   type AttestableProof,
-  type KeyAttestation,
   type KeyAttestationPolicy,
   refuseInvalidPoints,
+  type VerifiedAttestations,
   verifyAttestationOfProof,
   verifyAttestationProof,
 } from './key-attestation.ts'
@@ -47,6 +46,14 @@ export interface ProvedKeys {
   readonly holderKeys: readonly PublicJwk[]
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
   readonly nonceUse: SpentValue
+}
+
+/** The session and the configuration that proofs are for. */
+interface ProofContext {
+  readonly sessionId: string
+  readonly session: IssuanceSession
+  readonly configuration: Configuration
+  readonly now: Date
 }
 
 interface ProofPolicy extends JwtClock {
@@ -75,16 +82,15 @@ const NO_NONCE =
 export async function verifyProofs(
   context: IssuerContext,
   request: CredentialRequest,
-  { sessionId, row, configuration, now }: OpenSession & { readonly configuration: Configuration; readonly now: Date },
+  { sessionId, session, configuration, now }: ProofContext,
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
-  const verifiedAttestations = new Map<string, KeyAttestation>()
   const makeNonceUse = (nonce: string): SpentValue => nonceUseOf(context, sessionId, nonce, now)
-  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, verifiedAttestations, makeNonceUse }
+  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, makeNonceUse }
   const { type, jwts } = readProofs(request)
-  if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, row.value, jwts.length)
+  if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
   if (type === 'jwt') {
     const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
     return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
@@ -135,12 +141,13 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   // Signatures cost much more than a nonce, and anybody with a token can send many.
   const nonceUse = policy.makeNonceUse(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
+  const verifiedAttestations: VerifiedAttestations = new Map()
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
     const { headerKey, keyAttestation } = keyProof
     const isPlain = headerKey !== undefined && keyAttestation === undefined && policy.requirement === undefined
     const attestedProof = isPlain
       ? { holderKey: headerKey, attestedKeys: [] }
-      : verifyAttestationOfProof(keyProof, policy)
+      : verifyAttestationOfProof(keyProof, policy, verifiedAttestations)
     refuseUnlessSigned(keyProof, attestedProof.holderKey)
     return attestedProof
   })
