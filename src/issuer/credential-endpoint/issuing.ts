@@ -118,16 +118,22 @@ function orderOf(
   { configuration, now }: CredentialsToIssue,
   orderContent: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
-  const { validitySeconds: validity } = configuration
-  const grain = 1000 * (validity >= 86_400 ? 3600 : validity >= 600 ? 60 : 1)
+  const { validitySeconds } = configuration
+  const roundingMs = roundingMsOf(validitySeconds)
   const certifiedSince = Math.min(config.keys.signing.chain[0].notBefore.getTime(), now.getTime())
   return {
     configuration,
     ...orderContent,
     issuer: config.issuer.id,
-    issuedAt: new Date(Math.max(Math.floor(now.getTime() / grain) * grain, certifiedSince)),
-    expiresAt: new Date(Math.ceil((now.getTime() + validity * 1000) / grain) * grain),
+    issuedAt: new Date(Math.max(Math.floor(now.getTime() / roundingMs) * roundingMs, certifiedSince)),
+    expiresAt: new Date(Math.ceil((now.getTime() + validitySeconds * 1000) / roundingMs) * roundingMs),
   }
+}
+
+/** Returns what the times are rounded to: the hour from a day of validity on, the minute from ten minutes on. */
+function roundingMsOf(validitySeconds: number): number {
+  if (validitySeconds >= 86_400) return 3_600_000
+  return validitySeconds >= 600 ? 60_000 : 1000
 }
 
 /** Issues a credential. Throws if the credential, read as a wallet reads it, does not match the order. */
