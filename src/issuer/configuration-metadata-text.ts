@@ -8,7 +8,7 @@ import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
-import { isOffered } from './configurations.ts'
+import { isOffered, largestBatch } from './configurations.ts'
 import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 
 export interface ConfigurationTexts {
@@ -87,9 +87,4 @@ function groupByScope(scopes: readonly (readonly [id: string, scope: string | un
     if (scope !== undefined) idsByScope.set(scope, [...(idsByScope.get(scope) ?? []), id])
   }
   return idsByScope
-}
-
-/** Returns the largest batch size of the configurations; 1 if there are none. */
-export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
-  return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
 }

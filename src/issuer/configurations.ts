@@ -163,3 +163,8 @@ export async function removeConfiguration(context: IssuerContext, id: string, ca
 function refuseUnknown(id: string): never {
   return refuse('not_found', `there is no credential configuration ${id}`)
 }
+
+/** Returns the largest batch size of the configurations; 1 if there are none. */
+export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
+  return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))
+}

@@ -25,7 +25,7 @@ import {
   refuseProofProblem,
 } from '../access/jwt-checks.ts'
 import type { SpentValue } from '../access/single-use.ts'
-import { largestBatch } from '../configuration-metadata-text.ts'
+import { largestBatch } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
 import type { IssuanceSession } from '../session.ts'
