@@ -32,8 +32,8 @@ export interface AuthorizedRequest extends DpopRequest {
 
 /** The session of an access token, as it was read for the request. */
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
-  /** The single use of the request's DPoP proof; empty for a Bearer token. Every request that succeeds commits it. */
-  readonly singleUses: readonly SpentValue[]
+  /** The use of the request's DPoP proof; undefined for a Bearer token. Every request that succeeds commits it. */
+  readonly dpopUse: SpentValue | undefined
   /** Whether the token was sent with the scheme DPoP. */
   readonly isDpop: boolean
 }
@@ -67,14 +67,14 @@ export async function findSessionOfToken(context: AccessContext, request: Author
           token,
           network: networkOf(request.address),
         }))
-    const singleUses = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
-    for (const singleUse of singleUses) await refuseIfUsed(context.store, singleUse)
-    return { ...session, singleUses, isDpop }
+    const dpopUse = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
+    if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
+    return { ...session, dpopUse, isDpop }
   })
 }
 
 /**
- * Commits in one batch the result of `change`, `singleUses` and the use of the DPoP proof, and returns the stored
+ * Commits in one batch the result of `change`, `singleUse` and the use of the DPoP proof, and returns the stored
  * session. If another request changed the session meanwhile, `change` is called again with the new value, so it must
  * have no side effects. The token is checked against each value that is read, because the session may change before the
  * body of the request arrives. If `change` returns undefined, the session stays as it is, and the DPoP proof is still
@@ -85,9 +85,10 @@ export function changeSession(
   context: Pick<AccessContext, 'store' | 'retryOnConflict' | 'config'>,
   openSession: OpenSession,
   change: (session: IssuanceSession) => SessionChange | undefined | Promise<SessionChange | undefined>,
-  singleUses: readonly SingleUse[] = [],
+  singleUse?: SingleUse,
 ): Promise<IssuanceSession> {
   const id = openSession.sessionId
+  const singleUses = [singleUse, openSession.dpopUse].flatMap((each) => each ?? [])
   let row: Row<IssuanceSession> | undefined = openSession.row
   const attempt = async (): Promise<Attempt<IssuanceSession>> => {
     row ??= await context.store.get('issuance_session', id)
@@ -101,7 +102,7 @@ export function changeSession(
           ...sessionChange.otherChanges,
         ]
       : []
-    const conflict = await commitWithSingleUses(context.store, changes, [...singleUses, ...openSession.singleUses])
+    const conflict = await commitWithSingleUses(context.store, changes, singleUses)
     if (conflict === undefined) return { committed: sessionChange?.value ?? session }
     row = undefined
     return { conflict }
@@ -140,19 +141,19 @@ function refuseUnknown(): never {
 }
 
 /**
- * Verifies the DPoP proof for a bound token, and returns its single use. Refuses an unbound token that was sent with
- * the scheme DPoP. RFC 9449 sections 7.1 and 7.2.
+ * Verifies the DPoP proof for a bound token, and returns its use; undefined for an unbound token. Refuses an unbound
+ * token that was sent with the scheme DPoP. RFC 9449 sections 7.1 and 7.2.
  */
 function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
-): readonly SpentValue[] {
+): SpentValue | undefined {
   const { config } = context
   if (token.jkt === undefined) {
     if (config.dpopRequired)
       refuseWithoutDpop(config, 'the access token is bound to no key; request one with a DPoP proof')
-    return token.isDpop ? refuse('invalid_token', 'the access token is bound to no key; send it as Bearer') : []
+    return token.isDpop ? refuse('invalid_token', 'the access token is bound to no key; send it as Bearer') : undefined
   }
   if (!token.isDpop) refuseWithoutDpop(config, 'the access token is bound to a key; send it as DPoP, with a proof')
   const { jkt, singleUse } = verifyDpopProof(context, request, token.digest)
@@ -162,7 +163,7 @@ function verifyProof(
       'the access token is bound to another key; sign the proof with the key of the token request',
     )
   }
-  return [singleUse]
+  return singleUse
 }
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */

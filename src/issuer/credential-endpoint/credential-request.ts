@@ -184,6 +184,6 @@ async function deferCredentials(
     const update = makeSessionEvent(context, 'issuance.deferred', { sessionId, session: waitingSession, now })
     return { value: update.value, otherChanges: [insert, update.event] }
   }
-  await changeSession(context, openSession, defer, [singleUse])
+  await changeSession(context, openSession, defer, singleUse)
   return makeDeferredResponse(id)
 }

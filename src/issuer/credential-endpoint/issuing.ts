@@ -69,7 +69,7 @@ export async function issueCredentials(
     const update = makeSessionEvent(context, 'issuance.succeeded', { sessionId, session: issuedSession, now })
     return { value: update.value, otherChanges: [...entryChanges, update.event] }
   }
-  const recordedSession = await changeSession(context, openSession, record, [singleUse])
+  const recordedSession = await changeSession(context, openSession, record, singleUse)
   return {
     credentials: credentials.map((credential) => ({ credential })),
     notification_id: makeNotificationId(context, sessionId, recordedSession.issued.length - 1),
