@@ -1,4 +1,7 @@
-/** The setting `retention`: how long personal data and sessions are stored. Each service has its own defaults. */
+/**
+ * The setting `retention`: how long personal data and sessions are stored, and what follows for a session that is due.
+ * Each service has its own defaults.
+ */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
@@ -37,30 +40,44 @@ export function resolveRetention(settings: RetentionSettings | undefined, defaul
   return { personalDataSeconds: Math.min(personalDataSeconds, sessionSeconds), sessionSeconds }
 }
 
-/** The current step for a session, and when to look at it next. */
-export interface RetentionPlan {
-  readonly erases: boolean
-  /** Whether to delete the session, whose personal data was erased before. */
-  readonly purges: boolean
-  /** When to look at the session next. */
-  readonly next: Date
+/** How the sessions of a service end. Times are in milliseconds since the epoch. */
+export interface SessionEnding<S> {
+  readonly endOf: (session: S) => number
+  readonly isExpired: (session: S, now: Date) => boolean
+  /** Removes from a session that expires what only an open one needs. */
+  readonly expire: (session: S) => S
+  /** Removes the personal data. */
+  readonly erase: (session: S) => S
 }
 
-/**
- * Plans the retention of a session that ends at `end` and was erased at `erasedAt`, in milliseconds since the epoch.
- */
-export function planRetention(
+/** The next state of a session that is due. */
+export interface RetentionStep<S> {
+  readonly session: S
+  /** The time of the step after this one. */
+  readonly dueAt: Date
+  readonly expires: boolean
+  readonly erases: boolean
+}
+
+/** Plans the next step of a session that is due; undefined if the session, erased before, is to be deleted. */
+export function planRetention<S extends { readonly expiredAt?: number; readonly erasedAt?: number }>(
+  session: S,
+  { endOf, isExpired, expire, erase }: SessionEnding<S>,
   { personalDataSeconds, sessionSeconds }: Retention,
-  end: number,
-  erasedAt: number | undefined,
   now: Date,
-): RetentionPlan {
-  const [eraseAt, purgeAt] = [end + personalDataSeconds * 1000, end + sessionSeconds * 1000]
+): RetentionStep<S> | undefined {
+  const end = endOf(session)
+  const [eraseAt, deleteAt] = [end + personalDataSeconds * 1000, end + sessionSeconds * 1000]
   const at = now.getTime()
+  if (at >= deleteAt && session.erasedAt !== undefined) return undefined
+  const expires = session.expiredAt === undefined && isExpired(session, now)
+  const erases = session.erasedAt === undefined && at >= eraseAt
+  const sessionAfterExpiry = expires ? { ...expire(session), expiredAt: at } : session
   return {
-    erases: at >= eraseAt && erasedAt === undefined,
-    purges: at >= purgeAt && erasedAt !== undefined,
-    next: new Date(at < end ? end : at < eraseAt ? eraseAt : purgeAt),
+    session: erases ? { ...erase(sessionAfterExpiry), erasedAt: at } : sessionAfterExpiry,
+    dueAt: new Date(at < end ? end : at < eraseAt ? eraseAt : deleteAt),
+    expires,
+    erases,
   }
 }
 

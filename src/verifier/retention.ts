@@ -4,7 +4,7 @@
  */
 
 import type { CheckResult } from '../check/check.ts'
-import { planRetention, type Retention } from '../config/retention.ts'
+import { planRetention, type Retention, type SessionEnding } from '../config/retention.ts'
 import { createPurgeLog } from '../event/purge-log.ts'
 import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
@@ -33,13 +33,11 @@ interface SweepOptions extends Pick<VerifierEffects, 'random'> {
   readonly hasPendingCallback: HasPendingCallback
 }
 
-/** The next state of a session that is due. */
-interface Step {
-  readonly session: VerificationSession
-  /** The time of the step after this one. */
-  readonly dueAt: Date
-  readonly expires: boolean
-  readonly erases: boolean
+const ENDING: SessionEnding<VerificationSession> = {
+  endOf: endOfVerification,
+  isExpired: (session, now) => verificationStatus(session, now) === 'EXPIRED',
+  expire: (session) => ({ ...session, encryptionKey: undefined }),
+  erase: sessionWithoutPersonalData,
 }
 
 /**
@@ -57,26 +55,11 @@ export async function sweepVerificationSessions(
   await sweep(store, 'verification_session', options.now, { changesOf: planRow, reportDeleted })
 }
 
-/** Returns the next state of the session; undefined if the session is to be deleted. */
-function nextStepOf(session: VerificationSession, retention: Retention, now: Date): Step | undefined {
-  const { erases, purges, next } = planRetention(retention, endOfVerification(session), session.erasedAt, now)
-  if (purges) return undefined
-  const at = now.getTime()
-  const expires = verificationStatus(session, now) === 'EXPIRED' && session.expiredAt === undefined
-  const sessionAfterExpiry = expires ? { ...session, encryptionKey: undefined, expiredAt: at } : session
-  return {
-    session: erases ? { ...sessionWithoutPersonalData(sessionAfterExpiry), erasedAt: at } : sessionAfterExpiry,
-    dueAt: next,
-    expires,
-    erases,
-  }
-}
-
 async function planChanges(
   { id, value, version }: DueRow<VerificationSession>,
   { retention, now, random, hasPendingCallback }: SweepOptions,
 ): Promise<readonly Change<VerifierCollections>[]> {
-  const step = nextStepOf(value, retention, now)
+  const step = planRetention(value, ENDING, retention, now)
   if ((step === undefined || step.erases) && (await hasPendingCallback(id))) {
     const dueAt = new Date(now.getTime() + CALLBACK_WAIT_MS)
     return [{ update: 'verification_session', id, version, value, dueAt }]
