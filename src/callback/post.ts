@@ -1,6 +1,8 @@
 /** Posts one event to the application. */
+
 import { createHmac } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
+import { epochSeconds } from '../codec/time.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import type { PendingCallback } from './queue.ts'
@@ -67,7 +69,7 @@ function parseRetryAfterMs(value: string | undefined, now: Date): number {
  * delivery; `id` is the same in every delivery of an event. Standard Webhooks, Signature scheme.
  */
 export function signatureHeaders(id: string, at: Date, body: string, secret: Uint8Array): Record<string, string> {
-  const timestamp = String(Math.floor(at.getTime() / 1000))
+  const timestamp = String(epochSeconds(at))
   const signature = createHmac('sha256', secret).update(`${id}.${timestamp}.${body}`).digest('base64')
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` }
 }

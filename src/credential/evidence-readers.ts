@@ -109,11 +109,6 @@ export function readOneOrMoreStrings(value: Json | undefined): readonly string[]
   return stringsIn(value)
 }
 
-/** Returns the whole seconds since the epoch. */
-export function toEpochSeconds(time: Date): number {
-  return Math.floor(time.getTime() / 1000)
-}
-
 /** Makes the instant of a member. Its time is undefined if the date is invalid. */
 function makeInstant(member: string, at: Date | undefined): Instant {
   return { member, at: at && !Number.isNaN(at.getTime()) ? at : undefined }

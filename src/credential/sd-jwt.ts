@@ -15,12 +15,13 @@ import {
   revealClaims,
   type SdJwt,
 } from '../codec/sd-jwt.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { importPublicKey } from '../keys/jwk.ts'
 import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
-import { readNumericDate, readPresentationTime, statusMember, toEpochSeconds } from './evidence-readers.ts'
+import { readNumericDate, readPresentationTime, statusMember } from './evidence-readers.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 import { firstEnd } from './validity.ts'
 
@@ -46,8 +47,8 @@ export async function issueSdJwt(
     ...concealedClaims.payload,
     ...clearMembers,
     iss: order.issuer,
-    iat: toEpochSeconds(order.issuedAt),
-    exp: toEpochSeconds(order.expiresAt),
+    iat: epochSeconds(order.issuedAt),
+    exp: epochSeconds(order.expiresAt),
     cnf: { jwk: { ...order.holderKey } },
     ...statusMember(order),
   }
@@ -117,7 +118,7 @@ export async function bindSdJwt(
   const keyBinding = await writeJws(
     { typ: 'kb+jwt', alg: holder.alg },
     {
-      iat: toEpochSeconds(binding.at),
+      iat: epochSeconds(binding.at),
       aud: binding.audience,
       nonce: binding.nonce,
       sd_hash: computeSdHash(readSdJwt(sdJwt)),

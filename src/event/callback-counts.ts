@@ -1,5 +1,7 @@
 /** Counts the waiting and the dead callbacks, for an overview. */
+
 import type { CallbackCollections } from '../callback/queue.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { END_OF_TIME, partOf, type Store } from '../store/store.ts'
 
 export interface CallbackCounts {
@@ -23,7 +25,7 @@ export async function countCallbacks<C extends CallbackCollections>(serviceStore
   const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
   return {
     waiting: queues.length,
-    ...(times.length > 0 && { oldest_waiting_at: Math.floor(Math.min(...times) / 1000) }),
+    ...(times.length > 0 && { oldest_waiting_at: epochSeconds(Math.min(...times)) }),
     ...(problem !== undefined && { last_problem: problem }),
     dead: dead.length,
   }

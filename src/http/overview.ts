@@ -2,9 +2,11 @@
  * The common part of the overviews: schemas, and the sessions of the last 24 hours by hour. Only the newest {@link
  * MAX_COUNTED_SESSIONS} sessions are counted, which limits the cost.
  */
+
 import { setImmediate } from 'node:timers/promises'
 import * as Type from 'typebox'
 import { cacheValue } from '../async/cache.ts'
+import { epochSeconds } from '../codec/time.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
 import type { Effects } from './effects.ts'
@@ -132,7 +134,7 @@ export async function countSessions<C, K extends keyof C & string>(
     isComplete = next === undefined || next.createdAt.getTime() < dayStart
   }
   const sessions = { looked_at: lookedAt, is_complete: isComplete, hours }
-  return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: Math.floor(lastSuccessAt / 1000) }) }
+  return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: epochSeconds(lastSuccessAt) }) }
 }
 
 /** Returns the last 24 hours with counts of zero. The last hour is not over. */

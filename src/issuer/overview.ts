@@ -1,6 +1,8 @@
 /** The overview of the issuance service for operators: its health, and the state of its latest sessions. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { epochSeconds } from '../codec/time.ts'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
@@ -48,7 +50,7 @@ export async function readIssuerOverview(context: IssuerContext, isReady: boolea
   )
   const spaces = await store.list('status_space')
   return {
-    at: Math.floor(now().getTime() / 1000),
+    at: epochSeconds(now()),
     ready: isReady,
     certificates: listCertificateEnds(config.keys),
     callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },

@@ -1,5 +1,7 @@
 /** The list of issuance sessions for operators. It has the state of each session, but no claims. */
+
 import type { Static } from 'typebox'
+import { epochSeconds } from '../codec/time.ts'
 import { readPage } from '../http/page.ts'
 import type { IssuerContext } from './context.ts'
 import type { IssuanceSessionPage, ListIssuanceSessions } from './list-schemas.ts'
@@ -30,9 +32,9 @@ function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
   return {
     session_id: id,
     status,
-    created_at: Math.floor(session.createdAt / 1000),
-    expires_at: Math.floor(session.expiresAt / 1000),
-    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+    created_at: epochSeconds(session.createdAt),
+    expires_at: epochSeconds(session.expiresAt),
+    ...(endedAt === undefined ? {} : { ended_at: epochSeconds(endedAt) }),
     credential_configurations: [...session.configurationIds],
   }
 }
@@ -45,5 +47,5 @@ async function addProblem({ progress }: IssuerContext, entry: Entry): Promise<En
   const { problem } = await progress.read(entry.session_id)
   if (problem === undefined) return entry
   const { endpoint, error, at } = problem
-  return { ...entry, problem: { endpoint, error, at: Math.floor(at / 1000) } }
+  return { ...entry, problem: { endpoint, error, at: epochSeconds(at) } }
 }

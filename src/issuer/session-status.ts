@@ -1,8 +1,10 @@
 /**
  * The status of an issuance session for the application: the response of the status endpoint, and the body of events.
  */
+
 import type { Static } from 'typebox'
 import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
 import { findIssuanceSession, type IssuerCollections } from './collections.ts'
@@ -37,11 +39,11 @@ export function addProgress<T extends JsonObject | IssuanceStatusBody>(
 }
 
 function problemBody({ endpoint, error, description, count, at }: WalletRefusal) {
-  return { endpoint, error, error_description: description, count, at: Math.floor(at / 1000) }
+  return { endpoint, error, error_description: description, count, at: epochSeconds(at) }
 }
 
 function fetchedMember(at: number | undefined) {
-  return at === undefined ? {} : { offer_fetched_at: Math.floor(at / 1000) }
+  return at === undefined ? {} : { offer_fetched_at: epochSeconds(at) }
 }
 
 /** Makes the status of a session. Without `status`, none of its credentials has been revoked or suspended. */
@@ -55,17 +57,17 @@ export function makeStatusBody(
   return {
     session_id: sessionId,
     status: issuanceStatus(session, now),
-    created_at: Math.floor(session.createdAt / 1000),
-    expires_at: Math.floor(session.expiresAt / 1000),
-    ...(session.refresh && { refresh_until: Math.floor(session.refresh.until / 1000) }),
+    created_at: epochSeconds(session.createdAt),
+    expires_at: epochSeconds(session.expiresAt),
+    ...(session.refresh && { refresh_until: epochSeconds(session.refresh.until) }),
     ...fetchedMember(session.offerFetchedAt),
-    ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
+    ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),
     credential_configurations: [...session.configurationIds],
     // Has an element for each credential, in the order of issuance.
     credentials: session.issued.flatMap(({ configurationId, issuedAt, count = 1 }) =>
       Array.from({ length: count }, () => ({
         credential_configuration_id: configurationId,
-        issued_at: Math.floor(issuedAt / 1000),
+        issued_at: epochSeconds(issuedAt),
         credential_status: status !== undefined && idsWithEntry.has(configurationId) ? status.state : 'VALID',
       })),
     ),
@@ -100,7 +102,7 @@ function notificationsOf({ issued }: IssuanceSession) {
       credential_configuration_id: configurationId,
       event,
       ...(description === undefined ? {} : { event_description: description }),
-      notified_at: Math.floor(at / 1000),
+      notified_at: epochSeconds(at),
     })),
   )
   return notifications.length === 0 ? {} : { notifications }
@@ -111,7 +113,7 @@ function deferralOf({ deferral }: IssuanceSession) {
   if (deferral === undefined) return {}
   const { decided, waiting } = deferral
   const state = decided === undefined ? 'PENDING' : decided.denied === undefined ? 'COMPLETED' : 'DENIED'
-  const at = decided === undefined ? {} : { decided_at: Math.floor(decided.at / 1000) }
+  const at = decided === undefined ? {} : { decided_at: epochSeconds(decided.at) }
   return { deferred: { state, waiting_requests: waiting.length, ...at } as const }
 }
 

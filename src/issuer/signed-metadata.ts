@@ -1,8 +1,10 @@
 /** Signed issuer metadata. OpenID4VCI 1.0, Signed Metadata. */
+
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { findEndedMetadataCertificate } from '../config/ended-certificate.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -30,7 +32,7 @@ export function createMetadataSigner(config: () => IssuerConfig, signer: () => S
     const currentSigner = signer()
     const { id } = issuer
     const key = hash('sha256', [metadata.etag, id, ...currentSigner.x5c].join(), 'base64url')
-    const issuedAt = Math.floor(now().getTime() / 1000)
+    const issuedAt = epochSeconds(now())
     return signedDocuments.get(key, () => signMetadata(metadata, { issuer: id, signer: currentSigner, issuedAt }))
   }
 }

@@ -1,4 +1,5 @@
 /** When the certificates of the service expire, for the operator. */
+import { epochSeconds } from '../codec/time.ts'
 import type { Certificate } from './certificate.ts'
 import { listKeys, type ServiceKeys } from './key-ring.ts'
 
@@ -15,5 +16,5 @@ export function listCertificateEnds(keys: ServiceKeys): (CertificateEnd & { read
 
 /** Returns the subject and the expiry of a certificate. */
 export function certificateEnd({ subjectText, notAfter }: Certificate): CertificateEnd {
-  return { subject: subjectText, not_after: Math.floor(notAfter.getTime() / 1000) }
+  return { subject: subjectText, not_after: epochSeconds(notAfter) }
 }

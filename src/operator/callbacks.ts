@@ -2,8 +2,10 @@
  * The callbacks for operators: lists those that wait and those that were given up, and redelivers the latter. The
  * payload is not shown.
  */
+
 import type { Static } from 'typebox'
 import { type CallbackQueue, type DeadCallback, deletionTimeOf } from '../callback/queue.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { redeliverDeadCallback } from '../event/redelivery.ts'
 import { readPage } from '../http/page.ts'
 import { refuse } from '../protocol/error.ts'
@@ -50,7 +52,7 @@ export async function redeliverCallback(context: OperatorContext, callbackId: st
 /** Queues the events that were given up until `died_until`, the oldest first. */
 export async function redeliverCallbacks(
   context: OperatorContext,
-  { died_until: diedUntil = Math.floor(context.now().getTime() / 1000) }: Static<typeof Redelivery>,
+  { died_until: diedUntil = epochSeconds(context.now()) }: Static<typeof Redelivery>,
   caller: string,
 ): Promise<Static<typeof RedeliveryResult>> {
   // Includes the whole last second. Events that are given up again later are not included, so the loop ends.
@@ -69,10 +71,10 @@ function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback 
     callback_id: first?.id ?? '',
     session_id: sessionId,
     type: first?.type ?? '',
-    occurred_at: secondsOf(first?.at ?? 0),
+    occurred_at: epochSeconds(first?.at ?? 0),
     failures,
     ...(problem === undefined ? {} : { problem }),
-    ...(claimed ? {} : { next_attempt_at: secondsOf(nextAt) }),
+    ...(claimed ? {} : { next_attempt_at: epochSeconds(nextAt) }),
     behind: events.length - 1,
   }
 }
@@ -83,13 +85,9 @@ function deadEntry(callbackId: string, deadCallback: DeadCallback): DeadCallback
     callback_id: callbackId,
     session_id: sessionId,
     type: event.type,
-    occurred_at: secondsOf(event.at),
+    occurred_at: epochSeconds(event.at),
     problem,
-    died_at: secondsOf(diedAt),
-    deleted_at: secondsOf(deletionTimeOf(deadCallback).getTime()),
+    died_at: epochSeconds(diedAt),
+    deleted_at: epochSeconds(deletionTimeOf(deadCallback)),
   }
-}
-
-function secondsOf(milliseconds: number): number {
-  return Math.floor(milliseconds / 1000)
 }

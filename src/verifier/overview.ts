@@ -1,6 +1,8 @@
 /** The overview of the verification service for operators: its health, and the results of its latest sessions. */
+
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { epochSeconds } from '../codec/time.ts'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
@@ -52,7 +54,7 @@ export async function readVerifierOverview(context: VerifierContext, isReady: bo
     Promise.resolve(outcomeOf(session, at)),
   )
   return {
-    at: Math.floor(at.getTime() / 1000),
+    at: epochSeconds(at),
     ready: isReady,
     certificates: listCertificateEnds(config.keys),
     callbacks: { configured: config.sessionCallback !== undefined, ...(await countCallbacks(store)) },

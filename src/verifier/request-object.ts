@@ -1,6 +1,8 @@
 /** The signed request object that a wallet fetches. OpenID4VP 1.0, Authorization Request; RFC 9101. */
+
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
 import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
@@ -66,8 +68,8 @@ function payloadOf(
     nonce: session.nonce,
     state: session.state,
     aud: STATIC_AUDIENCE,
-    iat: Math.floor(session.createdAt / 1000),
-    exp: Math.floor(session.expiresAt / 1000),
+    iat: epochSeconds(session.createdAt),
+    exp: epochSeconds(session.expiresAt),
     dcql_query: dcqlQuery,
     ...(transactionData === undefined ? {} : { transaction_data: [...transactionData] }),
     client_metadata: { ...config.clientMetadata, ...encryption, vp_formats_supported: FORMATS },

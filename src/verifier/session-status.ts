@@ -1,4 +1,5 @@
 /** The status of a verification session, with its report, for callers with an API key. */
+import { epochSeconds } from '../codec/time.ts'
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
@@ -22,7 +23,7 @@ export async function getVerificationStatus(
     status: verificationStatus(session, now),
     verification_query_id: session.queryId,
     ...sessionTimes(session, now),
-    ...(session.erasedAt === undefined ? {} : { erased_at: Math.floor(session.erasedAt / 1000) }),
+    ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),
     ...resultOf(session, responseCode),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
   }

@@ -1,4 +1,5 @@
 /** The verification session: its data, its states, and its end by the wallet's response. */
+import { epochSeconds } from '../codec/time.ts'
 import type { Retention } from '../config/retention.ts'
 import { type EventCollections, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
@@ -109,9 +110,9 @@ export function sessionTimes(session: VerificationSession, now: Date) {
   const { createdAt, expiresAt, finishedAt } = session
   const endedAt = verificationStatus(session, now) === 'EXPIRED' ? endOfVerification(session) : finishedAt
   return {
-    created_at: Math.floor(createdAt / 1000),
-    expires_at: Math.floor(expiresAt / 1000),
-    ...(endedAt === undefined ? {} : { ended_at: Math.floor(endedAt / 1000) }),
+    created_at: epochSeconds(createdAt),
+    expires_at: epochSeconds(expiresAt),
+    ...(endedAt === undefined ? {} : { ended_at: epochSeconds(endedAt) }),
   }
 }
 

@@ -1,7 +1,9 @@
 /** The trust anchors for operators, and the test of a certificate chain. */
+
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orElse } from '../codec/malformed.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
 import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-anchors.ts'
 import { refuse } from '../protocol/error.ts'
@@ -52,7 +54,7 @@ export async function testChain(
     certificates: certificates.map(describeCertificate),
     ...(path && {
       path: path.map(describeCertificate),
-      valid_until: Math.min(...path.map(({ notAfter }) => secondsOf(notAfter))),
+      valid_until: Math.min(...path.map(({ notAfter }) => epochSeconds(notAfter))),
     }),
     ...(anchor && { anchor: describeAnchor(context, anchor) }),
   }
@@ -92,11 +94,7 @@ function describeCertificate(certificate: Certificate) {
     subject: certificate.subjectText,
     sha256: hexFingerprint(certificate),
     issuer: certificate.issuerText,
-    not_before: secondsOf(certificate.notBefore),
-    not_after: secondsOf(certificate.notAfter),
+    not_before: epochSeconds(certificate.notBefore),
+    not_after: epochSeconds(certificate.notAfter),
   }
-}
-
-function secondsOf(date: Date): number {
-  return Math.floor(date.getTime() / 1000)
 }

@@ -2,9 +2,11 @@
  * The attestation of this wallet by its provider, and the proof of possession for each request to an authorization
  * server. OpenID4VCI 1.0, Wallet Attestations in JWT format; Attestation-Based Client Authentication.
  */
+
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
+import { epochSeconds } from '../codec/time.ts'
 import { requireAddress } from './address.ts'
 import type { WalletAttestation, WalletContext } from './context.ts'
 import { orRefuseWith, refuseWith } from './error.ts'
@@ -28,7 +30,7 @@ export async function makeAttestationHeaders(
   const payload = {
     aud: ownString(metadata, 'issuer') ?? '',
     jti: toBase64url(wallet.random(16)),
-    iat: Math.floor(wallet.now().getTime() / 1000),
+    iat: epochSeconds(wallet.now()),
     ...(challenge && { challenge }),
   }
   const pop = await writeJws({ typ: 'oauth-client-attestation-pop+jwt', alg }, payload, (data) =>

@@ -2,8 +2,10 @@
  * Requests credentials: fetches a nonce, makes the key proofs, and sends the request. OpenID4VCI 1.0, Credential
  * Endpoint.
  */
+
 import { type JsonObject, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
+import { epochSeconds } from '../codec/time.ts'
 import type { Signer } from '../keys/signer.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
@@ -102,7 +104,7 @@ function makeKeyProof(
     { typ: 'openid4vci-proof+jwt', ...proofHeader(proofKey, holder.jwk), ...header },
     {
       aud: credentialIssuer,
-      iat: Math.floor(now().getTime() / 1000),
+      iat: epochSeconds(now()),
       ...(nonce === undefined ? {} : { nonce }),
     },
     (data) => holder.sign(data),

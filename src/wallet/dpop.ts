@@ -1,7 +1,9 @@
 /** DPoP: sends requests with a proof of possession of the key that the token is bound to. RFC 9449. */
+
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { writeJws } from '../codec/jws.ts'
+import { epochSeconds } from '../codec/time.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { WalletError } from './error.ts'
 import { DPOP_NONCE_ERROR, type ExchangeRequest } from './exchange.ts'
@@ -64,7 +66,7 @@ function makeProof(
     jti: toBase64url(random(16)),
     htm: 'POST',
     htu: origin + pathname,
-    iat: Math.floor(now().getTime() / 1000),
+    iat: epochSeconds(now()),
     ...(nonce !== undefined && { nonce }),
     ...(token !== undefined && { ath: digestOf(token) }),
   }

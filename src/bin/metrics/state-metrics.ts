@@ -1,8 +1,10 @@
 /** Metrics of the state of a service, which are computed when metrics are read. */
+
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../../async/cache.ts'
 import { endOrLate } from '../../async/end-or-late.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { countCallbacks } from '../../event/callback-counts.ts'
 import type { ConflictCounts } from '../../store/retry.ts'
 import type { Store } from '../../store/store.ts'
@@ -155,7 +157,7 @@ export function registerCallbackMetrics(
   registerStateGauge(registry, { name: ageName, help: ageHelp }, async () => {
     const callbacks = await counts.get()
     if (callbacks === undefined) return undefined
-    const seconds = Math.floor(now().getTime() / 1000)
+    const seconds = epochSeconds(now())
     return { waiting: Math.max(0, seconds - (callbacks.oldest_waiting_at ?? seconds)) }
   })
 }

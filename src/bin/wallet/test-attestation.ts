@@ -2,11 +2,13 @@
  * A test wallet provider: a directory with a key and its certificate, which attests any wallet. A real provider checks
  * the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
  */
+
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isObject, type JsonObject, own, parseJsonObject, stringsIn } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { MalformedError, orUndefined, within } from '../../codec/malformed.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { createSigner, privateJwkOf, readPrivateKey } from '../../keys/file-signer.ts'
 import { importPrivateKey } from '../../keys/private-jwk.ts'
@@ -40,7 +42,7 @@ export async function attestForTests(directory: string, before: string | undefin
   const previousKey = before === undefined ? undefined : readKeyIn(before)
   const privateKey = previousKey === undefined ? makeHolderKey(random) : importPrivateKey(previousKey)
   const { jwk } = createSigner(privateKey, [])
-  const issuedAt = Math.floor(now().getTime() / 1000)
+  const issuedAt = epochSeconds(now())
   const expiresAt = issuedAt + VALID_SECONDS
   const attestation = await writeJws(
     { typ: 'oauth-client-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
@@ -63,7 +65,7 @@ export async function attestForTests(directory: string, before: string | undefin
 export function keyAttesterOf(directory: string): KeyAttester {
   return async (keys, { nonce, requirements }) => {
     const provider = await readProvider(directory)
-    const issuedAt = Math.floor(now().getTime() / 1000)
+    const issuedAt = epochSeconds(now())
     return writeJws(
       { typ: 'key-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
       {

@@ -3,7 +3,9 @@
  * processes can append blocks in one order, without a server. Each process keeps the state in memory, and reads new
  * files before it answers a request.
  */
+
 import { serialQueue } from '../../async/concurrency.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'
@@ -58,7 +60,7 @@ export interface Ledger {
  */
 export async function openLedger(files: BlockFiles, now: () => Date): Promise<Ledger> {
   const numbers = new Set(files.numbers())
-  if (numbers.size === 0) await files.create(0, writeBlock(createFirstBlock(secondsOf(now()))))
+  if (numbers.size === 0) await files.create(0, writeBlock(createFirstBlock(epochSeconds(now()))))
   for (let number = 0; number < numbers.size; number++) {
     if (!numbers.has(number)) throw new Error(`${files.name}: block ${number} is missing, and there are later ones`)
   }
@@ -105,7 +107,7 @@ function makeLedger(
   const memory: LedgerMemory = { entries, entriesByHash: new Map(), logs, state, machine, chainId, makeEnvironment }
   const runInTurn = serialQueue()
   const nextEnvironment = ({ number, time, hash }: HashedBlock): BlockEnvironment =>
-    memory.makeEnvironment(number + 1, Math.max(time, secondsOf(now())), hash)
+    memory.makeEnvironment(number + 1, Math.max(time, epochSeconds(now())), hash)
   return {
     entries,
     chainId,
@@ -118,10 +120,6 @@ function makeLedger(
     nextEnvironment,
     environmentOf: ({ number, time, parent }) => memory.makeEnvironment(number, time, parent),
   }
-}
-
-function secondsOf(time: Date): number {
-  return Math.floor(time.getTime() / 1000)
 }
 
 function newestBlock({ entries }: LedgerMemory): HashedBlock {

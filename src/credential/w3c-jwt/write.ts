@@ -1,12 +1,14 @@
 /** Issues W3C credentials as JWTs, and makes presentations of them. VCDM 1.1, JWT Encoding. */
+
 import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { toDidJwk } from '../../keys/did.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
-import { statusMember, toEpochSeconds } from '../evidence-readers.ts'
+import { statusMember } from '../evidence-readers.ts'
 import type { Binding, Order } from '../format.ts'
 import { credentialStatusMember, isoSeconds, VCDM_1_CONTEXT } from '../w3c/members.ts'
 import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
@@ -38,9 +40,9 @@ export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string>
   const payload: JsonObject = {
     iss: issuer,
     ...(typeof id === 'string' ? { sub: id } : {}),
-    nbf: toEpochSeconds(issuedAt),
-    iat: toEpochSeconds(issuedAt),
-    exp: toEpochSeconds(expiresAt),
+    nbf: epochSeconds(issuedAt),
+    iat: epochSeconds(issuedAt),
+    exp: epochSeconds(expiresAt),
     vc: {
       '@context': [...configuration.contexts],
       type: [...configuration.types],
@@ -65,7 +67,7 @@ export function present(
   holder: Signer,
 ): Promise<string> {
   const did = toDidJwk(holder.jwk)
-  const at = toEpochSeconds(binding.at)
+  const at = epochSeconds(binding.at)
   const payload: JsonObject = {
     iss: did,
     aud: binding.audience,

@@ -1,7 +1,9 @@
 /** Makes the access tokens of this service, JWTs by RFC 9068. `open-session.ts` finds the session of a token. */
+
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { writeJws } from '../../codec/jws.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { AccessTokenRecord, AuthorizedClient } from '../authorization.ts'
 import type { AccessContext } from './context.ts'
@@ -29,7 +31,7 @@ export async function makeAccessToken(
   signer: Signer,
   { sessionId, now, jkt, client }: TokenClaims,
 ): Promise<NewAccessToken> {
-  const issuedAt = Math.floor(now.getTime() / 1000)
+  const issuedAt = epochSeconds(now)
   const payload = {
     iss: config.baseUrl,
     sub: sessionId,

@@ -2,9 +2,11 @@
  * The interaction: the application learns what a wallet requests, asks the person, and decides. An approval leads to an
  * issuance session: that of the offer, or a new one.
  */
+
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import type { Change, Row } from '../../store/store.ts'
@@ -58,7 +60,7 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
     credential_configurations: [...request.configurationIds],
     ...(offer && { session_id: offer.id }),
     needs_dataset: offer === undefined || (await needsDataset(context, offer.value)),
-    expires_at: Math.floor(step.until / 1000),
+    expires_at: epochSeconds(step.until),
   }
 }
 

@@ -2,6 +2,7 @@
  * Makes the served documents of a status list: compressed, signed and dated. Token Status List, Status List Token;
  * Bitstring Status List, BitstringStatusListCredential, secured by VC-JOSE-COSE.
  */
+
 import { promisify } from 'node:util'
 import { constants, deflate, gzip } from 'node:zlib'
 import { toBase64url } from '../../codec/base64url.ts'
@@ -10,6 +11,7 @@ import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
@@ -129,7 +131,7 @@ function signJwt(typ: string, payload: JsonObject, signer: Signer): Promise<stri
 }
 
 function timesOf({ issuedAt, expiresAt }: ListDocument) {
-  const [iat = 0, exp = 0] = [issuedAt, expiresAt].map((time) => Math.floor(time.getTime() / 1000))
+  const [iat = 0, exp = 0] = [issuedAt, expiresAt].map(epochSeconds)
   return { iat, exp }
 }
 

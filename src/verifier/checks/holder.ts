@@ -4,6 +4,7 @@
  */
 
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
+import { epochSeconds } from '../../codec/time.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { findTimeProblem } from '../../credential/validity.ts'
 import type { PresentationCheckContext } from './context.ts'
@@ -78,7 +79,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
       if (Number.isNaN(at)) return fail("the holder's proof does not say when it was made (iat)")
       const skew = clockSkewSeconds * 1000
       // `iat` has whole seconds, so the session start is rounded down.
-      if (at !== undefined && sessionStart && at < Math.floor(sessionStart.getTime() / 1000) * 1000 - skew)
+      if (at !== undefined && sessionStart && at < epochSeconds(sessionStart) * 1000 - skew)
         return fail("the holder's proof is older than the session")
       if (at !== undefined && at > now.getTime() + skew)
         return fail("the holder's proof is from the future; check the clocks")
