@@ -4,6 +4,7 @@ import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/j
 import { orProblem, within } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../codec/stranger-text.ts'
+import { isCalendarDay } from '../codec/time.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { decodeX5c } from '../keys/x5c.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
@@ -73,12 +74,6 @@ export function readIsoDate(claims: JsonObject, member: string): Instant[] {
 export function readDateTime(member: string, value: unknown): Instant {
   const isStamp = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)
   return makeInstant(member, isStamp && isCalendarDay(value.slice(0, 10)) ? new Date(value) : undefined)
-}
-
-/** Tests whether a day such as 2026-12-31 exists. Date alone takes February 30 for a day in March. */
-function isCalendarDay(day: string): boolean {
-  const date = new Date(day)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day)
 }
 
 /** Returns the `iat` of a holder's proof; undefined if it is absent, and an invalid date if it is not a number. */

@@ -71,6 +71,7 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
  * this.
  */
 function refuseUnusedMember(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
+  if (formats.length === 1) return
   const usedMembers = new Set(formats.flatMap((format) => Object.keys(datasetPart(dataset, format, formats))))
   const unusedMember = Object.keys(dataset).find((name) => !usedMembers.has(name))
   if (unusedMember === undefined) return

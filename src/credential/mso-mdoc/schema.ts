@@ -112,7 +112,11 @@ function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosi
   if (depthLeft === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) checkName(name, path)
   if (typeof value !== 'object' || value === null) {
-    orRefuse('invalid_request', pathText(path), () => toCbor(value, nameSpace, name))
+    orRefuse(
+      'invalid_request',
+      () => pathText(path),
+      () => toCbor(value, nameSpace, name),
+    )
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
       checkValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })
@@ -126,7 +130,11 @@ function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosi
 
 function checkName(name: string, path: ClaimPosition): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
-  orRefuse('invalid_request', pathText(path), () => requireUnicode(name))
+  orRefuse(
+    'invalid_request',
+    () => pathText(path),
+    () => requireUnicode(name),
+  )
 }
 
 function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {

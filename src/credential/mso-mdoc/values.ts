@@ -6,6 +6,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged } from '../../codec/cbor.ts'
 import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
+import { isCalendarDay, isCalendarTime } from '../../codec/time.ts'
 
 /** The elements of a namespace that are dates or bytes. In all other namespaces, texts stay texts. */
 interface Types {
@@ -66,15 +67,9 @@ function textToCbor(text: string, nameSpace: string, name: string | undefined): 
 }
 
 function dateToCbor(text: string): Cbor {
-  if (isCalendarTime(`${text}T00:00:00Z`)) return makeTagged(CBOR_TAG.fullDate, text)
+  if (isCalendarDay(text)) return makeTagged(CBOR_TAG.fullDate, text)
   if (isCalendarTime(text)) return makeTagged(CBOR_TAG.dateTime, text)
   return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
-}
-
-/** Tests whether `time` exists in the calendar. Date alone accepts February 30, and years with a sign. */
-function isCalendarTime(time: string): boolean {
-  const date = new Date(time)
-  return /^\d/.test(time) && !Number.isNaN(date.getTime()) && `${date.toISOString().slice(0, 19)}Z` === time
 }
 
 /** Decodes base64 or base64url, plain or in a `data:` URL. */
