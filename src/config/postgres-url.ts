@@ -93,15 +93,20 @@ function combineLogins(settings: Login, { user, password, parameters }: ParsedUr
   const mistakes: string[] = []
   const pickOne = (name: 'user' | 'password', ...values: readonly (string | undefined)[]): string => {
     const distinctValues = [...new Set(values.filter((value) => value !== undefined))]
-    if (distinctValues.length > 1)
-      mistakes.push(`database.${name}: it contradicts database.url; write it in one of them`)
+    if (distinctValues.length > 1) {
+      mistakes.push(
+        settings[name] === undefined
+          ? `database.url: it names two ${name}s; leave one out`
+          : `database.${name}: it contradicts database.url; write it in one of them`,
+      )
+    }
     return distinctValues[0] ?? ''
   }
   const login = {
     user: pickOne('user', settings.user, user, parameters.get('user')),
     password: pickOne('password', settings.password, password, parameters.get('password')),
   }
-  if (login.user === '') mistakes.push('database.user: required for PostgreSQL')
+  if (login.user === '') mistakes.push('database.user: required for PostgreSQL; write it here or in database.url')
   return { ...login, mistakes }
 }
 

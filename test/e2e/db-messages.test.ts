@@ -108,6 +108,45 @@ describe('a copy', () => {
       ])
   })
 
+  it('is not made into PostgreSQL without a user, whatever the variables of the service say', async () => {
+    const env = { VOUCHSAFE_DATABASE__USER: 'vouchsafe', VOUCHSAFE_DATABASE__PASSWORD: 'not for other servers' }
+    const words = ['db', 'copy', '--from', 'sqlite:data/issuer.db', '--to', 'postgresql://127.0.0.1:1/copied']
+    expect(await startCommand(words, { cwd, env }).ended).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr:
+        '--to: the URL names no user; write postgresql://user@host/name, or name a configuration (CONFIG.json) that has database.url, database.user and database.password\n',
+    })
+  })
+
+  it('is refused by the mistake in the URL of an option, which is no setting', async () => {
+    for (const [url, why] of [
+      ['postgresql://ada@127.0.0.1', 'it must be postgresql://host:port/name, with or without jdbc: before it'],
+      ['mysql://ada@127.0.0.1/a', 'it must be sqlite:path or postgresql://host/name, with or without jdbc: before it'],
+      ['postgresql://ada@127.0.0.1/a?user=bob', 'it names two users; leave one out'],
+    ] as const)
+      expect(await refusal('copy', '--from', url, '--to', 'sqlite:to.db')).toBe(`--from: ${why}\n`)
+  })
+
+  it('says of two configurations with one database that a variable goes before both', async () => {
+    const env = { VOUCHSAFE_DATABASE__URL: 'sqlite:data/issuer.db' }
+    const words = ['db', 'copy', '--from', 'conf/server.json', '--to', 'conf/text.db.json']
+    expect(await startCommand(words, { cwd, env }).ended).toMatchObject({
+      status: 2,
+      stderr:
+        '--from and --to name the same database: data/issuer.db; VOUCHSAFE_DATABASE__URL goes before database.url of both: name one by its URL\n',
+    })
+  })
+
+  it('is made from a file into the database of the variables, as in a container', async () => {
+    const env = { VOUCHSAFE_DATABASE__URL: 'sqlite:data/moved.db' }
+    const words = ['db', 'copy', '--from', 'sqlite:data/issuer.db', '--to', 'conf/server.json']
+    expect(await startCommand(words, { cwd, env }).ended).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('data/moved.db has all of data/issuer.db') as string,
+    })
+  })
+
   it('is not made into a file with tables of something else', async () => {
     const database = new (await loadDriver())(join(cwd, 'shop.db'))
     database.exec('create table customers (name text)')

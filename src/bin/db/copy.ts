@@ -40,7 +40,7 @@ export async function copyDatabase(
   ])
   const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
   if (sourceName === targetName || isSameFile(source, target)) {
-    throw new Error(`--from and --to name the same database: ${sourceName}`)
+    throw new Error(`--from and --to name the same database: ${sourceName}${describeOverride(from, to)}`)
   }
   await refuseInUse(source)
   await refuseInUse(target)
@@ -71,8 +71,25 @@ async function readDatabaseOption(
 ): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) return (await readSubject({ service, config: text })).config.database
   const result = readDatabase({ url: text }, '', files)
-  if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.join('; ')}`)
+  if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.map(describeUrlMistake).join('; ')}`)
   return result.database
+}
+
+const NO_USER =
+  'the URL names no user; write postgresql://user@host/name, or name a configuration (CONFIG.json) that has database.url, database.user and database.password'
+
+/** Describes a mistake of the setting `database` for a URL that an option gave, without a setting. */
+function describeUrlMistake(mistake: string): string {
+  return mistake.startsWith('database.user:') ? NO_USER : mistake.replace(/^database\.url: /, '')
+}
+
+/** Returns what to do where a variable names the database of both configurations; an empty text if none does. */
+function describeOverride(...options: readonly string[]): string {
+  const variable = Object.keys(process.env).find(
+    (name) => /^VOUCHSAFE_DATABASE(__URL)?(_FILE)?$/.test(name) && process.env[name] !== '',
+  )
+  if (variable === undefined || !options.every((option) => option.endsWith('.json'))) return ''
+  return `; ${variable} goes before database.url of both: name one by its URL`
 }
 
 /**
