@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { CONFIG_FILE } from '../../src/bin/command-table/command.ts'
 import { diagnose } from '../../src/bin/doctor/diagnosis.ts'
 import { files, openDatabase } from '../../src/bin/effects.ts'
 import { type IssuerCollections, issuerMigrations, type StoredConfiguration } from '../../src/issuer/collections.ts'
@@ -22,7 +23,8 @@ describe('the credential configurations of an issuer', () => {
       await store.commit([{ insert: 'credential_configuration', id, value }])
     }
     await store.close()
-    const findings = await diagnose('issuer', { ...at.settings, ...settings }, files, new Date())
+    const value = { ...at.settings, ...settings }
+    const findings = await diagnose({ service: 'issuer', value, configFile: CONFIG_FILE }, files, new Date())
     return findings.filter(({ subject }) => subject.startsWith('credential configurations'))
   }
 

@@ -53,8 +53,9 @@ export async function makeServiceFiles(service: Service): Promise<ServiceFiles> 
 }
 
 /** Asks the doctor about the service. */
-export function examine({ service, settings }: ServiceFiles): Promise<Finding[]> {
-  return diagnose(service, settings, files, new Date())
+export function examine({ service, settings, directory }: ServiceFiles): Promise<Finding[]> {
+  const configFile = join(directory, 'conf/server.json')
+  return diagnose({ service, value: settings, configFile }, files, new Date())
 }
 
 /** Replaces the certificate of the key; `pem` may hold several. */

@@ -16,6 +16,7 @@ import {
 import { ANSWER_MS, describeListener, fetchTitle } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
+import { isOwnListener, type ServiceStart } from './own-listener.ts'
 
 export interface ServiceAddress {
   readonly baseUrl: string | undefined
@@ -26,6 +27,8 @@ export interface ServiceAddress {
   readonly management: Parameters<typeof resolveManagement>[0] | undefined
   /** The title of the service's OpenAPI document, by which it is recognized. */
   readonly title: string
+  /** The start of the service, by which its process is recognized. */
+  readonly started: ServiceStart
 }
 
 /** The title of an engine's OpenAPI document. Phones do not call engines. */
@@ -128,20 +131,21 @@ function codeOf(error: unknown): string {
 
 /** Returns the findings about the ports of the service and of its metrics. */
 async function findPortFindings(address: ServiceAddress, answers: boolean): Promise<Finding[]> {
-  const { port, host, title, management } = address
-  const own = port === undefined ? undefined : await findOwnPortFinding({ port, host, title }, answers)
+  const { port, management } = address
+  const own = port === undefined ? undefined : await findOwnPortFinding({ ...address, port }, answers)
   const findings = own === undefined ? [] : [own]
   if (management === undefined || management.port === port || management.port === 0) return findings
-  return [...findings, await findMetricsFinding(resolveManagement(management), own?.outcome === 'warning')]
+  const isRunning = own?.outcome === 'warning'
+  return [...findings, await findMetricsFinding(resolveManagement(management), address.started, isRunning)]
 }
 
 async function findOwnPortFinding(
-  { port, host, title }: { readonly port: number; readonly host: string | undefined; readonly title: string },
+  { port, host, title, started }: ServiceAddress & { readonly port: number },
   answers: boolean,
 ): Promise<Finding> {
   if (port === 0) return portFinding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
   const address = { port, host: host ?? (await chooseDefaultHost()) }
-  const finding = await findListenFinding(address)
+  const finding = await findListenFinding(address, started)
   if (finding !== undefined) return finding
   const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
   if (runningTitle === title) {
@@ -153,9 +157,13 @@ async function findOwnPortFinding(
 }
 
 /** Returns the finding about the port for metrics, which the service has if it runs already. */
-async function findMetricsFinding(address: MetricsAddress, isRunning: boolean): Promise<Finding> {
+async function findMetricsFinding(
+  address: MetricsAddress,
+  started: ServiceStart,
+  isRunning: boolean,
+): Promise<Finding> {
   const within = 'management.'
-  const finding = await findListenFinding({ ...address, within })
+  const finding = await findListenFinding({ ...address, within }, started)
   if (finding !== undefined) return finding
   const { port } = address
   if (isRunning) {
@@ -166,15 +174,17 @@ async function findMetricsFinding(address: MetricsAddress, isRunning: boolean): 
   return { subject: `${within}port`, outcome: 'problem', text }
 }
 
-/** Returns whether a service can listen at an address; undefined if the port is in use. */
-async function findListenFinding({
-  port,
-  host,
-  within = '',
-}: MetricsAddress & { readonly within?: string }): Promise<Finding | undefined> {
+/** Returns whether a service can listen at an address, or does so already; undefined if another has the port. */
+async function findListenFinding(
+  { port, host, within = '' }: MetricsAddress & { readonly within?: string },
+  started: ServiceStart,
+): Promise<Finding | undefined> {
   const problem = await findListenProblem(port, host)
-  if (problem === 'EADDRINUSE') return undefined
   const subject = `${within}port`
+  if (problem === 'EADDRINUSE') {
+    const text = `${port} is in use by this service, which runs already`
+    return isOwnListener(port, started) ? { subject, outcome: 'ok', text } : undefined
+  }
   if (problem === undefined) return { subject, outcome: 'ok', text: `${port} is free` }
   const hostProblem = describeHostProblem(problem, host)
   if (hostProblem !== undefined) return { subject: `${within}host`, outcome: 'problem', text: hostProblem }

@@ -23,10 +23,16 @@ import { findPrivateFileFindings } from './private-file.ts'
 import { findSecretsFindings } from './secrets.ts'
 import { findSigningKeyFindings } from './signing-keys.ts'
 
-/** Returns all findings about the configuration `value` of a service at the time `at`, without repetitions. */
+/** A configuration of a service, with the file that it is of. */
+interface ExaminedConfiguration {
+  readonly service: CredentialServiceName
+  readonly value: unknown
+  readonly configFile: string
+}
+
+/** Returns all findings about the configuration of a service at the time `at`, without repetitions. */
 export async function diagnose(
-  service: CredentialServiceName,
-  value: unknown,
+  { service, value, configFile }: ExaminedConfiguration,
   files: Files,
   at: Date,
 ): Promise<Finding[]> {
@@ -40,7 +46,7 @@ export async function diagnose(
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? findSecretsFindings(settings, files) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title, management })),
+    ...(await findAddressFindings({ baseUrl, port, host, title, management, started: { service, configFile } })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'
       ? []

@@ -46,7 +46,7 @@ export async function runDoctor(args: string[]): Promise<void> {
 
 /** Runs the diagnosis, and adds findings about the configuration file itself. */
 async function findingsOf(service: CredentialServiceName, value: unknown, configFile: string): Promise<Finding[]> {
-  const findings = await diagnose(service, value, files, now())
+  const findings = await diagnose({ service, value, configFile }, files, now())
   return [...findConfigurationFileFindings(configFile, findings), ...findings]
 }
 

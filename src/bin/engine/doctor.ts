@@ -41,7 +41,9 @@ export async function doctorEngine(
 ): Promise<void> {
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
-    'mistakes' in file ? file.mistakes.map((text) => problemFinding('configuration', text)) : await diagnose(file.value)
+    'mistakes' in file
+      ? file.mistakes.map((text) => problemFinding('configuration', text))
+      : await diagnose(file.value, configFile)
   const fileFindings = findConfigurationFileFindings(configFile, findings)
   const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
   const machine = describeMachine(now())
@@ -57,12 +59,13 @@ export async function doctorEngine(
   )
 }
 
-async function diagnose(value: unknown): Promise<Finding[]> {
+async function diagnose(value: unknown, configFile: string): Promise<Finding[]> {
   const { settings } = checkSettings(EngineSettings, value)
   const configResult = readEngineConfig(value, files, now())
   const database = readDatabase(settings.database, engineDefaults.databaseFile, files)
   const { baseUrl, host, port = engineDefaults.port, identity, tls, management } = settings
   const tlsKey = tls && readKeyAndCertificates({ settingPath: 'tls', purpose: 'tls', now: now() }, tls, files)
+  const started = { service: 'engine', configFile } as const
   const installation = findInstallationFindings()
   const isReported = (finding: Finding): boolean => installation.some(({ text }) => text === finding.text)
   return removeRepetitions([
@@ -73,7 +76,7 @@ async function diagnose(value: unknown): Promise<Finding[]> {
     ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE, management })),
+    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE, management, started })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     // A local chain is read by a program of this installation.

@@ -1,0 +1,68 @@
+/** `vouchsafe doctor` beside a running service knows the ports of this service, and warns of those of another. */
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Finding } from '../../src/bin/doctor/finding.ts'
+import { startCommand } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
+import { endService, type Running, serviceDirectory, start } from '../support/service-process.ts'
+
+/** Linux alone tells whose listener has a port. */
+const isKnown = process.platform === 'linux'
+
+/** Returns what the doctor says of the ports of an issuer. */
+async function portFindings(cwd: string, ...words: readonly string[]): Promise<Pick<Finding, 'outcome' | 'text'>[]> {
+  const { stdout } = await startCommand(['doctor', 'issuer', '--json', ...words], { cwd }).ended
+  return (JSON.parse(stdout) as { findings: Finding[] }).findings
+    .filter(({ subject }) => ['port', 'management.port'].includes(subject))
+    .map(({ outcome, text }) => ({ outcome, text }))
+}
+
+describe('beside a running issuer, the doctor', () => {
+  let settings: { port: number; baseUrl: string; management: { port: number; host: string } }
+  let cwd: string
+  let texts: { own: unknown; other: unknown }
+
+  beforeAll(async () => {
+    const port = await freePort(2)
+    settings = { port, baseUrl: `http://127.0.0.1:${port}`, management: { port: port + 1, host: '127.0.0.1' } }
+    cwd = await serviceDirectory('issuer', settings)
+    const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
+    const other = [
+      { outcome: 'warning', text: `${port} is in use by a Vouchsafe issuance service; ${otherwise}` },
+      { outcome: 'warning', text: `${port + 1} is in use, as is port; if that is not this service, change both` },
+    ]
+    const own = [port, port + 1].map((each) => ({
+      outcome: 'ok',
+      text: `${each} is in use by this service, which runs already`,
+    }))
+    texts = { own: isKnown ? own : other, other }
+  })
+
+  const run = async (args: readonly string[] = []): Promise<Running> => {
+    const running = await start('issuer', cwd, args)
+    onTestFinished(async () => {
+      await endService(running, 'SIGKILL')
+    })
+    return running
+  }
+
+  it('knows the ports of the service of its own configuration, by whatever name', async () => {
+    await run()
+    expect(await portFindings(cwd)).toEqual(texts.own)
+    expect(await portFindings(cwd, '--config', join(cwd, 'conf/server.json'))).toEqual(texts.own)
+  })
+
+  it('knows those of its workers', async () => {
+    await run(['--workers', '2'])
+    expect(await portFindings(cwd)).toEqual(texts.own)
+  })
+
+  it('warns of one that was started in another directory, or with another configuration', async () => {
+    copyFileSync(join(cwd, 'conf/server.json'), join(cwd, 'conf/other.json'))
+    await run(['--config=conf/other.json'])
+    expect(await portFindings(cwd)).toEqual(texts.other)
+    expect(await portFindings(cwd, '--config', 'conf/other.json')).toEqual(texts.own)
+    expect(await portFindings(await serviceDirectory('issuer', settings))).toEqual(texts.other)
+  })
+})
