@@ -143,7 +143,7 @@ export function serviceProblem(command: 'doctor' | 'init', words: readonly strin
 }
 
 /** The file of the command in the images of the Dockerfile, where it can be called by its name. */
-const FILE_IN_IMAGE = '/opt/vouchsafe/dist/vouchsafe.cjs'
+export const FILE_IN_IMAGE = '/opt/vouchsafe/dist/vouchsafe.cjs'
 
 /** Returns how the user called the command: by its name, with npx, or by its file in a clone. */
 export function commandName(): string {

@@ -29,6 +29,11 @@ export function hasSettings(environment: Environment): boolean {
   return findVariables(environment).length > 0
 }
 
+/** Returns the names of the variables that name settings. */
+export function listVariables(environment: Environment): readonly string[] {
+  return findVariables(environment).map(([name]) => name)
+}
+
 /**
  * Returns `value`, the settings of a file, with those of the environment. A variable is `VOUCHSAFE_` and the path of
  * its setting in capitals: words are joined by `_`, members by `__`, as in

@@ -158,6 +158,17 @@ describe('vouchsafe doctor finds', () => {
       /is port 8079, and the service listens on 65520/,
     ],
     [
+      'a local address at the port as which that of a container is published',
+      'verifier',
+      () => {
+        vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.96.0.1')
+        return { port: 0xfff0, baseUrl: 'http://localhost:18081' }
+      },
+      'baseUrl',
+      'warning',
+      /right only behind a proxy, or where the container's port is published as 18081$/,
+    ],
+    [
       'a host that is not an address of this machine',
       'verifier',
       () => ({ host: '203.0.113.77' }),

@@ -97,6 +97,70 @@ describe('vouchsafe init', () => {
     }
   })
 
+  describe('in an image', () => {
+    /** Returns the text of `init` in an image, with the variables of the image. */
+    const textOf = async (...words: readonly string[]): Promise<string> => {
+      const { argv } = process
+      vi.stubEnv('KUBERNETES_SERVICE_HOST', '10.96.0.1')
+      vi.stubEnv('VOUCHSAFE_HOST', '0.0.0.0')
+      process.argv = ['node', '/opt/vouchsafe/dist/vouchsafe.cjs']
+      try {
+        return await writeFirstFiles([...words])
+      } finally {
+        process.argv = argv
+        vi.unstubAllEnvs()
+      }
+    }
+
+    it.each(['issuer', 'verifier', 'engine'])('sends to other containers with the files of an %s', async (service) => {
+      const dir = temporaryDirectory()
+      const text = await textOf(service, '--dir', dir)
+      expect(text).toContain(`Written into ${dir} of this container:`)
+      expect(text).toContain(`in containers of this image that have the new conf
+     at /srv/vouchsafe/conf and a volume at /srv/vouchsafe/data, as in
+     docs/how-to/containers.md:
+
+       vouchsafe doctor ${service}
+       vouchsafe ${service}
+`)
+      expect(text).toContain('127.0.0.1: this container alone; without it, all may ask')
+      expect(text).toContain('Set by variables here, which go before server.json: VOUCHSAFE_HOST.')
+      expect(text).not.toContain(`cd ${dir}`)
+    })
+
+    it.each(['issuer', 'verifier'])('copies the certificate by the directories of the host: %s', async (service) => {
+      const text = await textOf(service, '--dir', temporaryDirectory())
+      expect(text).toContain('\n       cp ISSUER-DIR/conf/issuer.pem VERIFIER-DIR/conf/trust-anchors/\n')
+    })
+
+    it('has the test provider of HAIP in the directory of the host', async () => {
+      const text = await textOf('issuer', '--profile', 'haip', '--dir', temporaryDirectory())
+      expect(text).toContain('\n       cd ISSUER-DIR\n       vouchsafe wallet attest test-provider\n')
+    })
+
+    it('says of a directory that cannot be written which one can be named', async () => {
+      await expect(textOf('issuer', '--dir', '/proc/x')).rejects.toThrow(
+        /\/proc\/x: it cannot be made \(\w+\); mount a folder that this user may write, and name it with --dir$/,
+      )
+    })
+  })
+
+  it('makes the directory of components that the variable of the image names', async () => {
+    const cwd = temporaryDirectory()
+    const env = { VOUCHSAFE_COMPONENT_DIRECTORY: 'data/components' }
+    const { stdout } = await vouchsafe(['init', 'engine'], { cwd, env })
+    expect(readdirSync(cwd).sort()).toEqual(['conf', 'data'])
+    expect(readdirSync(join(cwd, 'data'))).toEqual(['components'])
+    expect(stdout).toContain('\n  data/components/      empty: components go here, each named by its SHA-256\n')
+    const absolute = { VOUCHSAFE_COMPONENT_DIRECTORY: join(cwd, 'elsewhere') }
+    const other = await vouchsafe(['init', 'engine', '--dir', 'other'], { cwd, env: absolute })
+    expect(readdirSync(join(cwd, 'other'))).toEqual(['conf'])
+    expect(other.stdout).not.toContain('components go here')
+    expect(other.stdout).toMatch(
+      /Set by variables here, which go before server\.json:\s+VOUCHSAFE_COMPONENT_DIRECTORY\./,
+    )
+  })
+
   it('writes a verifier with a place for trust anchors, at the port of its address', async () => {
     const cwd = temporaryDirectory()
     const args = ['init', 'verifier', '--dir', 'v', '--base-url', 'http://127.0.0.1:9999']

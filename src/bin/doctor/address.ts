@@ -68,7 +68,8 @@ function findMismatchFindings(baseUrl: string, port: number | undefined): Findin
   const { protocol, hostname, port: explicitPort } = new URL(baseUrl)
   const expectedPort = Number(explicitPort || (protocol === 'https:' ? 443 : 80))
   if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedPort) return []
-  const text = `${baseUrl} is port ${expectedPort}, and the service listens on ${port}: right only behind a proxy`
+  const published = isInContainer() ? `, or where the container's port is published as ${expectedPort}` : ''
+  const text = `${baseUrl} is port ${expectedPort}, and the service listens on ${port}: right only behind a proxy${published}`
   return [{ subject: 'baseUrl', outcome: 'warning', text }]
 }
 

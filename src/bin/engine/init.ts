@@ -1,17 +1,18 @@
 /** `vouchsafe init engine`: creates a key and a configuration, by default for a local chain. */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
-import { resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { findAddressMistakes } from '../../config/address.ts'
 import { EngineSettings, engineDefaults } from '../../engine/config.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { accountOf } from '../../offchain/authentication/recover.ts'
-import { commandName, shellWord } from '../command-line.ts'
+import { commandName } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
 import { existingFiles, loopbackHost, type NewFiles, writeFiles, writtenJson } from '../init/files.ts'
+import { startStep, thisPlace, writtenPlace } from '../init/next-steps.ts'
 import { otherSettings } from '../init/other-settings.ts'
 
 const KEY_FILE = 'conf/engine.key'
@@ -64,12 +65,14 @@ export async function makeEngineFiles(
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   const apiKey = Buffer.from(random(32)).toString('hex')
   const settings = settingsOf(baseUrl, chainDirectory, apiKey)
+  const componentDirectory = process.env.VOUCHSAFE_COMPONENT_DIRECTORY || engineDefaults.componentDirectory
   const newFiles = {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
       { path: KEY_FILE, text: privateKeyPem(privateKey), mode: PRIVATE },
     ],
-    directories: [engineDefaults.componentDirectory],
+    // A directory that is named from the root is not of these files.
+    directories: isAbsolute(componentDirectory) ? [] : [componentDirectory],
   }
   return { newFiles, apiKey, publicKey, address: accountOf(uncompressedPointOf(publicKey), 'evm') }
 }
@@ -102,17 +105,19 @@ interface NewEngine {
   readonly publicKey: KeyObject
 }
 
-function explainEngineFiles(newFiles: Pick<NewFiles, 'files'>, { directory, baseUrl, publicKey }: NewEngine): string {
+function explainEngineFiles(
+  newFiles: Pick<NewFiles, 'files' | 'directories'>,
+  { directory, baseUrl, publicKey }: NewEngine,
+): string {
   const address = accountOf(uncompressedPointOf(publicKey), 'evm')
   const { host } = loopbackHost(baseUrl)
   const partisia = accountOf(uncompressedPointOf(publicKey), 'partisia')
-  return `Written into ${directory}:
+  return `Written into ${writtenPlace(directory)}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration
   ${KEY_FILE.padEnd(20)}  the key (secp256k1): the engine's address, its transactions, and what
                         encrypts its database; it never leaves this machine
-  ${`${engineDefaults.componentDirectory}/`.padEnd(20)}  empty: components go here, each named by its SHA-256
-
+${newFiles.directories.map((path) => `  ${`${path}/`.padEnd(20)}  empty: components go here, each named by its SHA-256\n`).join('')}
 The address of this engine, which contracts list with ${baseUrl}:
 
   0x${address.slice(2)}   on EVM chains
@@ -121,7 +126,7 @@ The address of this engine, which contracts list with ${baseUrl}:
 The settings; paths are relative to the directory that the engine starts in:
 
   port, baseUrl         where it listens, and where it is reached
-${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  identity              keyFile: its key
+${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  identity              keyFile: its key
   chain                 {"type": "local", "directory": DIR}: a chain in a directory, for
                         trying out; {"type": "evm", "rpcUrl": URL, "confirmations": 12}:
                         a chain that others share
@@ -133,8 +138,5 @@ ${otherSettings(EngineSettings, newFiles, HINTS)}
 
 Next:
 
-       cd ${shellWord(directory)}
-       ${commandName()} doctor engine
-       ${commandName()} engine
-`
+  ${startStep('engine', directory)}`
 }

@@ -11,6 +11,7 @@ import { now, random } from '../effects.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
 import { CA_FILE, haipSettings, makeTestProvider } from './haip.ts'
+import { isInImage } from './next-steps.ts'
 import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
 export interface NewService {
@@ -30,6 +31,9 @@ export interface NewFiles {
   readonly apiKey: string
   readonly validUntil: Date
 }
+
+/** The codes of the errors with which writing fails beside the mounts of a container. */
+const UNMOUNTED_CODES: readonly string[] = ['EACCES', 'ENOENT', 'EROFS']
 
 export const TRUST_ANCHORS = 'conf/trust-anchors'
 export const certificateFile = (service: CredentialServiceName): string => `conf/${service}.pem`
@@ -78,7 +82,7 @@ export function existingFiles(directory: string, { files }: Pick<NewFiles, 'file
   try {
     return files.map(({ path }) => path).filter((path) => lstatSync(join(directory, path), { throwIfNoEntry: false }))
   } catch (error) {
-    return throwUnmade(directory, error)
+    return throwUnwritten(directory, error)
   }
 }
 
@@ -100,8 +104,16 @@ export function writeFiles(directory: string, { files, directories }: Pick<NewFi
       writeFileSync(join(directory, path), text, { mode, flag: 'wx' })
     }
   } catch (error) {
-    throwUnmade(directory, error)
+    throwUnwritten(directory, error)
   }
+}
+
+/** Throws, for the operator, that the directory cannot be made; in an image a mounted one is needed. */
+function throwUnwritten(directory: string, error: unknown): never {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (!isInImage() || !UNMOUNTED_CODES.includes(code)) throwUnmade(directory, error)
+  const advice = 'mount a folder that this user may write, and name it with --dir'
+  throw new Error(`${directory}: it cannot be made (${code}); ${advice}`, { cause: error })
 }
 
 /** Makes the settings, in the order in which they are explained. */

@@ -6,6 +6,7 @@ import { toPem } from '../../keys/make-certificate.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { PRIVATE } from '../directory.ts'
 import { PROVIDER_CERTIFICATE, PROVIDER_KEY } from '../wallet/test-attestation.ts'
+import { isInImage, startStep } from './next-steps.ts'
 import { type CertificateTimes, certifyByTestCa, makeKeyPair } from './test-ca.ts'
 
 export const CA_FILE = 'conf/issuer-ca.pem'
@@ -51,16 +52,11 @@ export function haipNext({ directory, port, apiKey }: { directory: string; port:
   const api = `http://localhost:${port}`
   return `Next:
 
-  1. Check it, and start it:
-
-       cd ${shellWord(directory)}
-       ${commandName()} doctor issuer
-       ${commandName()} issuer
-
+  1. ${startStep('issuer', directory)}
   2. In another terminal, attest the wallet of this machine, and declare what is
      issued; the answer is the id of the configuration:
 
-       cd ${shellWord(directory)}
+       cd ${isInImage() ? 'ISSUER-DIR' : shellWord(directory)}
        ${commandName()} wallet attest ${TEST_PROVIDER}
        curl ${api}/credential-configuration/create \\
          -H 'Authorization: Bearer ${apiKey}' \\

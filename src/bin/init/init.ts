@@ -26,6 +26,7 @@ import {
   writtenJson,
 } from './files.ts'
 import { haipFilesText, haipNext, haipSettingsText } from './haip.ts'
+import { isInImage, startStep, thisPlace, writtenPlace } from './next-steps.ts'
 import { otherSettings } from './other-settings.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
@@ -48,6 +49,9 @@ const NAMES: Readonly<Record<CredentialServiceName, string>> = {
   issuer: 'Example Issuer',
   verifier: 'Example Verifier',
 }
+
+/** The command that copies the certificate where the directories have other names than in this container. */
+const COPY_ON_HOST = `cp ISSUER-DIR/${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/`
 
 interface WrittenFiles extends NewFiles {
   readonly profile: 'haip' | undefined
@@ -119,7 +123,7 @@ function nextText(writtenFiles: WrittenFiles): string {
 }
 
 function filesText({ service, directory, validUntil, profile }: WrittenFiles): string {
-  return `Written into ${directory}:
+  return `Written into ${writtenPlace(directory)}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
@@ -145,7 +149,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
   return `The settings; paths are relative to the directory that the service starts in:
 
   port                  where the service listens: ${port}
-${host === undefined ? '' : `  host                  ${host}: this machine alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
+${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${serviceSettings}  signing               the key file, and the files of its certificate chain
 ${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
@@ -169,12 +173,7 @@ and take out host, or make files that have it:
 function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
   return `Next:
 
-  1. Check it, and start it:
-
-       cd ${shellWord(directory)}
-       ${commandName()} doctor issuer
-       ${commandName()} issuer
-
+  1. ${startStep('issuer', directory)}
   2. Declare what it issues; the answer is the id of the configuration:
 
        curl http://localhost:${port}/credential-configuration/create \\
@@ -186,7 +185,7 @@ function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
 
   3. Give the certificate, never the key, to the verifier that is to trust it:
 
-       cp ${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/
+       ${isInImage() ? COPY_ON_HOST : `cp ${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/`}
 `
 }
 
@@ -197,14 +196,9 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
      Without the setting issuerTrustAnchors it starts, and anybody can issue what it
      accepts: a verification shows only that a credential is well-formed:
 
-       cd ${shellWord(directory)}
-       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/
+       ${isInImage() ? COPY_ON_HOST : `cd ${shellWord(directory)}\n       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/`}
 
-  2. Check it, and start it:
-
-       ${commandName()} doctor verifier
-       ${commandName()} verifier
-
+  2. ${startStep('verifier')}
   3. Say what it asks for; the answer is the id of the query:
 
        curl http://localhost:${port}/verification-query/create \\

@@ -1,6 +1,7 @@
-/** Lists the settings in the schema that a new `server.json` does not have. */
+/** Lists the settings that a new `server.json` does not have, and the variables that go before it. */
 import { parseJson } from '../../codec/json.ts'
 import type { checkSettings } from '../../config/common.ts'
+import { listVariables } from '../../config/environment.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { wrap } from '../terminal.ts'
 import type { NewFiles } from './files.ts'
@@ -8,7 +9,7 @@ import type { NewFiles } from './files.ts'
 /** The maximum width of the output of `init`. */
 const WIDTH = 78
 
-/** Lists the settings that the new files lack, each with its hint if there is one. */
+/** Lists the settings that the new files lack, each with its hint, and the variables of this process. */
 export function otherSettings(
   schema: Parameters<typeof checkSettings>[0],
   { files }: Pick<NewFiles, 'files'>,
@@ -17,5 +18,11 @@ export function otherSettings(
   const writtenSettings = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
   const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(writtenSettings, name))
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
-  return wrap(`Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`, WIDTH).join('\n')
+  const variables = listVariables(process.env)
+  return [
+    `Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`,
+    ...(variables.length === 0 ? [] : [`Set by variables here, which go before server.json: ${variables.join(', ')}.`]),
+  ]
+    .map((text) => wrap(text, WIDTH).join('\n'))
+    .join('\n\n')
 }
