@@ -16,15 +16,40 @@ const problemSchema = {
   },
 }
 
+const HEADERS = {
+  Allow: 'The methods that the path takes',
+  ETag: 'The version of the document, for If-None-Match',
+  'Retry-After': 'The seconds to wait before the next request, where they are known',
+  'WWW-Authenticate': 'How to authenticate',
+  'X-Engine-Block': 'The number of the block that the engine answers by; absent while it knows none',
+  'X-Engine-Error': 'The code of the problem; an answer of a component has none',
+  'X-Engine-Signature': 'The signature of the engine over the answer of the component',
+}
+
+const headersOf = (...names: readonly (keyof typeof HEADERS)[]) => ({
+  headers: Object.fromEntries(names.map((name) => [name, { description: HEADERS[name], schema: { type: 'string' } }])),
+})
+
 const refusals = Object.fromEntries(
   [...new Set(Object.values(problems).map(({ status }) => status))].map((status) => [
     String(status),
     {
       description: codesOf(status).join(', '),
+      ...refusalHeaders(status),
       content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
     },
   ]),
 )
+
+function refusalHeaders(status: number) {
+  return headersOf(
+    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+    ...(status === 405 ? (['Allow'] as const) : []),
+    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    'X-Engine-Block',
+    'X-Engine-Error',
+  )
+}
 
 function codesOf(status: number): string[] {
   return (Object.keys(problems) as ProblemCode[]).filter((code) => problems[code].status === status)
@@ -38,7 +63,10 @@ const componentOperation = (method: string) => ({
   tags: ['component'],
   summary: 'Asks the off-chain component of a contract',
   security: [],
-  responses: { ...refusals, default: { description: 'Whatever the component answers' } },
+  responses: {
+    ...refusals,
+    default: { description: 'Whatever the component answers', ...headersOf('X-Engine-Block', 'X-Engine-Signature') },
+  },
 })
 
 /** Describes an operation of the engine itself, with the statuses of its refusals. */
@@ -59,6 +87,18 @@ const engineOperation = (
         content: { 'application/json': { schema } },
       },
       ...pickRefusals(statuses),
+    },
+  },
+})
+
+/** Adds the version of the document to an operation, and the answer to a caller that has it. */
+const withTag = ({ get }: ReturnType<typeof engineOperation>) => ({
+  get: {
+    ...get,
+    responses: {
+      ...get.responses,
+      '200': { ...get.responses['200'], ...headersOf('ETag') },
+      '304': { description: 'Not modified: the caller has this document', ...headersOf('ETag') },
     },
   },
 })
@@ -220,7 +260,7 @@ export const openApi = {
     '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written', [
       '503',
     ]),
-    '/openapi': engineOperation('getOpenApi', 'This document', ['429']),
+    '/openapi': withTag(engineOperation('getOpenApi', 'This document', ['429'])),
   },
   components: {
     schemas: { Problem: problemSchema, Engine: engineSchema, ContractDetails: detailsSchema },

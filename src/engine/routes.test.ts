@@ -11,6 +11,7 @@ import {
   verifyResponse,
 } from '../offchain/response-signature.ts'
 import { openApi } from './openapi.ts'
+import { makeProblem, type ProblemCode, problems } from './problem.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -689,6 +690,59 @@ describe('the OpenAPI document', () => {
     for (let requests = 0; requests < 2; requests++) {
       const { statusCode } = await engine.engine.app.inject(path)
       expect(described).toContain(String(statusCode))
+    }
+  })
+})
+
+describe('the headers that callers act on', () => {
+  const TOLD = ['allow', 'etag', 'retry-after', 'www-authenticate', 'x-engine-block', 'x-engine-error']
+  type Described = Readonly<Record<string, { readonly description: string; readonly headers?: object }>>
+  const paths: Readonly<
+    Record<string, { readonly parameters?: unknown; readonly get?: { readonly responses: Described } }>
+  > = openApi.paths
+  const describedHeaders = (path: string, status: number | 'default'): string[] =>
+    Object.keys(paths[path]?.get?.responses[status]?.headers ?? {})
+
+  it.each([
+    ['/openapi', '/openapi', {}, 200, ['etag']],
+    ['/openapi', '/openapi', { 'if-none-match': '*' }, 304, ['etag']],
+    ['/engine', '/engine?after=x', {}, 400, ['x-engine-block', 'x-engine-error']],
+    [
+      '/engine/contracts/{contract}',
+      `/engine/contracts/${CONTRACT}`,
+      {},
+      401,
+      ['www-authenticate', 'x-engine-block', 'x-engine-error'],
+    ],
+    ['/offchain/{contract}/{path}', `/offchain/${'ab'.repeat(20)}/x`, {}, 404, ['x-engine-block', 'x-engine-error']],
+  ] as const)('are those that the document names: %s', async (path, url, headers, status, names) => {
+    const { engine } = await echo()
+    const answer = await engine.app.inject({ url, headers })
+    expect(answer.statusCode).toBe(status)
+    expect(TOLD.filter((name) => answer.headers[name] !== undefined)).toEqual(names)
+    expect(
+      describedHeaders(path, status)
+        .map((name) => name.toLowerCase())
+        .sort(),
+    ).toEqual(names)
+  })
+
+  it('are those that the document names where a request comes too early or too often', () => {
+    for (const status of [429, 503]) {
+      expect(describedHeaders('/offchain/{contract}/{path}', status)).toEqual([
+        'Retry-After',
+        'X-Engine-Block',
+        'X-Engine-Error',
+      ])
+    }
+    expect(describedHeaders('/offchain/{contract}/{path}', 'default')).toEqual(['X-Engine-Block', 'X-Engine-Signature'])
+  })
+
+  it('are told of every status for which a problem has them', () => {
+    for (const code of Object.keys(problems) as ProblemCode[]) {
+      const { status, headers } = makeProblem(code)
+      const described = describedHeaders('/offchain/{contract}/{path}', status).map((name) => name.toLowerCase())
+      expect([code, described]).toEqual([code, expect.arrayContaining(TOLD.filter((name) => name in headers))])
     }
   })
 })

@@ -23,6 +23,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   202: 'Not yet: ask again with the transaction_id',
   204: 'Done',
   303: 'The browser goes to the address in Location',
+  304: 'Not modified: the caller has this document',
 }
 
 const ERROR = {
@@ -74,7 +75,8 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
     const headers = headersMember({ ...common, status, codes: names })
     return [String(status), { ...refusal(names), ...headers }] as const
   })
-  const answers = mapMembers(rest.responses, (response, status) => {
+  const responses = { ...(rest.responses as JsonObject), ...(common.sentHeaders.includes('ETag') && { 304: {} }) }
+  const answers = mapMembers(responses, (response, status) => {
     const headers = headersMember({ ...common, status: Number(status), codes: [] })
     return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer', ...headers }
   })

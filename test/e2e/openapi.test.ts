@@ -266,6 +266,8 @@ describe('the OpenAPI document', () => {
     ])
     expect(headersOf('issuer', 'GET /auth/authorize', 303)).toEqual(['Location'])
     expect(headersOf('issuer', 'GET /status-list/{list_id}', 200)).toEqual(['ETag'])
+    expect(headersOf('issuer', 'GET /status-list/{list_id}', 304)).toEqual(['ETag'])
+    expect(headersOf('verifier', 'GET /openapi', 304)).toEqual(['ETag'])
     expect(headersOf('verifier', 'GET /trust-anchors', 401)).toEqual(['WWW-Authenticate'])
     expect(headersOf('verifier', 'GET /trust-anchors', 200)).toEqual([])
   })
