@@ -182,6 +182,80 @@ describeInBrowser('the steps of the console', (openWindow) => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
   })
 
+  it('keep the name of a card in its place, in the wallet of the page too, however hostile it is', async () => {
+    const { page, faults } = await open('wallet')
+    await page.setViewportSize({ width: 320, height: 900 })
+    const card = page.locator('.pane .credential')
+    /** Returns the pixels of the offer above the card, and of what is below it; the buttons stay in view. */
+    const around = async (): Promise<readonly string[]> => {
+      const [from, top, bottom, to] = await page.evaluate(() => {
+        const drawn = document.querySelector('.pane .credential')
+        const rects = [drawn?.previousElementSibling, drawn, drawn?.nextElementSibling].map((each) =>
+          each?.getBoundingClientRect(),
+        )
+        const edges = [rects[0]?.top, rects[1]?.top, rects[1]?.bottom, rects[2]?.bottom]
+        return edges.map((edge = Number.NaN) => Math.round(edge + scrollY)) as [number, number, number, number]
+      })
+      const shots: string[] = []
+      for (const [y, height] of [
+        [from, top - from],
+        [bottom, to - bottom],
+      ] as const) {
+        const shot = await page.screenshot({ clip: { x: 0, y, width: 320, height }, fullPage: true })
+        shots.push(shot.toString('base64'))
+      }
+      return shots
+    }
+    // The issuer of the tests refuses such names; one of a stranger need not.
+    let shownName = ''
+    await page.route(/\/\.well-known\/openid-credential-issuer/, async (route) => {
+      const response = await route.fetch()
+      const body = (await response.text()).replaceAll('"Library card"', JSON.stringify(shownName))
+      await route.fulfill({ response, body })
+    })
+    const display = [{ name: 'Library card' }]
+    const path = 'api/issuer/credential-configuration/create'
+    const hostile = { format: 'dc+sd-jwt', vct: 'urn:hostile', credential_metadata: { display } }
+    const id = await postText(page, path, hostile)
+    const offer = async (name: string): Promise<void> => {
+      shownName = name
+      const session = { credential_configurations: [id], credential_dataset: { given_name: 'Ada' } }
+      const started = await post(page, 'api/issuer/issuance/oid4vci/new-session', session)
+      await go(page, `wallet/${encodeURIComponent(String(started.credential_offer_uri))}`)
+      await page.getByRole('button', { name: 'Receive' }).waitFor()
+    }
+    const isWithin = () =>
+      card.evaluateAll((cards) =>
+        cards.every((each) => {
+          const [own, pane] = [each, each.closest('.pane') ?? each].map((part) => part.getBoundingClientRect())
+          const isIn = own !== undefined && pane !== undefined && own.left >= pane.left && own.right <= pane.right
+          return isIn && each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight
+        }),
+      )
+    const names = {
+      harmless: 'Library card',
+      turning: 'Library \u202edrac\u2066\u2067\u2069\u200f card',
+      long: 'W'.repeat(2000),
+      towering: `Lib${'\u0301'.repeat(300)}rary${'\u0330'.repeat(300)} card`,
+    }
+    const seen: Record<string, readonly string[]> = {}
+    for (const [kind, name] of Object.entries(names)) {
+      await offer(name)
+      seen[kind] = await around()
+      // A long name moves what is below it.
+      const kept = kind === 'long' ? 1 : 2
+      expect([kind, await isWithin()]).toEqual([kind, true])
+      for (let at = 0; at < kept; at++)
+        expect([kind, at, seen[kind][at] === seen.harmless?.[at]]).toEqual([kind, at, true])
+      if (kind === 'turning') expect(await card.innerText()).toBe('Library \ufffddrac\ufffd\ufffd\ufffd card')
+      await page.getByRole('button', { name: 'Receive' }).click()
+      await page.getByText('Received:').waitFor()
+      expect([kind, await isWithin()]).toEqual([kind, true])
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    }
+    expect(faults).toEqual([])
+  })
+
   it('draw a card that can be read, with the picture of its address, and without what is no text', async () => {
     const { page, requests } = await open('issue')
     await page.getByText('New credential configuration').click()
