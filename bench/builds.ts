@@ -3,11 +3,10 @@
  * a difference of a few percent, which two runs against the floor do not.
  */
 import type { Kind } from './kinds.ts'
-import { runPairs, type Side } from './pairs.ts'
-import { percentile, show, table, type Verdict } from './report.ts'
-import { runRound } from './speed.ts'
-import { atMost, type Spread, spreadOf, spreadText } from './spread.ts'
-import { makeWorkplace, startService, type Workplace } from './workplace.ts'
+import { medianOf, pairRatio, runPairs, type Side, startSide } from './pairs.ts'
+import { note, show, table, type Verdict } from './report.ts'
+import { atMost, type Spread, spreadText } from './spread.ts'
+import { makeWorkplace, type Workplace } from './workplace.ts'
 
 const MAX_RATIO = 1.05
 
@@ -23,7 +22,7 @@ export interface BuildsOptions {
 interface BuildsResult {
   /** The processor time of a flow in milliseconds, the median of the rounds. */
   readonly earlierMs: number
-  readonly processorMs: number
+  readonly nowMs: number
   /** The ratios of the pairs. */
   readonly ratio: Spread
 }
@@ -31,6 +30,7 @@ interface BuildsResult {
 /** Measures the kinds in both builds. The target is missed where the newer one takes over 5 % more processor time. */
 export async function measureBuilds(workplace: Workplace, options: BuildsOptions): Promise<Verdict> {
   const { kinds, beside, ...numbers } = options
+  note(`${numbers.rounds} rounds of ${numbers.flows} flows each, by turns with ${beside}`)
   const earlier = await makeWorkplace(beside, workplace.postgres)
   const results: Record<string, BuildsResult> = {}
   try {
@@ -41,9 +41,9 @@ export async function measureBuilds(workplace: Workplace, options: BuildsOptions
   show(
     table(
       ['processor time of a flow', 'earlier, ms', 'now, ms', 'ratio of the pairs'],
-      Object.entries(results).map(([name, { earlierMs, processorMs, ratio }]) => [
+      Object.entries(results).map(([name, { earlierMs, nowMs, ratio }]) => [
         name,
-        ...[earlierMs, processorMs].map((each) => each.toFixed(3)),
+        ...[earlierMs, nowMs].map((each) => each.toFixed(3)),
         spreadText(ratio),
       ]),
     ),
@@ -51,7 +51,7 @@ export async function measureBuilds(workplace: Workplace, options: BuildsOptions
   const targets = Object.entries(results).map(([name, { ratio }]) =>
     atMost(`${name}: processor time at most ${MAX_RATIO} times the earlier build's`, MAX_RATIO, ratio),
   )
-  return { section: 'builds', options: numbers, results, targets }
+  return { section: 'builds', options: { ...numbers, beside }, results, targets }
 }
 
 async function measureKind(
@@ -63,24 +63,12 @@ async function measureKind(
   try {
     for (const workplace of [earlier, current]) sides.push(await startSide(workplace, kind, warmUp))
     const pairs = await runPairs(sides as [Side, Side] & Side[], { name: kind.name, rounds, flows })
-    const medianOf = (side: 0 | 1): number =>
-      percentile(
-        pairs.map((pair) => pair[side].processorMs),
-        50,
-      )
     return {
-      earlierMs: medianOf(0),
-      processorMs: medianOf(1),
-      ratio: spreadOf(pairs.map(([first, second]) => second.processorMs / first.processorMs)),
+      earlierMs: medianOf(pairs, 0, 'processorMs'),
+      nowMs: medianOf(pairs, 1, 'processorMs'),
+      ratio: pairRatio(pairs, 'processorMs'),
     }
   } finally {
     for (const { service } of sides) await service.stop()
   }
-}
-
-async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<Side> {
-  const service = await startService(workplace, kind)
-  const make = await kind.prepare(workplace, service.port)
-  await runRound(service, make, { flows: warmUp, of: 'service' })
-  return { service, make }
 }

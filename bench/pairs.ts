@@ -2,10 +2,12 @@
  * Two services that take turns: each round of one stands beside a round of the other, so that what else the machine
  * does meanwhile is in both. What is compared are the ratios of these pairs.
  */
-import type { MakeFlows } from './kinds.ts'
+import type { Kind, MakeFlows } from './kinds.ts'
 import type { Running } from './processes.ts'
-import { note } from './report.ts'
+import { note, percentile } from './report.ts'
 import { type Round, runRound } from './speed.ts'
+import { type Spread, spreadOf } from './spread.ts'
+import { startService, type Workplace } from './workplace.ts'
 
 export interface Side {
   readonly service: Running
@@ -19,6 +21,14 @@ export interface PairOptions {
   readonly rounds: number
   readonly flows: number
   readonly connections?: number
+}
+
+/** Starts a service, and runs as many flows as it needs to be warm. */
+export async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<Side> {
+  const service = await startService(workplace, kind)
+  const make = await kind.prepare(workplace, service.port)
+  await runRound(service, make, { flows: warmUp, of: 'service' })
+  return { service, make }
 }
 
 /** Runs the rounds; every other pair begins with the second side. */
@@ -36,4 +46,15 @@ export async function runPairs([first, second]: readonly [Side, Side], options: 
     note(`${name}, round ${round}: ${texts.join(', and ')}`)
   }
   return pairs
+}
+
+/** Returns the median of a figure of one side. */
+export function medianOf(pairs: readonly Pair[], side: 0 | 1, figure: 'processorMs' | 'perSecond'): number {
+  const values = pairs.map((pair) => pair[side][figure])
+  return percentile(values, 50)
+}
+
+/** Returns the ratios of a figure, the second side to the first. */
+export function pairRatio(pairs: readonly Pair[], figure: 'processorMs' | 'perSecond'): Spread {
+  return spreadOf(pairs.map(([first, second]) => second[figure] / first[figure]))
 }

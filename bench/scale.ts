@@ -5,11 +5,11 @@ import { withConnection } from '../src/store/postgres-connections.ts'
 import { loadDriver } from '../src/store/sqlite.ts'
 import { postgresOf } from '../test/support/store.ts'
 import { issuance, type Kind, verification } from './kinds.ts'
-import { type Pair, runPairs, type Side } from './pairs.ts'
+import { type Pair, pairRatio, runPairs, type Side, startSide } from './pairs.ts'
 import { note, show, table, type Verdict } from './report.ts'
 import { runRound } from './speed.ts'
-import { atLeast, type Spread, spreadOf, spreadText } from './spread.ts'
-import { configFile, databaseOf, makeWorkplace, type ServiceName, startService, type Workplace } from './workplace.ts'
+import { atLeast, type Spread, spreadText } from './spread.ts'
+import { configFile, databaseOf, makeWorkplace, type ServiceName, type Workplace } from './workplace.ts'
 
 const SESSIONS = 1_000_000
 const MIN_RATIO = 0.97
@@ -18,10 +18,6 @@ export interface ScaleOptions {
   readonly rounds: number
   readonly flows: number
   readonly warmUp: number
-}
-
-interface FilledSide extends Side {
-  readonly workplace: Workplace
 }
 
 export interface ScaleResult {
@@ -71,16 +67,16 @@ async function measureKind(
   { rounds, flows, warmUp }: ScaleOptions,
 ): Promise<ScaleResult> {
   const other = await makeWorkplace(workplace.bundle, workplace.postgres)
-  const sides: FilledSide[] = []
+  const sides: Side[] = []
   try {
     for (const each of [workplace, other]) sides.push(await startSide(each, kind, warmUp))
-    const [empty, full] = sides as [FilledSide, FilledSide]
-    const bytesPerSession = await fill(full.workplace, kind.service)
+    const [empty, full] = sides as [Side, Side] & Side[]
+    const bytesPerSession = await fill(other, kind.service)
     await runRound(full.service, full.make, { flows: warmUp, of: 'service' })
     const pairs = await runPairs([empty, full], { name: kind.name, rounds, flows })
     return {
-      ratio: spreadOf(pairs.map(([first, second]) => second.perSecond / first.perSecond)),
-      processorRatio: spreadOf(pairs.map(([first, second]) => second.processorMs / first.processorMs)),
+      ratio: pairRatio(pairs, 'perSecond'),
+      processorRatio: pairRatio(pairs, 'processorMs'),
       bytesPerSession,
       pairs,
     }
@@ -88,13 +84,6 @@ async function measureKind(
     await Promise.all(sides.map(({ service }) => service.stop()))
     other.remove()
   }
-}
-
-async function startSide(workplace: Workplace, kind: Kind, warmUp: number): Promise<FilledSide> {
-  const service = await startService(workplace, kind)
-  const make = await kind.prepare(workplace, service.port)
-  await runRound(service, make, { flows: warmUp, of: 'service' })
-  return { workplace, service, make }
 }
 
 /** Fills the database of a service, copying the rows of one session; returns the bytes that each session takes. */

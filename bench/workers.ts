@@ -5,12 +5,12 @@
  */
 import { issuance, type Kind, verification } from './kinds.ts'
 import { CONCURRENCY } from './load.ts'
-import { type Pair, runPairs, type Side } from './pairs.ts'
+import { medianOf, type Pair, pairRatio, runPairs, type Side } from './pairs.ts'
 import { childrenOf } from './processes.ts'
-import { note, percentile, show, table, type Verdict } from './report.ts'
+import { note, show, table, type Verdict } from './report.ts'
 import { limitProcess } from './share.ts'
 import { runRound } from './speed.ts'
-import { atLeast, type Spread, spreadOf, spreadText } from './spread.ts'
+import { atLeast, type Spread, spreadText } from './spread.ts'
 import { databaseOf, makeWorkplace, startService, type Workplace } from './workplace.ts'
 
 /** The part of each worker that has to arrive: two workers are 1.7 times one. */
@@ -74,15 +74,10 @@ async function measureKind(workplace: Workplace, kind: Kind, options: WorkersOpt
     // Every side has the same number of connections, which keeps all workers busy.
     const load = { name: kind.name, rounds, flows, connections: CONCURRENCY * workers }
     const pairs = await runPairs(sides as [Side, Side] & LimitedSide[], load)
-    const median = (side: 0 | 1) =>
-      percentile(
-        pairs.map((pair) => pair[side].perSecond),
-        50,
-      )
     return {
-      ...{ workers, share, one: median(0), several: median(1) },
-      ratio: spreadOf(pairs.map(([one, several]) => several.perSecond / one.perSecond)),
-      processorRatio: spreadOf(pairs.map(([one, several]) => several.processorMs / one.processorMs)),
+      ...{ workers, share, one: medianOf(pairs, 0, 'perSecond'), several: medianOf(pairs, 1, 'perSecond') },
+      ratio: pairRatio(pairs, 'perSecond'),
+      processorRatio: pairRatio(pairs, 'processorMs'),
       pairs,
     }
   } finally {

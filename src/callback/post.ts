@@ -1,5 +1,4 @@
 /** Posts one event to the application. */
-
 import { createHmac } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'

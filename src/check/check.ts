@@ -80,8 +80,7 @@ export async function runChecks<Evidence, Context>(
     const { outcome, detail } = outcomeOf(check.level, verdict, log.requestId)
     outcomes.set(check.id, outcome)
     const { id, asks, spec, level } = check
-    const result = { id, asks, spec, level, outcome }
-    results.push(detail === undefined ? result : { ...result, detail: shortenDetail(detail) })
+    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
   }
   return results
 }

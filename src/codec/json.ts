@@ -20,9 +20,8 @@ export function own(object: JsonObject, name: string): Json | undefined {
 
 /** Sets an own member of the object, even one named `__proto__`. */
 export function setOwn(object: JsonObject, name: string, value: Json): void {
-  if (name === '__proto__')
-    Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
-  else object[name] = value
+  if (name !== '__proto__') object[name] = value
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
 }
 
 /** Returns a member of `value`; undefined if `value` is not an object. */

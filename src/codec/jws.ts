@@ -19,10 +19,7 @@ const MAX_VALUES = { header: 1000, payload: 20_000 } as const
 
 /** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
 export function readJws(compact: string): Jws {
-  const [header, payload, signature, ...more] = compact.split('.')
-  if (header === undefined || payload === undefined || signature === undefined || more.length > 0) {
-    return malformed('a JWS has three parts separated by dots')
-  }
+  const [header, payload, signature] = splitJws(compact)
   const protectedHeader = readPart('header', header)
   // RFC 7515 section 4.1.11: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
@@ -35,14 +32,12 @@ export function readJws(compact: string): Jws {
 }
 
 /**
- * Parses only the payload of a compact JWS, for a text that is compared as a whole with one that is known. Throws a
- * MalformedError.
+ * Parses only the payload of a compact JWS: for a token whose digest the caller compares, so that its header and
+ * signature need not be read. Throws a MalformedError.
  */
 export function readJwsPayload(compact: string): JsonObject {
-  const [, payload, ...more] = compact.split('.', 4)
-  return payload === undefined || more.length !== 1
-    ? malformed('a JWS has three parts separated by dots')
-    : readPart('payload', payload)
+  const [, payload] = splitJws(compact)
+  return readPart('payload', payload)
 }
 
 /** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
@@ -53,6 +48,13 @@ export async function writeJws(
 ): Promise<string> {
   const text = `${toBase64url(JSON.stringify(header))}.${toBase64url(JSON.stringify(payload))}`
   return `${text}.${toBase64url(await sign(Buffer.from(text, 'latin1')))}`
+}
+
+function splitJws(compact: string): readonly [header: string, payload: string, signature: string] {
+  const [header, payload, signature, ...more] = compact.split('.', 4)
+  return header === undefined || payload === undefined || signature === undefined || more.length > 0
+    ? malformed('a JWS has three parts separated by dots')
+    : [header, payload, signature]
 }
 
 function readPart(name: 'header' | 'payload', text: string): JsonObject {

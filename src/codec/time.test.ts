@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { isCalendarDay, isCalendarTime } from './time.ts'
+import { epochSeconds, isCalendarDay, isCalendarTime } from './time.ts'
 
 /** Tests by Date alone whether a time exists: a day that does not becomes another, or none. */
 function existsInDate(time: string): boolean {
@@ -10,6 +10,10 @@ function existsInDate(time: string): boolean {
 
 const digits = (count: number, max: number) =>
   fc.integer({ min: 0, max }).map((number) => String(number).padStart(count, '0'))
+
+it('rounds a time down to seconds', () => {
+  expect([epochSeconds(1999), epochSeconds(new Date(-1))]).toEqual([1, -1])
+})
 
 it('finds the days and times of the calendar as Date writes them', () => {
   const day = fc.tuple(digits(4, 9999), digits(2, 13), digits(2, 32)).map((parts) => parts.join('-'))

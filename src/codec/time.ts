@@ -14,13 +14,13 @@ export function isCalendarDay(text: string): boolean {
 
 /** Tests whether a time in UTC such as `2026-12-31T23:59:59Z` exists. */
 export function isCalendarTime(text: string): boolean {
-  const [, day, ...clock] = /^(.{10})T(\d\d):(\d\d):(\d\d)Z$/.exec(text) ?? []
-  const [hours = 24, minutes = 60, seconds = 60] = clock.map(Number)
-  return day !== undefined && isCalendarDay(day) && hours < 24 && minutes < 60 && seconds < 60
+  const [, day] = /^(.{10})T(?:[01]\d|2[0-3])(?::[0-5]\d){2}Z$/.exec(text) ?? []
+  return day !== undefined && isCalendarDay(day)
 }
 
 /** Returns the number of days of a month, from 1 for January on. */
 function countDays(year: number, month: number): number {
-  // Day 0 of the next month is the last of this one. The calendar repeats after 400 years.
+  // Day 0 of the next month is the last of this one. Date.UTC takes the years 0 to 99 as 1900 to 1999, so that a year
+  // of the same calendar stands for each: the calendar repeats after 400 years.
   return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()
 }

@@ -2,7 +2,6 @@
  * The common part of the SD-JWT formats: issuing, presenting, and parsing of disclosures and key binding. RFC 9901; RFC
  * 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
  */
-
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { malformed, orProblem } from '../codec/malformed.ts'

@@ -1,5 +1,4 @@
 /** Counts the waiting and the dead callbacks, for an overview. */
-
 import type { CallbackCollections } from '../callback/queue.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { END_OF_TIME, partOf, type Store } from '../store/store.ts'

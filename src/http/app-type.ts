@@ -59,8 +59,6 @@ declare module 'fastify' {
     apiKeyLabel: string
     /** The session id in the request, even if there is no such session; empty if the request has none. */
     sessionId: string
-    /** The result of the look-up at the start of the request (`look-up-first.ts`); undefined on other routes. */
-    subject: unknown
   }
 }
 

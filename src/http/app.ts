@@ -93,7 +93,6 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
   app.decorateRequest('sessionId', '')
-  app.decorateRequest('subject', undefined)
   const routes = collectRoutes(app)
   if (options.tracer) traceRequests(app, options.tracer)
   addHooks(app, options, { routes, authenticate })

@@ -10,10 +10,11 @@ interface SubjectLookUp<T> {
 
 /** Creates the hook that calls `lookUp`, and the function with which the handler gets the result. */
 export function createSubjectLookUp<T>(lookUp: (request: FastifyRequest) => Promise<T>): SubjectLookUp<T> {
+  const subjects = new WeakMap<FastifyRequest, T>()
   return {
     onRequest: async (request) => {
-      request.subject = await lookUp(request)
+      subjects.set(request, await lookUp(request))
     },
-    subjectOf: (request) => request.subject as T,
+    subjectOf: (request) => subjects.get(request) as T,
   }
 }

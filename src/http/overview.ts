@@ -2,7 +2,6 @@
  * The common part of the overviews: schemas, and the sessions of the last 24 hours by hour. Only the newest {@link
  * MAX_COUNTED_SESSIONS} sessions are counted, which limits the cost.
  */
-
 import { setImmediate } from 'node:timers/promises'
 import * as Type from 'typebox'
 import { cacheValue } from '../async/cache.ts'

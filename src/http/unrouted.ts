@@ -90,6 +90,7 @@ export function answerUnrouted(
 function pathOf(url: string): string {
   const queryAt = url.indexOf('?')
   const path = queryAt === -1 ? url : url.slice(0, queryAt)
+  // Most paths have nothing to decode.
   if (!path.includes('%')) return path
   try {
     return decodeURI(path)

@@ -14,7 +14,9 @@ import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
-const CLOSING_BRACE = Buffer.from('}')
+
+/** The members that differ between sessions. */
+type OwnMember = 'credential_issuer' | 'authorization_servers' | 'nonce_endpoint' | 'notification_endpoint'
 
 /** Makes the issuer metadata of a session, or of the service. Refuses with `not_found` an unknown session. */
 export async function makeIssuerMetadata(
@@ -27,7 +29,7 @@ export async function makeIssuerMetadata(
   const configurations = await (sessionId === undefined
     ? context.offeredConfigurations.get()
     : makeSessionConfigurationsMember(context, sessionId, version))
-  const ownMembers: Partial<IssuerMetadata> = {
+  const ownMembers: Pick<IssuerMetadata, OwnMember> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
     nonce_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.nonce, sessionId),
@@ -35,38 +37,38 @@ export async function makeIssuerMetadata(
   }
   const head = `${JSON.stringify(ownMembers).slice(0, -1)},${getSharedText(context, configurations, version)}`
   const etag = `"${hash('sha256', head + configurations.digest, 'base64url').slice(0, ETAG_LENGTH)}"`
-  return { etag, parts: [Buffer.from(head), configurations.json, CLOSING_BRACE] }
+  return { etag, parts: [Buffer.from(head), configurations.json, Buffer.from('}')] }
 }
 
-interface SharedText {
-  readonly config: IssuerConfig
-  readonly version: MetadataVersion
-  readonly text: string
-}
+/** The texts of the shared members, by the configuration of the service, then by form and batch size. */
+const sharedTexts = new WeakMap<IssuerConfig, Map<string, string>>()
 
-/** The last text of the shared members, by the member that follows it. */
-const sharedTexts = new WeakMap<ConfigurationsMember, SharedText>()
+/** Returns the text that {@link makeSharedText} makes once. */
+function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsMember, version: MetadataVersion): string {
+  const texts = sharedTexts.get(context.config) ?? new Map<string, string>()
+  sharedTexts.set(context.config, texts)
+  const key = `${version}/${batchSize}`
+  const text = texts.get(key) ?? makeSharedText(context, batchSize, version)
+  texts.set(key, text)
+  return text
+}
 
 /**
- * Returns the text of the members that all sessions with the same configurations share, up to the value of
- * `credential_configurations_supported`. The text is made once for each configuration of the service.
+ * Makes the text of the members that do not differ between sessions, up to the value of
+ * `credential_configurations_supported`.
  */
-function getSharedText(context: IssuerContext, configurations: ConfigurationsMember, version: MetadataVersion): string {
+function makeSharedText(context: IssuerContext, batchSize: number, version: MetadataVersion): string {
   const { config } = context
-  const cachedText = sharedTexts.get(configurations)
-  if (cachedText?.config === config && cachedText.version === version) return cachedText.text
-  const sharedMembers: Partial<IssuerMetadata> = {
+  const sharedMembers: Omit<IssuerMetadata, OwnMember | 'credential_configurations_supported'> = {
     credential_endpoint: config.baseUrl + ISSUER_PATHS.credential,
     deferred_credential_endpoint:
       config.baseUrl + (version === 'final' ? ISSUER_PATHS.deferredCredential : DRAFT15_DEFERRED_PATH),
-    ...(configurations.batchSize > 1 ? { batch_credential_issuance: { batch_size: configurations.batchSize } } : {}),
+    ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     ...(version === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
     display: [{ name: config.issuer.display.name }],
     ...(version === 'final' && issuerInformation(config.registrationCertificate)),
   }
-  const text = `${JSON.stringify(sharedMembers).slice(1, -1)},"credential_configurations_supported":`
-  sharedTexts.set(configurations, { config, version, text })
-  return text
+  return `${JSON.stringify(sharedMembers).slice(1, -1)},"credential_configurations_supported":`
 }
 
 /** Makes the Issuer Information of ETSI TS 119 472-3, in the format of ETSI TS 119 472-2. */

@@ -1,5 +1,4 @@
 /** The overview of the issuance service for operators: its health, and the state of its latest sessions. */
-
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { epochSeconds } from '../codec/time.ts'

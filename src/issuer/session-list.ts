@@ -1,5 +1,4 @@
 /** The list of issuance sessions for operators. It has the state of each session, but no claims. */
-
 import type { Static } from 'typebox'
 import { epochSeconds } from '../codec/time.ts'
 import { readPage } from '../http/page.ts'

@@ -1,7 +1,6 @@
 /**
  * The status of an issuance session for the application: the response of the status endpoint, and the body of events.
  */
-
 import type { Static } from 'typebox'
 import { type Json, type JsonObject, own } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'

@@ -1,5 +1,4 @@
 /** Signed issuer metadata. OpenID4VCI 1.0, Signed Metadata. */
-
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../async/cache.ts'
 import type { JsonObject } from '../codec/json.ts'

@@ -2,7 +2,6 @@
  * The callbacks for operators: lists those that wait and those that were given up, and redelivers the latter. The
  * payload is not shown.
  */
-
 import type { Static } from 'typebox'
 import { type CallbackQueue, type DeadCallback, deletionTimeOf } from '../callback/queue.ts'
 import { epochSeconds } from '../codec/time.ts'

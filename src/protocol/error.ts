@@ -106,15 +106,12 @@ export function refuse(code: ErrorCode, description: string, options: RefusalOpt
   throw new ProtocolError(code, description, options)
 }
 
-/**
- * Returns the result of `read`. Refuses with `code` if `read` throws a MalformedError; `what` names the input, and is
- * called only then if it is a function.
- */
-export function orRefuse<T>(code: ErrorCode, what: string | (() => string), read: () => T): T {
+/** Returns the result of `read`. Refuses with `code` if `read` throws a MalformedError; `what` names the input. */
+export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    return refuseMalformed(code, typeof what === 'string' ? what : what(), error)
+    return refuseMalformed(code, what, error)
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type Prepare,
 } from './sqlite-transaction.ts'
 import { type Batch, createWriter, makeAsync, type SqliteWriter } from './sqlite-writer.ts'
-import { createdRow, missingSteps, newestStatement, parseColumn, selectText, statementOf } from './statements.ts'
+import { createdRow, missingSteps, newestStatement, parseColumn, statementOf, statementTexts } from './statements.ts'
 import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
 /**
@@ -68,7 +68,7 @@ function createReaders<C>(
     get: makeAsync((collection: string, id: string) => {
       // The SQLite package cuts a text at its first NUL, and would return the row of another id.
       if (id.includes('\0')) return undefined
-      const row = statement(selectText(collection)).get(id)
+      const row = statement(statementTexts(collection).select).get(id)
       return row && ({ value: parseColumn(row.value), version: row.version } as Row<never>)
     }),
     list: makeAsync((collection: string) => {

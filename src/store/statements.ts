@@ -6,34 +6,30 @@ type Parameter = string | number | null
 /** The text of a statement, and the values for its parameters. */
 export type BoundStatement = readonly [sql: string, ...values: readonly Parameter[]]
 
-/** Makes the text of a statement for each collection once, since a text that is joined anew has to be hashed anew. */
-function createTexts(makeText: (collection: string) => string): (collection: string) => string {
-  const texts = new Map<string, string>()
-  return (collection) => {
-    const text = texts.get(collection) ?? makeText(collection)
-    texts.set(collection, text)
-    return text
-  }
+/** The texts of statements, by collection: the cache of prepared statements has to hash a text that is made anew. */
+const textsByCollection = new Map<string, ReturnType<typeof makeTexts>>()
+
+/** Returns the texts of the statements for the rows of a collection, which are made once. */
+export function statementTexts(collection: string): ReturnType<typeof makeTexts> {
+  const texts = textsByCollection.get(collection) ?? makeTexts(collection)
+  textsByCollection.set(collection, texts)
+  return texts
 }
 
-/** Returns the text of the statement that reads the value and the version of a row. */
-export const selectText = createTexts((collection) => `select value, version from ${collection} where id = ?`)
-const insertText = createTexts(
-  (collection) =>
-    `insert into ${collection} (id, value, version, due_at) values (?, ?, 0, ?) on conflict (id) do nothing`,
-)
-const insertTextWithTime = createTexts(
-  (collection) =>
-    `insert into ${collection} (id, value, version, due_at, created_at) values (?, ?, 0, ?, ?) on conflict (id) do nothing`,
-)
-const touchText = createTexts((collection) => `update ${collection} set version = version + 1 where id = ?`)
-const deleteText = createTexts((collection) => `delete from ${collection} where id = ? and version = ?`)
-const updateText = createTexts(
-  (collection) => `update ${collection} set value = ?, version = version + 1 where id = ? and version = ?`,
-)
-const updateTextWithTime = createTexts(
-  (collection) => `update ${collection} set value = ?, version = version + 1, due_at = ? where id = ? and version = ?`,
-)
+function makeTexts(collection: string) {
+  const insert = (column: string, placeholder: string): string =>
+    `insert into ${collection} (id, value, version, due_at${column}) values (?, ?, 0, ?${placeholder}) on conflict (id) do nothing`
+  const update = `update ${collection} set value = ?, version = version + 1`
+  return {
+    select: `select value, version from ${collection} where id = ?`,
+    insert: insert('', ''),
+    insertCreated: insert(', created_at', ', ?'),
+    update: `${update} where id = ? and version = ?`,
+    updateDue: `${update}, due_at = ? where id = ? and version = ?`,
+    touch: `update ${collection} set version = version + 1 where id = ?`,
+    delete: `delete from ${collection} where id = ? and version = ?`,
+  }
+}
 
 /**
  * Returns the SQL text of a change, with a `?` for each value, and the values. The statement applies to one row or to
@@ -41,19 +37,19 @@ const updateTextWithTime = createTexts(
  */
 export function statementOf<C>(change: Change<C>): BoundStatement {
   const { id } = change
-  if ('touch' in change) return [touchText(change.touch), id]
-  if ('delete' in change) return [deleteText(change.delete), id, change.version]
+  if ('touch' in change) return [statementTexts(change.touch).touch, id]
+  if ('delete' in change) return [statementTexts(change.delete).delete, id, change.version]
   const value = JSON.stringify(change.value)
   const dueAt = change.dueAt?.getTime() ?? null
   if ('insert' in change) {
-    const { insert, createdAt } = change
-    return createdAt === undefined
-      ? [insertText(insert), id, value, dueAt]
-      : [insertTextWithTime(insert), id, value, dueAt, createdAt.getTime()]
+    const { insert, insertCreated } = statementTexts(change.insert)
+    const { createdAt } = change
+    return createdAt === undefined ? [insert, id, value, dueAt] : [insertCreated, id, value, dueAt, createdAt.getTime()]
   }
+  const { update, updateDue } = statementTexts(change.update)
   return change.dueAt === undefined
-    ? [updateText(change.update), value, id, change.version]
-    : [updateTextWithTime(change.update), value, dueAt, id, change.version]
+    ? [update, value, id, change.version]
+    : [updateDue, value, dueAt, id, change.version]
 }
 
 /** Returns the statement of `listNewest`, whose order is that of the index of addCreationTime. */

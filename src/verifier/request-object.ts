@@ -1,5 +1,4 @@
 /** The signed request object that a wallet fetches. OpenID4VP 1.0, Authorization Request; RFC 9101. */
-
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'

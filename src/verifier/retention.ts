@@ -2,7 +2,6 @@
  * The end of verification sessions: records their expiry, erases the disclosed data some time after the final state,
  * and later deletes them.
  */
-
 import type { CheckResult } from '../check/check.ts'
 import { planRetention, type Retention, type SessionEnding } from '../config/retention.ts'
 import { createPurgeLog } from '../event/purge-log.ts'

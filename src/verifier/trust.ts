@@ -1,5 +1,4 @@
 /** The trust anchors for operators, and the test of a certificate chain. */
-
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
 import { orElse } from '../codec/malformed.ts'

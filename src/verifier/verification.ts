@@ -111,22 +111,22 @@ export async function verifyVpResponse(
   }
   const report = { checks, credentials: Object.fromEntries(credentials) }
   const trust = context.trustAnchors === undefined ? 'open' : 'anchors'
-  return { verified: listsOfChecks(report).every(allHold), trust, ...report }
+  return { verified: allHold(checksOf(report)), trust, ...report }
 }
 
 /** Returns the ids of the failed checks of a report, once for each presentation. */
 export function failedChecks(report: VerificationReport): readonly string[] {
-  return listsOfChecks(report).flatMap((results) =>
-    results.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id),
-  )
+  return checksOf(report)
+    .filter(({ outcome }) => outcome === 'failed')
+    .map(({ id }) => id)
 }
 
-/** Returns the lists of results in a report: that of the response, and one for each presentation. */
-function listsOfChecks({
+/** Returns the results of all checks of a report. */
+export function checksOf({
   checks,
   credentials,
-}: Pick<VerificationReport, 'checks' | 'credentials'>): readonly (readonly CheckResult[])[] {
-  return [checks, ...Object.values(credentials).flatMap((reports) => reports.map((report) => report.checks))]
+}: Pick<VerificationReport, 'checks' | 'credentials'>): readonly CheckResult[] {
+  return [...checks, ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks))]
 }
 
 async function verifyPresentation(

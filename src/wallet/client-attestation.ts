@@ -2,7 +2,6 @@
  * The attestation of this wallet by its provider, and the proof of possession for each request to an authorization
  * server. OpenID4VCI 1.0, Wallet Attestations in JWT format; Attestation-Based Client Authentication.
  */
-
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'

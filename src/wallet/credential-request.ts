@@ -2,7 +2,6 @@
  * Requests credentials: fetches a nonce, makes the key proofs, and sends the request. OpenID4VCI 1.0, Credential
  * Endpoint.
  */
-
 import { type JsonObject, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'

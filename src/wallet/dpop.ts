@@ -1,5 +1,4 @@
 /** DPoP: sends requests with a proof of possession of the key that the token is bound to. RFC 9449. */
-
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf } from '../codec/digest.ts'
 import { writeJws } from '../codec/jws.ts'

@@ -17,7 +17,7 @@ import { partOf } from '../../src/store/store.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepVerificationSessions as sweepVerifications } from '../../src/verifier/retention.ts'
-import type { VerificationReport } from '../../src/verifier/verification.ts'
+import { checksOf, type VerificationReport } from '../../src/verifier/verification.ts'
 import { vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
@@ -313,9 +313,7 @@ describe('a verification session with a result', () => {
     const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
     expect(JSON.stringify(after.result)).not.toContain('"detail"')
     const outcomes = ({ result }: { result: VerificationReport }) =>
-      [result.checks, ...Object.values(result.credentials).flatMap((all) => all.map(({ checks }) => checks))]
-        .flat()
-        .map(({ id, outcome }) => [id, outcome])
+      checksOf(result).map(({ id, outcome }) => [id, outcome])
     expect(outcomes(after)).toEqual(outcomes(before))
   })
 

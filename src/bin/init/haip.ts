@@ -1,5 +1,4 @@
 /** Makes the further files and texts of `vouchsafe init issuer --profile haip`. */
-
 import { TEST_PROVIDER_NAME } from '../../config/client-authentication.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { toPem } from '../../keys/make-certificate.ts'

@@ -1,5 +1,4 @@
 /** Metrics of the state of a service, which are computed when metrics are read. */
-
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../../async/cache.ts'
 import { endOrLate } from '../../async/end-or-late.ts'

@@ -2,7 +2,6 @@
  * A test wallet provider: a directory with a key and its certificate, which attests any wallet. A real provider checks
  * the device first. OpenID4VCI 1.0, Wallet Attestations in JWT format.
  */
-
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isObject, type JsonObject, own, parseJsonObject, stringsIn } from '../../codec/json.ts'

@@ -3,7 +3,6 @@
  * processes can append blocks in one order, without a server. Each process keeps the state in memory, and reads new
  * files before it answers a request.
  */
-
 import { serialQueue } from '../../async/concurrency.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'

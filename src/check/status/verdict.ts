@@ -3,7 +3,6 @@
  * credential or a provider under the same trust anchor must have signed. Token Status List, Referenced Token, Status
  * Types, Validation Rules and Extended Key Usage Extension; Bitstring Status List 1.0.
  */
-
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { capacityOf, isStatusPurpose, type StatusPurpose, statusAt } from '../../codec/status-list.ts'

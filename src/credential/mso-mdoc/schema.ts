@@ -3,11 +3,12 @@
  * 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { orElse } from '../../codec/malformed.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
-import { orRefuse, refuse } from '../../protocol/error.ts'
+import { refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { ClaimDescription, Evidence } from '../format.ts'
 import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
 import { MAX_ELEMENTS, MAX_NAMESPACES } from './issuer-signed.ts'
@@ -112,11 +113,7 @@ function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosi
   if (depthLeft === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) checkName(name, path)
   if (typeof value !== 'object' || value === null) {
-    orRefuse(
-      'invalid_request',
-      () => pathText(path),
-      () => toCbor(value, nameSpace, name),
-    )
+    refuseIfMalformed(path, () => toCbor(value, nameSpace, name))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
       checkValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })
@@ -130,11 +127,12 @@ function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosi
 
 function checkName(name: string, path: ClaimPosition): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
-  orRefuse(
-    'invalid_request',
-    () => pathText(path),
-    () => requireUnicode(name),
-  )
+  refuseIfMalformed(path, () => requireUnicode(name))
+}
+
+/** Refuses with `invalid_request` if `convert` throws a MalformedError. The path is formatted only then. */
+function refuseIfMalformed(path: ClaimPosition, convert: () => unknown): void {
+  orElse(convert, (error) => refuseMalformed('invalid_request', pathText(path), error))
 }
 
 function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {

@@ -1,5 +1,4 @@
 /** Issues W3C credentials as JWTs, and makes presentations of them. VCDM 1.1, JWT Encoding. */
-
 import { type JsonObject, own } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'

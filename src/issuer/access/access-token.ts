@@ -1,5 +1,4 @@
 /** Makes the access tokens of this service, JWTs by RFC 9068. `open-session.ts` finds the session of a token. */
-
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { writeJws } from '../../codec/jws.ts'

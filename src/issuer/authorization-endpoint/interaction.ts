@@ -2,7 +2,6 @@
  * The interaction: the application learns what a wallet requests, asks the person, and decides. An approval leads to an
  * issuance session: that of the offer, or a new one.
  */
-
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'

@@ -3,7 +3,6 @@
  * issues the credentials or defers them. `routes.ts` authorizes the request, and `older-drafts.ts` converts a request
  * of an older draft to the form of the final specification. OpenID4VCI 1.0, Credential Endpoint.
  */
-
 import { isObject } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'

@@ -2,7 +2,6 @@
  * Makes the served documents of a status list: compressed, signed and dated. Token Status List, Status List Token;
  * Bitstring Status List, BitstringStatusListCredential, secured by VC-JOSE-COSE.
  */
-
 import { promisify } from 'node:util'
 import { constants, deflate, gzip } from 'node:zlib'
 import { toBase64url } from '../../codec/base64url.ts'

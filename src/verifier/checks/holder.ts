@@ -2,7 +2,6 @@
  * Checks that the holder made this presentation for this verifier and this session. OpenID4VP 1.0, Preventing Replay;
  * RFC 9901, Key Binding.
  */
-
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import type { Evidence } from '../../credential/format.ts'

@@ -1,5 +1,4 @@
 /** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
-
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import type { Validity } from '../../credential/format.ts'
@@ -64,15 +63,11 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
   },
 ]
 
-function statusVerdict(evidence: EvidenceWithChain, context: PresentationCheckContext) {
-  const { issuerChain, formats, status, credentialStatus, issuer } = evidence
+function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context: PresentationCheckContext) {
   const { certificates } = issuerChain
   if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
   return fetchStatusVerdict(
-    {
-      ...{ formats, status, identifiers: issuer.identifiers, certificates },
-      ...(credentialStatus && { credentialStatus }),
-    },
+    { ...evidence, identifiers: evidence.issuer.identifiers, certificates },
     { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
   )
 }
