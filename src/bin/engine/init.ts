@@ -12,7 +12,7 @@ import { CONFIG_FILE } from '../command-table/command.ts'
 import { PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
 import { existingFiles, loopbackHost, type NewFiles, writeFiles, writtenJson } from '../init/files.ts'
-import { startStep, thisPlace, writtenPlace } from '../init/next-steps.ts'
+import { startStep, thisPlace, writtenPlace } from '../init/image-texts.ts'
 import { otherSettings } from '../init/other-settings.ts'
 
 const KEY_FILE = 'conf/engine.key'
@@ -71,7 +71,7 @@ export async function makeEngineFiles(
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
       { path: KEY_FILE, text: privateKeyPem(privateKey), mode: PRIVATE },
     ],
-    // A directory that is named from the root is not of these files.
+    // An absolute directory is not below that of these files, so it is not made here.
     directories: isAbsolute(componentDirectory) ? [] : [componentDirectory],
   }
   return { newFiles, apiKey, publicKey, address: accountOf(uncompressedPointOf(publicKey), 'evm') }

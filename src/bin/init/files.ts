@@ -11,7 +11,7 @@ import { now, random } from '../effects.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
 import { CA_FILE, haipSettings, makeTestProvider } from './haip.ts'
-import { isInImage } from './next-steps.ts'
+import { isInImage } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
 export interface NewService {
@@ -32,7 +32,7 @@ export interface NewFiles {
   readonly validUntil: Date
 }
 
-/** The codes of the errors with which writing fails beside the mounts of a container. */
+/** The codes of the errors with which writing fails outside of the mounts of a container. */
 const UNMOUNTED_CODES: readonly string[] = ['EACCES', 'ENOENT', 'EROFS']
 
 export const TRUST_ANCHORS = 'conf/trust-anchors'

@@ -5,7 +5,7 @@ import { toPem } from '../../keys/make-certificate.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { PRIVATE } from '../directory.ts'
 import { PROVIDER_CERTIFICATE, PROVIDER_KEY } from '../wallet/test-attestation.ts'
-import { isInImage, startStep } from './next-steps.ts'
+import { isInImage, startStep } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, makeKeyPair } from './test-ca.ts'
 
 export const CA_FILE = 'conf/issuer-ca.pem'

@@ -26,7 +26,7 @@ import {
   writtenJson,
 } from './files.ts'
 import { haipFilesText, haipNext, haipSettingsText } from './haip.ts'
-import { isInImage, startStep, thisPlace, writtenPlace } from './next-steps.ts'
+import { isInImage, startStep, thisPlace, writtenPlace } from './image-texts.ts'
 import { otherSettings } from './other-settings.ts'
 
 const HINTS: Readonly<Record<string, string>> = {

@@ -11,7 +11,10 @@ export function isInImage(): boolean {
   return isInContainer() && target === FILE_IN_IMAGE
 }
 
-/** Returns how the texts name the directory that was written: in an image, by the name that it has for the files. */
+/**
+ * Returns how the texts name the directory that was written: in an image, as one of this container, since it has
+ * another name outside.
+ */
 export function writtenPlace(directory: string): string {
   return isInImage() ? `${directory} of this container` : directory
 }
@@ -21,8 +24,8 @@ export function thisPlace(): string {
   return isInImage() ? 'this container' : 'this machine'
 }
 
-/** The place where a container of an image has the files, as an ending of the sentence. */
-const IN_IMAGE = `, in containers of this image that have the new conf
+/** The files that containers of an image need to start the service, as the end of the sentence of {@link startStep}. */
+const FILES_IN_CONTAINER = `, in containers of this image that have the new conf
      at /srv/vouchsafe/conf and a volume at /srv/vouchsafe/data, as in
      docs/how-to/containers.md:
 `
@@ -30,7 +33,7 @@ const IN_IMAGE = `, in containers of this image that have the new conf
 /** Returns the step that checks a service and starts it. Without a directory, an earlier step has gone there. */
 export function startStep(service: KindName, directory?: string): string {
   const change = directory === undefined ? '' : `\n       cd ${shellWord(directory)}`
-  return `Check it, and start it${isInImage() ? IN_IMAGE : `:\n${change}`}
+  return `Check it, and start it${isInImage() ? FILES_IN_CONTAINER : `:\n${change}`}
        ${commandName()} doctor ${service}
        ${commandName()} ${service}
 `
