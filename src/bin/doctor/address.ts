@@ -136,8 +136,8 @@ async function findPortFindings(address: ServiceAddress, answers: boolean): Prom
   const own = port === undefined ? undefined : await findOwnPortFinding({ ...address, port }, answers)
   const findings = own === undefined ? [] : [own]
   if (management === undefined || management.port === port || management.port === 0) return findings
-  const isRunning = own?.outcome === 'warning'
-  return [...findings, await findMetricsFinding(resolveManagement(management), address.started, isRunning)]
+  const mayBeRunning = own?.outcome === 'warning'
+  return [...findings, await findMetricsFinding(resolveManagement(management), address.started, mayBeRunning)]
 }
 
 async function findOwnPortFinding(
@@ -157,17 +157,17 @@ async function findOwnPortFinding(
   return portFinding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`)
 }
 
-/** Returns the finding about the port for metrics, which the service has if it runs already. */
+/** Returns the finding about the port for metrics, which the service may have if it may be running. */
 async function findMetricsFinding(
   address: MetricsAddress,
   started: ServiceStart,
-  isRunning: boolean,
+  mayBeRunning: boolean,
 ): Promise<Finding> {
   const within = 'management.'
   const finding = await findListenFinding({ ...address, within }, started)
   if (finding !== undefined) return finding
   const { port } = address
-  if (isRunning) {
+  if (mayBeRunning) {
     const text = `${port} is in use, as is port; if that is not this service, change both`
     return { subject: `${within}port`, outcome: 'warning', text }
   }

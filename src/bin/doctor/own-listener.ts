@@ -31,9 +31,10 @@ function findListeners(port: number): string[] {
   const ending = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
   return ['tcp', 'tcp6']
     .flatMap((table) => readOrNothing(() => readFileSync(`/proc/net/${table}`, 'utf8').split('\n')))
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, address, , state]) => state === LISTENING && address?.endsWith(ending))
-    .map(({ 9: inode }) => `socket:[${inode}]`)
+    .flatMap((line) => {
+      const [, address, , state, , , , , , inode] = line.trim().split(/\s+/)
+      return state === LISTENING && address?.endsWith(ending) ? [`socket:[${inode}]`] : []
+    })
 }
 
 function isStartedAs(id: string, { service, configFile }: ServiceStart): boolean {
@@ -43,7 +44,7 @@ function isStartedAs(id: string, { service, configFile }: ServiceStart): boolean
   const at = words.indexOf(service)
   if (at < 1 || !/vouchsafe(\.cjs)?$/.test(words[at - 1] ?? '')) return false
   const options = { config: { type: 'string', default: CONFIG_FILE } } as const
-  // The words of another process may be wrong: it then ends by itself.
+  // This is not strict, since wrong words are for that process to refuse.
   const { config } = parseArgs({ args: words.slice(at + 1), strict: false, options }).values
   return resolve(String(config)) === resolve(configFile)
 }
