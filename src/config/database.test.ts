@@ -168,7 +168,7 @@ describe('a database is refused', () => {
     [{ url: 'postgresql://one:1,two:2/issuer', ...login }, FORM],
     [{ url: 'postgresql://db/%E0%A4%A', ...login }, FORM],
     [{ url: 'postgresql://db/issuer#a', ...login }, FORM],
-    [{ url }, /^database\.user: required/],
+    [{ url }, /^database\.url: it names no user; write postgresql:.*database\.user/],
     [{ url: 'postgresql://other@db/issuer', ...login }, /^database\.user: it contradicts database\.url/],
     [{ url: 'postgresql://u:secret@db/issuer', ...login }, /^database\.password: it contradicts database\.url/],
     [{ url: 'postgresql://db/issuer?password=secret', ...login }, /^database\.password: it contradicts/],

@@ -106,7 +106,10 @@ function combineLogins(settings: Login, { user, password, parameters }: ParsedUr
     user: pickOne('user', settings.user, user, parameters.get('user')),
     password: pickOne('password', settings.password, password, parameters.get('password')),
   }
-  if (login.user === '') mistakes.push('database.user: required for PostgreSQL; write it here or in database.url')
+  if (login.user === '') {
+    const remedy = 'write postgresql://user@host/name, or in a configuration database.user beside it'
+    mistakes.push(`database.url: it names no user; ${remedy}`)
+  }
   return { ...login, mistakes }
 }
 

@@ -115,7 +115,7 @@ describe('a copy', () => {
       status: 2,
       stdout: '',
       stderr:
-        '--to: the URL names no user; write postgresql://user@host/name, or name a configuration (CONFIG.json) that has database.url, database.user and database.password\n',
+        '--to: it names no user; write postgresql://user@host/name, or in a configuration database.user beside it\n',
     })
   })
 

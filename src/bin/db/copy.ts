@@ -5,6 +5,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
+import { listVariables } from '../../config/environment.ts'
 import { findRestoreReason } from '../../store/generation.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
 import { isLaterTimeline, readOrigin } from '../../store/postgres-schema.ts'
@@ -71,23 +72,17 @@ async function readDatabaseOption(
 ): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) return (await readSubject({ service, config: text })).config.database
   const result = readDatabase({ url: text }, '', files)
-  if ('mistakes' in result) throw new Error(`--${option}: ${result.mistakes.map(describeUrlMistake).join('; ')}`)
+  if ('mistakes' in result) {
+    // The URL is that of the option, and not that of a setting.
+    const mistakes = result.mistakes.map((mistake) => mistake.replace(/^database\.url: /, ''))
+    throw new Error(`--${option}: ${mistakes.join('; ')}`)
+  }
   return result.database
-}
-
-const NO_USER =
-  'the URL names no user; write postgresql://user@host/name, or name a configuration (CONFIG.json) that has database.url, database.user and database.password'
-
-/** Describes a mistake of the setting `database` for a URL that an option gave, without a setting. */
-function describeUrlMistake(mistake: string): string {
-  return mistake.startsWith('database.user:') ? NO_USER : mistake.replace(/^database\.url: /, '')
 }
 
 /** Returns what to do where a variable names the database of both configurations; an empty text if none does. */
 function describeOverride(...options: readonly string[]): string {
-  const variable = Object.keys(process.env).find(
-    (name) => /^VOUCHSAFE_DATABASE(__URL)?(_FILE)?$/.test(name) && process.env[name] !== '',
-  )
+  const variable = listVariables(process.env).find((name) => /^VOUCHSAFE_DATABASE(__URL)?(_FILE)?$/.test(name))
   if (variable === undefined || !options.every((option) => option.endsWith('.json'))) return ''
   return `; ${variable} goes before database.url of both: name one by its URL`
 }
