@@ -1,4 +1,5 @@
 /** `GET /openapi`: describes the API of an engine, without the requests and answers that each component defines. */
+import { COMMON_DESCRIPTIONS, describeHeaders, NOT_MODIFIED } from '../http/openapi-headers.ts'
 import { CALL_OUTCOMES } from './call-history.ts'
 import { CONTRACT_STATES } from './contract-entry.ts'
 import { type ProblemCode, problems } from './problem.ts'
@@ -17,18 +18,15 @@ const problemSchema = {
 }
 
 const HEADERS = {
+  ...COMMON_DESCRIPTIONS,
   Allow: 'The methods that the path takes',
-  ETag: 'The version of the document, for If-None-Match',
-  'Retry-After': 'The seconds to wait before the next request, where they are known',
   'WWW-Authenticate': 'How to authenticate',
   'X-Engine-Block': 'The number of the block that the engine answers by; absent while it knows none',
   'X-Engine-Error': 'The code of the problem; an answer of a component has none',
   'X-Engine-Signature': 'The signature of the engine over the answer of the component',
 }
 
-const headersOf = (...names: readonly (keyof typeof HEADERS)[]) => ({
-  headers: Object.fromEntries(names.map((name) => [name, { description: HEADERS[name], schema: { type: 'string' } }])),
-})
+const headersOf = (...names: readonly (keyof typeof HEADERS)[]) => describeHeaders(names, HEADERS)
 
 const refusals = Object.fromEntries(
   [...new Set(Object.values(problems).map(({ status }) => status))].map((status) => [
@@ -92,13 +90,13 @@ const engineOperation = (
 })
 
 /** Adds the version of the document to an operation, and the answer to a caller that has it. */
-const withTag = ({ get }: ReturnType<typeof engineOperation>) => ({
+const withEtag = ({ get }: ReturnType<typeof engineOperation>) => ({
   get: {
     ...get,
     responses: {
       ...get.responses,
       '200': { ...get.responses['200'], ...headersOf('ETag') },
-      '304': { description: 'Not modified: the caller has this document', ...headersOf('ETag') },
+      '304': { description: NOT_MODIFIED, ...headersOf('ETag') },
     },
   },
 })
@@ -260,7 +258,7 @@ export const openApi = {
     '/health/ready': engineOperation('getReadiness', 'Whether the chain can be seen and the database can be written', [
       '503',
     ]),
-    '/openapi': withTag(engineOperation('getOpenApi', 'This document', ['429'])),
+    '/openapi': withEtag(engineOperation('getOpenApi', 'This document', ['429'])),
   },
   components: {
     schemas: { Problem: problemSchema, Engine: engineSchema, ContractDetails: detailsSchema },

@@ -695,7 +695,7 @@ describe('the OpenAPI document', () => {
 })
 
 describe('the headers that callers act on', () => {
-  const TOLD = ['allow', 'etag', 'retry-after', 'www-authenticate', 'x-engine-block', 'x-engine-error']
+  const ENGINE_HEADERS = ['allow', 'etag', 'retry-after', 'www-authenticate', 'x-engine-block', 'x-engine-error']
   type Described = Readonly<Record<string, { readonly description: string; readonly headers?: object }>>
   const paths: Readonly<
     Record<string, { readonly parameters?: unknown; readonly get?: { readonly responses: Described } }>
@@ -719,7 +719,7 @@ describe('the headers that callers act on', () => {
     const { engine } = await echo()
     const answer = await engine.app.inject({ url, headers })
     expect(answer.statusCode).toBe(status)
-    expect(TOLD.filter((name) => answer.headers[name] !== undefined)).toEqual(names)
+    expect(ENGINE_HEADERS.filter((name) => answer.headers[name] !== undefined)).toEqual(names)
     expect(
       describedHeaders(path, status)
         .map((name) => name.toLowerCase())
@@ -742,7 +742,10 @@ describe('the headers that callers act on', () => {
     for (const code of Object.keys(problems) as ProblemCode[]) {
       const { status, headers } = makeProblem(code)
       const described = describedHeaders('/offchain/{contract}/{path}', status).map((name) => name.toLowerCase())
-      expect([code, described]).toEqual([code, expect.arrayContaining(TOLD.filter((name) => name in headers))])
+      expect([code, described]).toEqual([
+        code,
+        expect.arrayContaining(ENGINE_HEADERS.filter((name) => name in headers)),
+      ])
     }
   })
 })

@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import { type ErrorCode, HTTP_STATUS, PROTECTED_RESOURCE_ERRORS } from '../protocol/error.ts'
-import { headersMember, type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
+import { headersMember, NOT_MODIFIED, type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
 
 /** The member with the error codes of an operation. */
 export const REFUSALS = 'x-refusals'
@@ -23,7 +23,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   202: 'Not yet: ask again with the transaction_id',
   204: 'Done',
   303: 'The browser goes to the address in Location',
-  304: 'Not modified: the caller has this document',
+  304: NOT_MODIFIED,
 }
 
 const ERROR = {
@@ -72,12 +72,12 @@ function withRefusals(operation: JsonObject, method: string): JsonObject {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   const refusals = [...byStatus].map(([status, names]) => {
-    const headers = headersMember({ ...common, status, codes: names })
+    const headers = headersMember({ ...common, status })
     return [String(status), { ...refusal(names), ...headers }] as const
   })
   const responses = { ...(rest.responses as JsonObject), ...(common.sentHeaders.includes('ETag') && { 304: {} }) }
   const answers = mapMembers(responses, (response, status) => {
-    const headers = headersMember({ ...common, status: Number(status), codes: [] })
+    const headers = headersMember({ ...common, status: Number(status) })
     return { ...(response as JsonObject), description: DESCRIPTIONS[status] ?? 'The answer', ...headers }
   })
   return { ...rest, responses: { ...answers, ...Object.fromEntries(refusals) } }
