@@ -94,6 +94,22 @@ describe.each(Object.entries(readers))('%s', (name, read) => {
   })
 })
 
+describe('the key attestations of a request', () => {
+  it('have 100 keys together at most', () => {
+    const keyProof = readKeyProof(proof, { ...clock, audiences: [AUDIENCE] })
+    const verifyBeside = (count: number) => {
+      const attestedKeys = [holder.jwk, ...Array<typeof holder.jwk>(count - 1).fill(holder.jwk)] as const
+      return verifyAttestationOfProof(
+        keyProof,
+        policy(),
+        new Map([['another', { attestedKeys, keyIds: [], nonce: undefined }]]),
+      )
+    }
+    expect(verifyBeside(99).attestedKeys).toHaveLength(1)
+    expect(() => verifyBeside(100)).toThrow('attested_keys has more than 100 keys')
+  })
+})
+
 function changed(random: Random, members: JsonObject): JsonObject {
   const other = mutateJson(random, members)
   return isObject(other) ? other : { other }

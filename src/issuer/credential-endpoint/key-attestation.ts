@@ -62,6 +62,7 @@ export interface AttestedProof {
 const KIND = 'key attestation'
 /** How the times of an attestation with `exp` are checked: it may have any age. */
 const LASTING: TimeRule = { requires: ['iat'] }
+/** The most keys of all attestations of a request together. */
 const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
 
@@ -84,7 +85,7 @@ export function verifyAttestationOfProof(
   if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
   const attestation =
     verifiedAttestations.get(attestationJwt) ??
-    verifyKeyAttestation(attestationJwt, 'jwt', policy, verifiedAttestations)
+    verifyKeyAttestation(attestationJwt, 'jwt', policy, MAX_KEYS - countKeys(verifiedAttestations))
   verifiedAttestations.set(attestationJwt, attestation)
   const holderKey = headerKey ?? findNamedKey(attestation, keyProof.kid)
   const holderThumbprint = thumbprint(holderKey)
@@ -138,15 +139,12 @@ export async function refuseInvalidPoints(keys: readonly PublicJwk[]): Promise<v
   }
 }
 
-/**
- * Verifies a key attestation by `policy`, and returns its keys and its nonce. `otherAttestations` are those of the same
- * request. Refuses with `invalid_proof`.
- */
+/** Verifies a key attestation by `policy`, and returns its keys and its nonce. Refuses with `invalid_proof`. */
 export function verifyKeyAttestation(
   text: string,
   proofType: 'jwt' | 'attestation',
   policy: KeyAttestationPolicy,
-  otherAttestations: ReadonlyMap<string, KeyAttestation> = new Map(),
+  maxKeys = MAX_KEYS,
 ): KeyAttestation {
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
@@ -160,7 +158,7 @@ export function verifyKeyAttestation(
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
   refuseProofProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
-  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, otherAttestations))
+  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, maxKeys))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
@@ -178,15 +176,14 @@ function refuseUntrustedSigner(chain: readonly [Certificate, ...Certificate[]], 
   if (problem !== undefined) refuse('invalid_proof', `the signer of the key attestation: ${problem}`)
 }
 
-/** Reads the attested keys. Limits the keys of all attestations of a request together. */
-function readAttestedKeys(
-  payload: JsonObject,
-  otherAttestations: ReadonlyMap<string, KeyAttestation>,
-): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
+function countKeys(attestations: VerifiedAttestations): number {
+  return [...attestations.values()].reduce((sum, { attestedKeys }) => sum + attestedKeys.length, 0)
+}
+
+function readAttestedKeys(payload: JsonObject, maxKeys: number): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
-  const otherKeyCount = [...otherAttestations.values()].reduce((sum, { attestedKeys }) => sum + attestedKeys.length, 0)
-  if (otherKeyCount + keys.length > MAX_KEYS) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  if (keys.length > maxKeys) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
   if (first === undefined) return malformed('attested_keys is empty')
   const keyIds = keys.map((key) => (isObject(key) ? ownString(key, 'kid') : undefined))
