@@ -29,9 +29,12 @@ export function hasSettings(environment: Environment): boolean {
   return findVariables(environment).length > 0
 }
 
-/** Returns the names of the variables that name settings. */
-export function listVariables(environment: Environment): readonly string[] {
-  return findVariables(environment).map(([name]) => name)
+/** Returns the names of the variables that name settings of a schema. */
+export function listVariables(schema: SettingsShape, environment: Environment): readonly string[] {
+  const variables = settingsByVariable(schema)
+  return findVariables(environment)
+    .map(([name]) => name)
+    .filter((name) => findSetting(variables, name) !== undefined)
 }
 
 /**

@@ -134,7 +134,7 @@ describe('a copy', () => {
     expect(await startCommand(words, { cwd, env }).ended).toMatchObject({
       status: 2,
       stderr:
-        '--from and --to name the same database: data/issuer.db; VOUCHSAFE_DATABASE__URL goes before database.url of both: name one by its URL\n',
+        '--from and --to name the same database: data/issuer.db; VOUCHSAFE_DATABASE__URL goes before database.url of conf/server.json and conf/text.db.json: name each database by its URL\n',
     })
   })
 

@@ -1,5 +1,7 @@
 /** `vouchsafe doctor` beside a running service knows the ports of this service, and warns of those of another. */
-import { copyFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../src/bin/doctor/finding.ts'
@@ -51,6 +53,27 @@ describe('beside a running issuer, the doctor', () => {
     await run()
     expect(await portFindings(cwd)).toEqual(texts.own)
     expect(await portFindings(cwd, '--config', join(cwd, 'conf/server.json'))).toEqual(texts.own)
+  })
+
+  it.runIf(isKnown)('warns where that service gives no answer', async () => {
+    const { child } = await run()
+    child.kill('SIGSTOP')
+    const [own, management] = await portFindings(cwd)
+    const text = `${settings.port} is in use by this service, which runs already and gives no answer at 127.0.0.1 nor at baseUrl; see its log`
+    expect(own).toEqual({ outcome: 'warning', text })
+    expect(management?.outcome).toBe('ok')
+  })
+
+  it.runIf(isKnown)('does not take another program at its port for the service', async () => {
+    const file = join(cwd, 'evilvouchsafe')
+    writeFileSync(
+      file,
+      `require('node:net').createServer().listen(${settings.port}, '127.0.0.1', () => console.log('listening'))`,
+    )
+    const program = spawn(process.execPath, [file, 'issuer'], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+    onTestFinished(() => void program.kill())
+    await once(program.stdout, 'data')
+    expect((await portFindings(cwd))[0]).toMatchObject({ outcome: 'problem' })
   })
 
   it('knows those of its workers', async () => {

@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
+import { Database, type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
 import { listVariables } from '../../config/environment.ts'
 import { findRestoreReason } from '../../store/generation.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
@@ -70,7 +70,10 @@ async function readDatabaseOption(
   text: string,
   service: string | undefined,
 ): Promise<DatabaseConfig> {
-  if (text.endsWith('.json')) return (await readSubject({ service, config: text })).config.database
+  if (text.endsWith('.json')) {
+    const subject = await readSubject({ service, config: text }).catch(throwAt(`--${option} ${text}`))
+    return subject.config.database
+  }
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) {
     // The URL is that of the option, and not that of a setting.
@@ -80,11 +83,13 @@ async function readDatabaseOption(
   return result.database
 }
 
-/** Returns what to do where a variable names the database of both configurations; an empty text if none does. */
+/** Returns what to do where a variable names the database of a configuration; an empty text if none does. */
 function describeOverride(...options: readonly string[]): string {
-  const variable = listVariables(process.env).find((name) => /^VOUCHSAFE_DATABASE(__URL)?(_FILE)?$/.test(name))
-  if (variable === undefined || !options.every((option) => option.endsWith('.json'))) return ''
-  return `; ${variable} goes before database.url of both: name one by its URL`
+  const variables = listVariables({ properties: { database: Database } }, process.env)
+  const variable = variables.find((name) => /^VOUCHSAFE_DATABASE(__URL)?(_FILE)?$/.test(name))
+  const configurations = options.filter((option) => option.endsWith('.json'))
+  if (variable === undefined || configurations.length === 0) return ''
+  return `; ${variable} goes before database.url of ${configurations.join(' and ')}: name each database by its URL`
 }
 
 /**

@@ -146,9 +146,10 @@ async function findOwnPortFinding(
 ): Promise<Finding> {
   if (port === 0) return portFinding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
   const address = { port, host: host ?? (await chooseDefaultHost()) }
-  const finding = await findListenFinding(address, started)
+  const finding = await findListenFinding(address)
   if (finding !== undefined) return finding
   const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
+  if (isOwnListener(port, started)) return ownPortFinding(port, runningTitle === title)
   if (runningTitle === title) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
     return portFinding('warning', `${port} is in use by a ${title}; ${otherwise}`)
@@ -164,9 +165,10 @@ async function findMetricsFinding(
   mayBeRunning: boolean,
 ): Promise<Finding> {
   const within = 'management.'
-  const finding = await findListenFinding({ ...address, within }, started)
+  const finding = await findListenFinding({ ...address, within })
   if (finding !== undefined) return finding
   const { port } = address
+  if (isOwnListener(port, started)) return { ...ownPortFinding(port, true), subject: `${within}port` }
   if (mayBeRunning) {
     const text = `${port} is in use, as is port; if that is not this service, change both`
     return { subject: `${within}port`, outcome: 'warning', text }
@@ -175,17 +177,15 @@ async function findMetricsFinding(
   return { subject: `${within}port`, outcome: 'problem', text }
 }
 
-/** Returns whether a service can listen at an address, or does so already; undefined if another has the port. */
-async function findListenFinding(
-  { port, host, within = '' }: MetricsAddress & { readonly within?: string },
-  started: ServiceStart,
-): Promise<Finding | undefined> {
+/** Returns whether a service can listen at an address; undefined if the port is in use. */
+async function findListenFinding({
+  port,
+  host,
+  within = '',
+}: MetricsAddress & { readonly within?: string }): Promise<Finding | undefined> {
   const problem = await findListenProblem(port, host)
+  if (problem === 'EADDRINUSE') return undefined
   const subject = `${within}port`
-  if (problem === 'EADDRINUSE') {
-    const text = `${port} is in use by this service, which runs already`
-    return isOwnListener(port, started) ? { subject, outcome: 'ok', text } : undefined
-  }
   if (problem === undefined) return { subject, outcome: 'ok', text: `${port} is free` }
   const hostProblem = describeHostProblem(problem, host)
   if (hostProblem !== undefined) return { subject: `${within}host`, outcome: 'problem', text: hostProblem }
@@ -194,6 +194,14 @@ async function findListenFinding(
       ? `${port}: this user may not listen there; take one above 1023`
       : `${port}: nobody can listen there (${problem})`
   return { subject, outcome: 'problem', text }
+}
+
+/** Returns the finding about a port at which the service itself listens. */
+function ownPortFinding(port: number, answers: boolean): Finding {
+  const text = `${port} is in use by this service, which runs already`
+  return answers
+    ? portFinding('ok', text)
+    : portFinding('warning', `${text} and gives no answer at 127.0.0.1 nor at baseUrl; see its log`)
 }
 
 function portFinding(outcome: Finding['outcome'], text: string): Finding {

@@ -1,5 +1,5 @@
 /** Tells whether a port is in use by the very service that the doctor examines, as Linux alone says it. proc(5). */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CONFIG_FILE } from '../command-table/command.ts'
@@ -15,8 +15,9 @@ export interface ServiceStart {
 }
 
 /**
- * Tests whether all listeners at a port are processes that were started in this working directory, as the same service
- * and with the same configuration file. Returns false where that cannot be known.
+ * Tests whether all listeners at a port are processes of this user, or of the owner of the configuration file, that were
+ * started in this working directory, as the same service and with the same configuration file. Returns false where that
+ * cannot be known.
  */
 export function isOwnListener(port: number, started: ServiceStart): boolean {
   const listeners = findListeners(port)
@@ -38,15 +39,29 @@ function findListeners(port: number): string[] {
 }
 
 function isStartedAs(id: string, { service, configFile }: ServiceStart): boolean {
-  const [directory] = readOrNothing(() => [readlinkSync(`/proc/${id}/cwd`)])
-  if (directory !== process.cwd()) return false
+  if (!isOfTrustedUser(id, configFile) || !isSameFile(statOf(`/proc/${id}/cwd`), statOf('.'))) return false
   const words = readOrNothing(() => readFileSync(`/proc/${id}/cmdline`, 'utf8').split('\0')).slice(0, -1)
   const at = words.indexOf(service)
-  if (at < 1 || !/vouchsafe(\.cjs)?$/.test(words[at - 1] ?? '')) return false
+  if (at < 1 || !/(^|\/)vouchsafe(\.cjs)?$/.test(words[at - 1] ?? '')) return false
   const options = { config: { type: 'string', default: CONFIG_FILE } } as const
   // This is not strict, since wrong words are for that process to refuse.
   const { config } = parseArgs({ args: words.slice(at + 1), strict: false, options }).values
   return resolve(String(config)) === resolve(configFile)
+}
+
+/** Tests whether a process is of this user, or of the user whose the configuration file is. */
+function isOfTrustedUser(id: string, configFile: string): boolean {
+  const uid = statOf(`/proc/${id}`)?.uid
+  return uid !== undefined && [process.getuid?.(), statOf(configFile)?.uid].includes(uid)
+}
+
+/** Tests whether both are one file: two containers may have different directories of one name. */
+function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
+  return one !== undefined && one.ino === other?.ino && one.dev === other.dev
+}
+
+function statOf(path: string): Stats | undefined {
+  return readOrNothing(() => [statSync(path)])[0]
 }
 
 function findSockets(id: string): string[] {
@@ -57,7 +72,7 @@ function findSockets(id: string): string[] {
 }
 
 /** Returns what `read` returns; an empty list where `/proc` does not exist, or this user may not read in it. */
-function readOrNothing(read: () => string[]): string[] {
+function readOrNothing<T>(read: () => T[]): T[] {
   try {
     return read()
   } catch (error) {

@@ -18,7 +18,7 @@ export function otherSettings(
   const writtenSettings = parseJson(files.find(({ path }) => path === CONFIG_FILE)?.text ?? '{}') as object
   const others = Object.keys(schema.properties).filter((name) => !Object.hasOwn(writtenSettings, name))
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
-  const variables = listVariables(process.env)
+  const variables = listVariables(schema, process.env)
   return [
     `Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`,
     ...(variables.length === 0 ? [] : [`Set by variables here, which go before server.json: ${variables.join(', ')}.`]),
