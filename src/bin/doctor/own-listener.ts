@@ -15,9 +15,9 @@ export interface ServiceStart {
 }
 
 /**
- * Tests whether all listeners at a port are processes of this user, or of the owner of the configuration file, that were
- * started in this working directory, as the same service and with the same configuration file. Returns false where that
- * cannot be known.
+ * Tests whether all listeners at a port are processes that were started in this working directory, as the same service
+ * and with the same configuration file, by this user or the owner of that file. Returns false where that cannot be
+ * known.
  */
 export function isOwnListener(port: number, started: ServiceStart): boolean {
   const listeners = findListeners(port)
