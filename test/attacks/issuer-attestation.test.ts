@@ -187,7 +187,7 @@ const attacks: readonly Attack[] = [
     attack: '101 keys',
     module: VCI,
     change: ({ holder }) => ({ payload: { attested_keys: Array(101).fill(holder.jwk) } }),
-    why: /more than 100/,
+    why: /too many keys: a request may have 100/,
   },
   {
     attack: 'a private key',

@@ -67,10 +67,10 @@ const MAX_KEYS = 100
 const LEVELS = ['key_storage', 'user_authentication'] as const
 
 /**
- * Verifies the key attestation of a key proof. Returns the key that must have signed the proof, whose signature is not
- * verified here, and the other attested keys. A sent attestation must be valid even if none is required; its other keys
- * are returned only if one is required. Adds the attestation to `verifiedAttestations`. Refuses with `invalid_proof`.
- * OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
+ * Verifies the key attestation of a key proof where one is sent or required. Returns the key that must have signed the
+ * proof, whose signature is not verified here, and the other attested keys. A sent attestation must be valid even if
+ * none is required; its other keys are returned only if one is required. Adds the attestation to
+ * `verifiedAttestations`. Refuses with `invalid_proof`. OpenID4VCI 1.0, jwt Proof Type: `key_attestation`.
  */
 export function verifyAttestationOfProof(
   keyProof: AttestableProof,
@@ -78,8 +78,7 @@ export function verifyAttestationOfProof(
   verifiedAttestations: VerifiedAttestations,
 ): AttestedProof {
   const { headerKey, keyAttestation: attestationJwt } = keyProof
-  if (headerKey !== undefined && attestationJwt === undefined) {
-    if (policy.requirement === undefined) return { holderKey: headerKey, attestedKeys: [] }
+  if (attestationJwt === undefined) {
     refuse('invalid_proof', 'this credential needs a key attestation: key_attestation in the header of the key proof')
   }
   if (typeof attestationJwt !== 'string') refuse('invalid_proof', 'key_attestation of the key proof must be a JWT')
@@ -183,7 +182,8 @@ function countKeys(attestations: VerifiedAttestations): number {
 function readAttestedKeys(payload: JsonObject, maxKeys: number): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
   const keys = own(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
-  if (keys.length > maxKeys) malformed(`attested_keys has more than ${MAX_KEYS} keys`)
+  if (keys.length > maxKeys)
+    malformed(`attested_keys has too many keys: a request may have ${MAX_KEYS}, in all attestations together`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
   if (first === undefined) return malformed('attested_keys is empty')
   const keyIds = keys.map((key) => (isObject(key) ? ownString(key, 'kid') : undefined))

@@ -144,8 +144,8 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const verifiedAttestations: VerifiedAttestations = new Map()
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
     const { headerKey, keyAttestation } = keyProof
-    const isPlain = headerKey !== undefined && keyAttestation === undefined && policy.requirement === undefined
-    const attestedProof = isPlain
+    const isUnattested = headerKey !== undefined && keyAttestation === undefined && policy.requirement === undefined
+    const attestedProof = isUnattested
       ? { holderKey: headerKey, attestedKeys: [] }
       : verifyAttestationOfProof(keyProof, policy, verifiedAttestations)
     refuseUnlessSigned(keyProof, attestedProof.holderKey)
