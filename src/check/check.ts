@@ -6,15 +6,22 @@ import type { Logger } from 'pino'
 import { MalformedError } from '../codec/malformed.ts'
 import { describeCauseForLog, describeErrorForLog } from '../http/logged-error.ts'
 
-export interface Check<Evidence, Context> {
-  /** The id of the check. It never changes, since reports, documents and tests refer to it. */
-  readonly id: `${string}.${string}`
+/** The words of a check, which may differ between releases. */
+export interface CheckDescription {
   /** The question that the check answers, in words. */
   readonly asks: string
   /** The specification and section of the requirement. */
   readonly spec: string
   /** A failed MUST fails the verification; a failed SHOULD is a warning. */
   readonly level: 'MUST' | 'SHOULD'
+}
+
+/** Descriptions of checks, by check id. */
+export type CheckDescriptions = Readonly<Record<string, CheckDescription>>
+
+export interface Check<Evidence, Context> extends CheckDescription {
+  /** The id of the check. It never changes, since reports, documents and tests refer to it. */
+  readonly id: `${string}.${string}`
   /** The checks that must pass before this one runs. */
   readonly needs?: readonly string[]
   /**
@@ -37,9 +44,6 @@ export type Verdict =
 
 export interface CheckResult {
   readonly id: string
-  readonly asks: string
-  readonly spec: string
-  readonly level: 'MUST' | 'SHOULD'
   readonly outcome: 'passed' | 'failed' | 'warning' | 'not_applicable' | 'not_run'
   readonly detail?: string
 }
@@ -79,8 +83,7 @@ export async function runChecks<Evidence, Context>(
     logVerdict(check.id, verdict, log)
     const { outcome, detail } = outcomeOf(check.level, verdict, log.requestId)
     outcomes.set(check.id, outcome)
-    const { id, asks, spec, level } = check
-    results.push({ id, asks, spec, level, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
+    results.push({ id: check.id, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
   }
   return results
 }
@@ -159,7 +162,7 @@ function logVerdict(
 
 /** Returns the outcome for a verdict. */
 function outcomeOf(
-  level: CheckResult['level'],
+  level: CheckDescription['level'],
   verdict: CheckOutcome | Verdict | ThrownError,
   requestId: string,
 ): CheckOutcome {

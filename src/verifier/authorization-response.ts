@@ -192,5 +192,5 @@ async function verifyVpToken(
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
     verifyVpResponse(response, checkContext, { logger: context.log, requestId: httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
-  return { report }
+  return { report, checkDescriptions: await context.checkDescriptions.storeCurrent() }
 }

@@ -1,5 +1,6 @@
 /** The collections of the verification service, and their schema. */
 
+import type { CheckDescriptions } from '../check/check.ts'
 import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
@@ -24,6 +25,8 @@ export type VerifierCollections = EventCollections &
     /** The queries as they were posted. A query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
+    /** The words of the checks of each release, by their digest. */
+    check_descriptions: CheckDescriptions
   }
 
 export type VerifierStore = Store<VerifierCollections>
@@ -43,6 +46,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0008', statements: generationCollection },
   { id: 'verifier-0009', statements: addCreationTime('verification_session') },
   { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
+  { id: 'verifier-0011', statements: createCollection('check_descriptions') },
 ]
 
 /** The collections that a database key encrypts: those with personal data or session secrets. */

@@ -5,6 +5,7 @@ import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import type { StoredDescriptions } from './check-descriptions.ts'
 import type { OperatorPolicy } from './checks/context.ts'
 import type { VerifierCollections } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
@@ -21,6 +22,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   /** Loads a query as it was posted, from a cache; queries never change. */
   readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
+  readonly checkDescriptions: StoredDescriptions
   /** How the status of credentials is determined. */
   readonly status: StatusPolicy
 }

@@ -87,16 +87,24 @@ function sessionWithoutPersonalData(session: VerificationSession): VerificationS
 function outcomeWithoutPersonalData(outcome: VerificationOutcome): VerificationOutcome {
   // Keeps only a registered error code; the rest is free text of the wallet.
   if ('walletError' in outcome) return { walletError: { error: registeredError(outcome.walletError.error) } }
-  const { checks, credentials, ...report } = outcome.report
+  const { report, ...reference } = outcome
+  const { checks, credentials, ...members } = report
   const remainingReports = Object.entries(credentials).map(
     ([id, reports]) => [id, reports.map(reportWithoutPersonalData)] as const,
   )
-  return { report: { ...report, checks: checks.map(removeDetail), credentials: Object.fromEntries(remainingReports) } }
+  const remainingReport = {
+    ...members,
+    checks: checks.map(removeDetail),
+    credentials: Object.fromEntries(remainingReports),
+  }
+  return { ...reference, report: remainingReport }
 }
 
 /** Removes the detail of a check result, which may repeat presented data. */
-function removeDetail({ id, asks, spec, level, outcome }: CheckResult): CheckResult {
-  return { id, asks, spec, level, outcome }
+function removeDetail(result: CheckResult): CheckResult {
+  const remainingResult: CheckResult & { detail?: string } = { ...result }
+  delete remainingResult.detail
+  return remainingResult
 }
 
 /**

@@ -1,20 +1,18 @@
 /** The status of a verification session, with its report, for callers with an API key. */
 import { epochSeconds } from '../codec/time.ts'
+import { type DescribedReport, describeReport } from './check-descriptions.ts'
 import { findVerificationSession } from './collections.ts'
 import type { VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
-import type { VerificationReport } from './verification.ts'
+
+export type StatusContext = Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'>
 
 /**
  * Returns the status of a session for the application. `responseCode` is the one in the redirect, if there was a
  * redirect. Refuses with `not_found`.
  */
-export async function getVerificationStatus(
-  context: Pick<VerifierContext, 'store' | 'now'>,
-  sessionId: string,
-  responseCode?: string,
-) {
+export async function getVerificationStatus(context: StatusContext, sessionId: string, responseCode?: string) {
   const { value: session } = await findVerificationSession(context.store, sessionId)
   const now = context.now()
   const { outcome } = session
@@ -24,7 +22,7 @@ export async function getVerificationStatus(
     verification_query_id: session.queryId,
     ...sessionTimes(session, now),
     ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),
-    ...resultOf(session, responseCode),
+    ...(await readResult(context, session, responseCode)),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
   }
 }
@@ -34,15 +32,21 @@ export async function getVerificationStatus(
  * that the wallet is on the device of the browser. A failed presentation has no response code; its report has no data
  * of the credentials.
  */
-function resultOf({ outcome, redirectUri, responseCodeDigest }: VerificationSession, responseCode?: string) {
+async function readResult(
+  { checkDescriptions }: StatusContext,
+  { outcome, redirectUri, responseCodeDigest }: VerificationSession,
+  responseCode?: string,
+): Promise<{ readonly result?: DescribedReport }> {
   if (outcome === undefined || !('report' in outcome)) return {}
-  const { report } = outcome
-  if (redirectUri === undefined) return { result: report }
-  if (responseCodeDigest === undefined) return { result: reportWithoutCredentials(report) }
-  return responseCode !== undefined && isResponseCode(responseCode, responseCodeDigest) ? { result: report } : {}
+  const { report, checkDescriptions: id } = outcome
+  const result =
+    id === undefined ? (report as DescribedReport) : describeReport(report, await checkDescriptions.load(id))
+  if (redirectUri === undefined) return { result }
+  if (responseCodeDigest === undefined) return { result: reportWithoutCredentials(result) }
+  return responseCode !== undefined && isResponseCode(responseCode, responseCodeDigest) ? { result } : {}
 }
 
-function reportWithoutCredentials({ credentials, ...report }: VerificationReport): VerificationReport {
+function reportWithoutCredentials({ credentials, ...report }: DescribedReport): DescribedReport {
   const checkReports = Object.entries(credentials).map(
     ([id, reports]) => [id, reports.map(({ format, checks }) => ({ format, checks }))] as const,
   )

@@ -40,7 +40,16 @@ export interface VerificationSession {
   readonly erasedAt?: number
 }
 
-export type VerificationOutcome = { readonly report: VerificationReport } | { readonly walletError: ReportedError }
+export type VerificationOutcome = ReportedOutcome | { readonly walletError: ReportedError }
+
+interface ReportedOutcome {
+  readonly report: VerificationReport
+  /**
+   * The id of the descriptions of the checks in the database. Absent in sessions of earlier releases, where each result
+   * has its description.
+   */
+  readonly checkDescriptions?: string
+}
 
 /** The error response of a wallet. RFC 6749 section 4.1.2.1. */
 export interface ReportedError {

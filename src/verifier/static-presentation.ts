@@ -8,11 +8,12 @@ import { formatOf } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { orRefuse, refuse } from '../protocol/error.ts'
+import { currentDescriptions, type DescribedReport, describeReport } from './check-descriptions.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { getQuery, readNewQuery } from './queries.ts'
 import { readVpToken } from './response-form.ts'
 import type { StaticPresentation } from './schemas.ts'
-import { failedChecks, type VerificationReport, verifyVpResponse } from './verification.ts'
+import { failedChecks, verifyVpResponse } from './verification.ts'
 
 /**
  * Returns the report on a presentation. Refuses with `not_found` an unknown query, and with `invalid_request` a body
@@ -23,7 +24,7 @@ export async function verifyStaticPresentation(
   context: VerifierContext,
   request: StaticPresentation,
   { requestId, label: caller }: { readonly requestId: string; readonly label: string },
-): Promise<VerificationReport> {
+): Promise<DescribedReport> {
   const query = await loadRequestedQuery(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
@@ -53,7 +54,7 @@ export async function verifyStaticPresentation(
   const { verified } = report
   const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }
   context.log.info(line, 'presentation verified')
-  return report
+  return describeReport(report, currentDescriptions)
 }
 
 function readThumbprint(text: string): Uint8Array {

@@ -8,14 +8,16 @@ import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
+import { createStoredDescriptions } from './check-descriptions.ts'
 import type { VerifierConfig } from './config.ts'
 import { sweepVerificationSessions } from './retention.ts'
-import { getVerificationStatus } from './session-status.ts'
+import { getVerificationStatus, type StatusContext } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
 /** Creates the tasks: ending sessions, purging stored answers, and processing events. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
+  const statusContext = { store, now, checkDescriptions: createStoredDescriptions(store) }
   const { sessionCallback } = config
   const sweepSessions = (): Promise<void> => {
     // Events are stored before their session is due, so this run queues the callback of every session of the sweep.
@@ -40,7 +42,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
       store: partOf(store),
       sessionCallback,
       signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
-      loadCallbackData: (sessionId) => readStatusData(effects, sessionId),
+      loadCallbackData: (sessionId) => readStatusData(statusContext, sessionId),
     }),
   ]
 }
@@ -49,9 +51,9 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
  * Returns the status of a session for its callback, without a response code: a result for the person at the browser is
  * left out. Returns undefined if there is no such session.
  */
-async function readStatusData(effects: VerifierEffects, sessionId: string): Promise<JsonObject | undefined> {
+async function readStatusData(context: StatusContext, sessionId: string): Promise<JsonObject | undefined> {
   try {
-    return (await getVerificationStatus(effects, sessionId)) as unknown as JsonObject
+    return (await getVerificationStatus(context, sessionId)) as unknown as JsonObject
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'not_found') return undefined
     throw error

@@ -6,6 +6,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
 import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-anchors.ts'
 import { refuse } from '../protocol/error.ts'
+import { currentDescriptions, describeResults } from './check-descriptions.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
@@ -49,7 +50,7 @@ export async function testChain(
   return {
     trusted: allHold(checks),
     trust: trustAnchors === undefined ? 'open' : 'anchors',
-    checks,
+    checks: describeResults(checks, currentDescriptions),
     certificates: certificates.map(describeCertificate),
     ...(path && {
       path: path.map(describeCertificate),

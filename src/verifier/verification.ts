@@ -19,7 +19,8 @@ import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts
 import type { Reading } from './checks/response.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
 
-export interface VerificationReport {
+/** The report on a response. `Result` is the type of the results of checks. */
+export interface VerificationReport<Result = CheckResult> {
   readonly verified: boolean
   /**
    * `open` means that no trust anchors are configured, so the issuer is not checked. Absent in sessions of earlier
@@ -27,13 +28,13 @@ export interface VerificationReport {
    */
   readonly trust?: 'open' | 'anchors'
   /** The results of the checks of the whole response. */
-  readonly checks: readonly CheckResult[]
+  readonly checks: readonly Result[]
   /** The reports on credentials, by credential query id. */
-  readonly credentials: Readonly<Record<string, readonly CredentialReport[]>>
+  readonly credentials: Readonly<Record<string, readonly CredentialReport<Result>[]>>
 }
 
 /** The report on a credential. It has data of the credential only if all its checks passed. */
-export interface CredentialReport {
+export interface CredentialReport<Result = CheckResult> {
   readonly format: string
   /** The certificate of the key that signed the credential. */
   readonly issuer_certificate?: IssuerCertificate
@@ -47,7 +48,7 @@ export interface CredentialReport {
   /** The start of the validity period in ISO 8601. */
   readonly valid_from?: string
   readonly valid_until?: string
-  readonly checks: readonly CheckResult[]
+  readonly checks: readonly Result[]
 }
 
 export interface IssuerCertificate extends NamedCertificate {

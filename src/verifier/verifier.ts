@@ -12,6 +12,7 @@ import { createKeyRing, type KeyRing, MAX_KEYS, type ServiceKeys } from '../keys
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
+import { createStoredDescriptions } from './check-descriptions.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
@@ -59,6 +60,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
       async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
     ),
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
+    checkDescriptions: createStoredDescriptions(store),
     status: {
       loadList: createStatusLists(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,

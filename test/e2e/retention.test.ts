@@ -7,17 +7,17 @@ import { pino } from 'pino'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { hashSessionId } from '../../src/audit/record.ts'
 import { type CallbackCollections, enqueueCallbacks } from '../../src/callback/queue.ts'
-import type { CheckResult } from '../../src/check/check.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepIssuanceSessions } from '../../src/issuer/retention.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { partOf } from '../../src/store/store.ts'
+import type { DescribedCheckResult, DescribedReport } from '../../src/verifier/check-descriptions.ts'
 import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepVerificationSessions as sweepVerifications } from '../../src/verifier/retention.ts'
-import { checksOf, type VerificationReport } from '../../src/verifier/verification.ts'
+import { checksOf } from '../../src/verifier/verification.ts'
 import { vouchsafe } from '../support/command.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
@@ -241,14 +241,20 @@ describe('a verification session with a result', () => {
     const { sessionId } = await presented()
     await at(begun, DAY, 1)
     const before = (await statusOf(services, VERIFIER_URL, sessionId)) as {
-      result: VerificationReport
+      result: DescribedReport
       [member: string]: unknown
     }
     expect(JSON.stringify(before.result.credentials)).toContain('Ada')
     await at(begun, DAY)
     const [report] = before.result.credentials.card ?? []
     const { format, issuer_certificate, type, checks = [] } = report ?? {}
-    const withoutDetail = ({ id, asks, spec, level, outcome }: CheckResult) => ({ id, asks, spec, level, outcome })
+    const withoutDetail = ({ id, asks, spec, level, outcome }: DescribedCheckResult) => ({
+      id,
+      asks,
+      spec,
+      level,
+      outcome,
+    })
     expect(checks.some(({ detail }) => detail !== undefined)).toBe(true)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toEqual({
       ...before,
@@ -307,12 +313,12 @@ describe('a verification session with a result', () => {
     const jwt = `${Buffer.from('{"typ":"vc+sd-jwt"}').toString('base64url')}.e30.AAAA`
     const form = { vp_token: JSON.stringify({ card: [`${jwt}~${disclosure}~`] }), state: asked.state }
     expect((await postForm(services, asked.response_uri, form)).status).toBe(400)
-    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
+    const before = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: DescribedReport }
     expect(JSON.stringify(before.result)).toContain('"detail"')
     await at(begun, DAY)
-    const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
+    const after = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: DescribedReport }
     expect(JSON.stringify(after.result)).not.toContain('"detail"')
-    const outcomes = ({ result }: { result: VerificationReport }) =>
+    const outcomes = ({ result }: { result: DescribedReport }) =>
       checksOf(result).map(({ id, outcome }) => [id, outcome])
     expect(outcomes(after)).toEqual(outcomes(before))
   })

@@ -1,6 +1,6 @@
 /** The calls of the applications in the demo to the services, with an API key. */
 import { ownString, parseJsonObject } from '../../codec/json.ts'
-import type { VerificationReport } from '../../verifier/verification.ts'
+import type { DescribedReport } from '../../verifier/check-descriptions.ts'
 import type { DemoService } from './services.ts'
 
 export interface ApiResult {
@@ -13,7 +13,7 @@ export interface ApiResult {
 /** The members of a session status that the demo uses. */
 export interface Status {
   readonly status: string
-  readonly result?: VerificationReport
+  readonly result?: DescribedReport
   readonly wallet_error?: { readonly error: string; readonly error_description?: string }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
-import type { VerificationReport } from '../../verifier/verification.ts'
+import type { DescribedReport } from '../../verifier/check-descriptions.ts'
 import { createNarrator } from './narrator.ts'
 import { claimLines, issuerLines, reportLines } from './report.ts'
 
@@ -16,7 +16,7 @@ const report = {
       },
     ],
   },
-} as unknown as VerificationReport
+} as unknown as DescribedReport
 
 describe('what the demo shows of strangers', () => {
   it('does not steer the terminal: reports and claims', () => {

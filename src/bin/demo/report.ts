@@ -1,9 +1,8 @@
 /** Formats a verification report: all checks with their outcomes, and the disclosed claims. */
 
-import type { CheckResult } from '../../check/check.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { isObject, type Json } from '../../codec/json.ts'
-import type { VerificationReport } from '../../verifier/verification.ts'
+import type { DescribedCheckResult, DescribedReport } from '../../verifier/check-descriptions.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { INDENT } from './narrator.ts'
 
@@ -18,7 +17,7 @@ const COLOURS = {
 } as const
 
 /** Formats all checks of the response and of each credential. */
-export function reportLines({ checks, credentials }: VerificationReport): string[] {
+export function reportLines({ checks, credentials }: DescribedReport): string[] {
   const groups = Object.entries(credentials).flatMap(([id, reports]) =>
     reports.map((report) => ({ title: `The credential "${removeControlCharacters(id)}"`, checks: report.checks })),
   )
@@ -29,7 +28,7 @@ export function reportLines({ checks, credentials }: VerificationReport): string
 }
 
 /** Formats the issuer of each credential, one per line: its certificate and its trust anchor. */
-export function issuerLines({ credentials }: VerificationReport): string[] {
+export function issuerLines({ credentials }: DescribedReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ issuer_certificate: certificate }) => {
       if (certificate === undefined) return []
@@ -42,7 +41,7 @@ export function issuerLines({ credentials }: VerificationReport): string[] {
 }
 
 /** Formats the disclosed claims, one per line. */
-export function claimLines({ credentials }: VerificationReport): string[] {
+export function claimLines({ credentials }: DescribedReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
     reports.flatMap(({ claims = {} }) =>
       leafLines(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`),
@@ -51,7 +50,7 @@ export function claimLines({ credentials }: VerificationReport): string[] {
 }
 
 /** Formats the failed checks as `id: why`. */
-export function failureLines({ checks, credentials }: VerificationReport): string[] {
+export function failureLines({ checks, credentials }: DescribedReport): string[] {
   const all = [
     ...checks,
     ...Object.values(credentials).flatMap((reports) => reports.flatMap((report) => report.checks)),
@@ -62,7 +61,7 @@ export function failureLines({ checks, credentials }: VerificationReport): strin
 }
 
 /** Formats the question of a check and its detail; with the id if it did not pass. */
-function checkText({ id, asks, outcome, detail }: CheckResult, outcomeWidth: number): string {
+function checkText({ id, asks, outcome, detail }: DescribedCheckResult, outcomeWidth: number): string {
   const head = `${INDENT}${paint(COLOURS[outcome], outcome.replace('_', ' ').padEnd(outcomeWidth))}  `
   const width = INDENT.length + outcomeWidth + 2
   const question = hangingIndent(head, width, asks)

@@ -106,7 +106,9 @@ describe('the key attestations of a request', () => {
       )
     }
     expect(verifyBeside(99).attestedKeys).toHaveLength(1)
-    expect(() => verifyBeside(100)).toThrow('attested_keys has too many keys: a request may have 100, in all attestations together')
+    expect(() => verifyBeside(100)).toThrow(
+      'attested_keys has too many keys: a request may have 100, in all attestations together',
+    )
   })
 })
 

@@ -1,0 +1,82 @@
+/**
+ * The words of the checks: each question, its specification and its level. A session is stored with the results of its
+ * checks and a reference to these words, which are two thirds of a report and the same for all sessions of a release.
+ * The database has the words of each release once, so that a report has those with which its checks ran.
+ * docs/decisions/0024-words-of-checks.md.
+ */
+import { createPromiseCache } from '../async/cache.ts'
+import type { CheckDescription, CheckDescriptions, CheckResult } from '../check/check.ts'
+import { digestOf } from '../codec/digest.ts'
+import { allChecks } from './checks/index.ts'
+import type { VerifierStore } from './collections.ts'
+import type { CredentialReport, VerificationReport } from './verification.ts'
+
+/** The result of a check with its description, as in reports for the application. */
+export interface DescribedCheckResult extends CheckResult, CheckDescription {}
+
+/** A report for the application. */
+export type DescribedReport = VerificationReport<DescribedCheckResult>
+
+export const currentDescriptions: CheckDescriptions = Object.fromEntries(
+  allChecks.map(({ id, asks, spec, level }) => [id, { asks, spec, level }]),
+)
+
+const CURRENT_ID = digestOf(JSON.stringify(currentDescriptions))
+const MAX_CACHED_RELEASES = 100
+
+export interface StoredDescriptions {
+  /** Stores the current descriptions, unless the database has them, and returns their id. */
+  readonly storeCurrent: () => Promise<string>
+  /** Loads the descriptions with an id of `storeCurrent`. Throws an Error when there are none: none is ever removed. */
+  readonly load: (id: string) => Promise<CheckDescriptions>
+}
+
+/** Creates the access to the descriptions in the database. What was stored or loaded once is cached. */
+export function createStoredDescriptions(store: Pick<VerifierStore, 'get' | 'commit'>): StoredDescriptions {
+  const storedReleases = createPromiseCache<CheckDescriptions>(MAX_CACHED_RELEASES)
+  return {
+    storeCurrent: async () => {
+      await storedReleases.get(CURRENT_ID, async () => {
+        // A conflict means that the database has them.
+        await store.commit([{ insert: 'check_descriptions', id: CURRENT_ID, value: currentDescriptions }])
+        return currentDescriptions
+      })
+      return CURRENT_ID
+    },
+    load: (id) =>
+      storedReleases.get(id, async () => {
+        const row = await store.get('check_descriptions', id)
+        if (row === undefined) throw new Error(`the check descriptions ${id} of a session are not in the database`)
+        return row.value
+      }),
+  }
+}
+
+/** Adds the descriptions to all check results of a report. */
+export function describeReport(report: VerificationReport, descriptions: CheckDescriptions): DescribedReport {
+  const describeCredentialReport = ({ checks, ...members }: CredentialReport) => ({
+    ...members,
+    checks: describeResults(checks, descriptions),
+  })
+  const { verified, trust, checks, credentials } = report
+  return {
+    verified,
+    ...(trust === undefined ? {} : { trust }),
+    checks: describeResults(checks, descriptions),
+    credentials: Object.fromEntries(
+      Object.entries(credentials).map(([id, reports]) => [id, reports.map(describeCredentialReport)]),
+    ),
+  }
+}
+
+/** Adds the descriptions to results. Throws an Error for a check without description. */
+export function describeResults(
+  results: readonly CheckResult[],
+  descriptions: CheckDescriptions,
+): DescribedCheckResult[] {
+  return results.map(({ id, outcome, detail }) => {
+    const description = descriptions[id]
+    if (description === undefined) throw new Error(`there is no description of the check ${id}`)
+    return { id, ...description, outcome, ...(detail === undefined ? {} : { detail }) }
+  })
+}
