@@ -20,9 +20,8 @@ import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
-import { readNumericDate, readPresentationTime, statusMember } from './evidence-readers.ts'
+import { firstEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
-import { firstEnd } from './validity.ts'
 
 /** The content of an SD-JWT to issue. */
 export interface SdJwtContent {

@@ -14,7 +14,7 @@ const SCHEMAS_ARE_OURS =
 
 export const explained: readonly ExplainedMutant[] = [
   {
-    file: 'src/credential/evidence-readers.ts',
+    file: 'src/credential/evidence.ts',
     before: String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/`,
     after: String.raw`/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/`,
     why: 'the Date of Node reads no such text with more behind it either; that is its own choice, and the rule is ours',

@@ -12,7 +12,7 @@ import { isObject, type Json, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { StatusPurpose, StatusWidth } from '../../codec/status-list.ts'
-import { readNumericInstants, readX5cHeader } from '../../credential/evidence-readers.ts'
+import { readNumericInstants, readX5cHeader } from '../../credential/evidence.ts'
 import type { Validity } from '../../credential/format.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 

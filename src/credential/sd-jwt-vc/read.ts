@@ -11,7 +11,7 @@ import {
   readX5cHeader,
   statedTypeText,
   statusObject,
-} from '../evidence-readers.ts'
+} from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import { ALWAYS_SHOWN, claimsOf, ENVELOPE, type SdJwtVcMembers } from './schema.ts'

@@ -9,6 +9,7 @@ import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
+  firstEnd,
   makeBoundKey,
   namesOf,
   readConfirmedKey,
@@ -17,9 +18,8 @@ import {
   readPresentationTime,
   readX5cHeader,
   statedTypeText,
-} from '../evidence-readers.ts'
+} from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
-import { firstEnd } from '../validity.ts'
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const

@@ -8,7 +8,7 @@ import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
-import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence-readers.ts'
+import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence.ts'
 import type { ClaimSource, Configuration, Evidence, HeldCredential, Order } from '../format.ts'
 import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import {

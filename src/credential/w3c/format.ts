@@ -1,6 +1,6 @@
 /** The members of a credential format that all W3C formats share. */
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
-import { subjectPositionText } from '../evidence-readers.ts'
+import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { matchesTypeValues, typeValuesOf } from './members.ts'
 import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from './schema.ts'

@@ -16,7 +16,7 @@ import {
   readOneOrMoreStrings,
   statusEntriesOf,
   statusObject,
-} from '../evidence-readers.ts'
+} from '../evidence.ts'
 import type { ClaimSource, Configuration, Evidence, Order, Validity } from '../format.ts'
 import type { W3cMembers } from './schema.ts'
 

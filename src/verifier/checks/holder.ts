@@ -4,8 +4,8 @@
  */
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { epochSeconds } from '../../codec/time.ts'
+import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { findTimeProblem } from '../../credential/validity.ts'
 import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']

@@ -1,8 +1,8 @@
 /** Checks of the disclosures, the type, the validity period and the status (`src/check/status/`) of a credential. */
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
+import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Validity } from '../../credential/format.ts'
-import { findTimeProblem } from '../../credential/validity.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 

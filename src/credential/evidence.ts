@@ -1,4 +1,7 @@
-/** The parts of the evidence that several formats make in the same way: the bound key, times, issuers and status. */
+/**
+ * The parts of the evidence that several formats read in the same way, and judge: the bound key, times, issuers and
+ * status.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
 import { orProblem, within } from '../codec/malformed.ts'
@@ -8,7 +11,7 @@ import { isCalendarDay } from '../codec/time.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { decodeX5c } from '../keys/x5c.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
-import type { Evidence, Instant, Order } from './format.ts'
+import type { Evidence, Instant, Order, Validity } from './format.ts'
 
 /**
  * Returns the certificates in `x5c` of a header as DER, not parsed; empty if it is absent. Throws a MalformedError
@@ -122,4 +125,35 @@ export function hasOrderedStatus(order: Order, { status }: Pick<Evidence, 'statu
 /** Formats the position of a claim for people, without a leading `credentialSubject`. */
 export function subjectPositionText(position: ClaimPosition): string {
   return pathText(position[0] === 'credentialSubject' ? position.slice(1) : position)
+}
+
+/**
+ * Returns the latest `notBefore` time; undefined if there is none. `iat` does not count: a credential may be valid
+ * since a time before it was signed.
+ */
+export function lastStart({ notBefore }: Validity): Date | undefined {
+  const starts = notBefore.flatMap(({ member, at }) => (member === 'iat' ? [] : (at?.getTime() ?? [])))
+  return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
+}
+
+/** Returns the earliest `notAfter` time; undefined if there is none. */
+export function firstEnd({ notAfter }: Validity): Date | undefined {
+  const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
+  return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
+}
+
+/**
+ * Returns the first limit that does not hold at `now`, where clocks may differ, and whether it is a beginning;
+ * undefined if all hold.
+ */
+export function findTimeProblem(
+  { notBefore, notAfter }: Validity,
+  now: Date,
+  clockSkewSeconds: number,
+): (Instant & { readonly isEarly: boolean }) | undefined {
+  const skew = clockSkewSeconds * 1000
+  const early = notBefore.find(({ at }) => at === undefined || at.getTime() > now.getTime() + skew)
+  if (early !== undefined) return { ...early, isEarly: true }
+  const late = notAfter.find(({ at }) => at === undefined || at.getTime() + skew <= now.getTime())
+  return late && { ...late, isEarly: false }
 }

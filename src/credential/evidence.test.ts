@@ -1,9 +1,10 @@
-/** The texts and numbers that are read as times. */
+/** The texts and numbers that are read as times, and from when and until when a credential holds. */
 import { expect, it } from 'vitest'
-import { readDateTime, readNumericInstants } from './evidence-readers.ts'
+import { firstEnd, lastStart, readDateTime, readNumericInstants } from './evidence.ts'
 
 const none = { member: 'a member', at: undefined }
 const early = { member: 'a member', at: new Date('2026-01-01') }
+const late = { member: 'a member', at: new Date('2026-02-01') }
 
 // Date itself reads most of these.
 it.each([
@@ -34,4 +35,22 @@ it.each([
 
 it.each(['1', null, true, {}, 1n])('%s is no number, and no time', (value) => {
   expect(readNumericInstants('exp', value)).toEqual([{ member: 'exp', at: undefined }])
+})
+
+// A credential may name no limit, one or several.
+it.each([
+  ['no limits', [], undefined, undefined],
+  ['a limit that is not a time', [none], undefined, undefined],
+  ['one limit', [early], early.at, early.at],
+  ['two limits', [early, late], late.at, early.at],
+  ['two limits the other way round', [late, early], late.at, early.at],
+  ['a limit that is a time and one that is not', [none, late], late.at, late.at],
+])('%s', (_, limits, last, first) => {
+  expect(lastStart({ notBefore: limits, notAfter: [] })).toEqual(last)
+  expect(firstEnd({ notBefore: [], notAfter: limits })).toEqual(first)
+})
+
+it('the time of issuance is no beginning of the validity', () => {
+  expect(lastStart({ notBefore: [early, { ...late, member: 'iat' }], notAfter: [] })).toEqual(early.at)
+  expect(lastStart({ notBefore: [{ ...late, member: 'iat' }], notAfter: [] })).toBeUndefined()
 })
