@@ -2,7 +2,7 @@
  * Parses and writes compact JWS, without verifying signatures; `keys/signature.ts` does, with a key that the caller
  * selects. RFC 7515 sections 3.1 and 7.1.
  */
-import { fromBase64url, toBase64url } from './base64url.ts'
+import { fromBase64, fromBase64url, toBase64url } from './base64url.ts'
 import { type JsonObject, parseJsonObject, refuseMany } from './json.ts'
 import { malformed, within } from './malformed.ts'
 
@@ -63,4 +63,15 @@ function readPart(name: 'header' | 'payload', text: string): JsonObject {
     refuseMany(value, MAX_VALUES[name])
     return value
   })
+}
+
+/**
+ * Decodes the certificates of `x5c` to DER. Throws a MalformedError unless it is an array of base64 strings. RFC 7515
+ * section 4.1.6.
+ */
+export function decodeX5c(value: unknown): readonly Buffer[] {
+  if (!Array.isArray(value)) return malformed('x5c is not an array')
+  return value.map((text, index) =>
+    within(`x5c[${index}]`, () => (typeof text === 'string' ? fromBase64(text) : malformed('it is not a string'))),
+  )
 }

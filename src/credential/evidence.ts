@@ -4,12 +4,12 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
+import { decodeX5c } from '../codec/jws.ts'
 import { orProblem, within } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { strangerText } from '../codec/stranger-text.ts'
 import { isCalendarDay } from '../codec/time.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
-import { decodeX5c } from '../keys/x5c.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
 

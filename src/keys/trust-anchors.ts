@@ -3,8 +3,16 @@
  * an anchor is a certificate that must be a valid CA itself, and a certificate that is itself an anchor is trusted
  * directly. Does not check the purpose (`leafProblem` in `certificate.ts` does), revocation lists and policies.
  */
-import { type Problem, within } from '../codec/malformed.ts'
-import { type Certificate, certificateProblem, isSignedBy, readPemCertificates } from './certificate.ts'
+
+import { decodeX5c } from '../codec/jws.ts'
+import { malformed, type Problem, within } from '../codec/malformed.ts'
+import {
+  type Certificate,
+  certificateProblem,
+  isSignedBy,
+  parseCertificate,
+  readPemCertificates,
+} from './certificate.ts'
 
 /** A certificate that the operator trusts, with its file name. */
 export interface TrustAnchor extends Certificate {
@@ -48,6 +56,17 @@ const MAX_SIGNATURE_CHECKS = 12
 /** Creates the budget of issuers to try for one or several searches. */
 export function createSignatureChecks(): SignatureChecks {
   return { remaining: MAX_SIGNATURE_CHECKS }
+}
+
+/**
+ * Parses the certificates of `x5c`, that of the key first. Throws a MalformedError if it is invalid. Does not verify
+ * trust.
+ */
+export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]] {
+  const chain = decodeX5c(value)
+  if (chain.length > MAX_CHAIN) malformed(`x5c has more than ${MAX_CHAIN} certificates`)
+  const [leaf, ...others] = chain.map((der, index) => within(`x5c[${index}]`, () => parseCertificate(der)))
+  return leaf === undefined ? malformed('x5c is empty') : [leaf, ...others]
 }
 
 /**
