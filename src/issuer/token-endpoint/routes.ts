@@ -13,9 +13,8 @@ import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorizati
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-identifier.ts'
 import * as schemas from '../schemas.ts'
-import { findGrant } from './find-grant.ts'
 import type { Grant } from './grant.ts'
-import { answerTokenRequest, type ReceivedTokenRequest } from './token-request.ts'
+import { answerTokenRequest, findGrant, type ReceivedTokenRequest } from './token-request.ts'
 
 /** The maximum size of a body, since parsing a form is expensive and all parameters are short. */
 const BODY_LIMIT = 16 * 1024

@@ -1,9 +1,10 @@
 /**
- * Answers token requests. The grant, which `find-grant.ts` finds, decides, and `access/access-token.ts` makes the
- * token. OpenID4VCI 1.0, Token Endpoint; RFC 6749 section 6.
+ * Answers token requests: finds the grant (a pre-authorized code, an authorization code, or a refresh token), which
+ * decides; `access/access-token.ts` makes the token. OpenID4VCI 1.0, Token Endpoint; RFC 6749.
  */
 import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
 import { refuse } from '../../protocol/error.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
@@ -16,7 +17,10 @@ import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
+import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant, GrantApproval } from './grant.ts'
+import { findPreAuthorizedGrant } from './pre-authorized-grant.ts'
+import { makeRefreshGrant } from './refresh-token.ts'
 import { readRequestedAccess } from './requested-access.ts'
 
 /** A request to the token endpoint. */
@@ -34,6 +38,18 @@ interface VerifiedTokenRequest {
   readonly id: string
   readonly proof: DpopProof | undefined
   readonly authenticatedClient: AuthenticatedClient | undefined
+}
+
+/** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
+export async function findGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
+  const hasPreAuthorized = context.config.profile === undefined
+  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return findPreAuthorizedGrant(context, form)
+  if (form.grant_type === REFRESH_GRANT) return makeRefreshGrant(context, form)
+  if (form.grant_type === AUTHORIZATION_CODE_GRANT && context.config.codeFlow !== undefined) {
+    return findAuthorizationCodeGrant(context, form)
+  }
+  const names = `${hasPreAuthorized ? PRE_AUTHORIZED_GRANT : AUTHORIZATION_CODE_GRANT} or ${REFRESH_GRANT}`
+  return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
 }
 
 /**
