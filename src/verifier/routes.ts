@@ -6,10 +6,10 @@ import { digestOf } from '../codec/digest.ts'
 import { addFormRoutes, admin, adminStream } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
-import { createSubjectLookUp } from '../http/look-up-first.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
+import { createSubjectLookUp } from '../http/subject-look-up.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import { findWaitingSession, receiveResponse } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
@@ -134,10 +134,12 @@ function addWalletRoutes(app: App, context: VerifierContext): void {
 function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
   const type = 'application/oauth-authz-req+jwt'
-  const { onRequest, subjectOf } = createSubjectLookUp((request) => findRequestedSession(context, sessionIdOf(request)))
+  const { onRequest, getSubject } = createSubjectLookUp((request) =>
+    findRequestedSession(context, sessionIdOf(request)),
+  )
   app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
     const { session_id: id } = request.params
-    return reply.type(type).send(await getRequestObject(context, id, subjectOf(request)))
+    return reply.type(type).send(await getRequestObject(context, id, getSubject(request)))
   })
   addFormRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObjectRoute
@@ -149,7 +151,7 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
     scope.post(path, { config: FORM, onRequest, preValidation, schema }, async (request, reply) => {
       const { session_id: id } = request.params
       const wallet = readWalletRequest(request.body)
-      return reply.type(type).send(await getRequestObject(context, id, subjectOf(request), wallet))
+      return reply.type(type).send(await getRequestObject(context, id, getSubject(request), wallet))
     })
   })
 }
@@ -161,12 +163,12 @@ const responseRoutes = [
 
 function addResponseRoutes(scope: App, context: VerifierContext): void {
   for (const { mode, schema } of responseRoutes) {
-    const { onRequest, subjectOf } = createSubjectLookUp((request) =>
+    const { onRequest, getSubject } = createSubjectLookUp((request) =>
       findWaitingSession(context, sessionIdOf(request), mode),
     )
     scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config: FORM, onRequest, schema }, (request) => {
       const response = { httpRequestId: request.id, mode, form: request.body }
-      return receiveResponse(context, request.params.session_id, subjectOf(request), response)
+      return receiveResponse(context, request.params.session_id, getSubject(request), response)
     })
   }
 }

@@ -119,11 +119,11 @@ export function claimedSessionId(
   authorization: string | undefined,
 ): string {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
-  return externalAuthorizationServer === undefined ? (subjectOf(token) ?? '') : ''
+  return externalAuthorizationServer === undefined ? (unverifiedSubject(token) ?? '') : ''
 }
 
 async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
-  const sessionId = subjectOf(text)
+  const sessionId = unverifiedSubject(text)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined) return refuseUnknown()
   const digest = digestOf(text)
@@ -167,6 +167,6 @@ function verifyProof(
 }
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */
-function subjectOf(token: string): string | undefined {
+function unverifiedSubject(token: string): string | undefined {
   return orUndefined(() => ownString(readJwsPayload(token), 'sub'))
 }

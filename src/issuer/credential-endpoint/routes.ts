@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
-import { createSubjectLookUp } from '../../http/look-up-first.ts'
 import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
+import { createSubjectLookUp } from '../../http/subject-look-up.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
@@ -61,7 +61,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
 
 /** Makes the hooks that check the access token before the body is read. */
 function createTokenHooks(context: IssuerContext) {
-  const { onRequest, subjectOf } = createSubjectLookUp(async (request) => {
+  const { onRequest, getSubject } = createSubjectLookUp(async (request) => {
     const { authorization } = request.headers
     try {
       const openSession = await findSessionOfToken(context, {
@@ -77,7 +77,7 @@ function createTokenHooks(context: IssuerContext) {
       throw error
     }
   })
-  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: subjectOf }
+  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: getSubject }
 }
 
 function addNotificationRoutes(app: App, context: IssuerContext): void {

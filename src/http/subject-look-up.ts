@@ -5,7 +5,7 @@ interface SubjectLookUp<T> {
   /** Looks up the subject at the start of the request. A refusal becomes the response. */
   readonly onRequest: (request: FastifyRequest) => Promise<void>
   /** Returns the subject, for the handler of the route. */
-  readonly subjectOf: (request: FastifyRequest) => T
+  readonly getSubject: (request: FastifyRequest) => T
 }
 
 /** Creates the hook that calls `lookUp`, and the function with which the handler gets the result. */
@@ -15,6 +15,6 @@ export function createSubjectLookUp<T>(lookUp: (request: FastifyRequest) => Prom
     onRequest: async (request) => {
       subjects.set(request, await lookUp(request))
     },
-    subjectOf: (request) => subjects.get(request) as T,
+    getSubject: (request) => subjects.get(request) as T,
   }
 }
