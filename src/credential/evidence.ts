@@ -7,8 +7,8 @@ import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/j
 import { decodeX5c } from '../codec/jws.ts'
 import { orProblem, within } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
-import { strangerText } from '../codec/stranger-text.ts'
 import { isCalendarDay } from '../codec/time.ts'
+import { untrustedText } from '../codec/untrusted-text.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
 import type { Evidence, Instant, Order, Validity } from './format.ts'
@@ -41,7 +41,7 @@ export function makeBoundKey(what: string, readKey: () => PublicJwk): Evidence['
 export function statedTypeText(header: JsonObject): string {
   const typ = own(header, 'typ')
   if (typ === undefined) return 'it has no type (typ)'
-  return `its type (typ) is ${typeof typ === 'string' ? strangerText(typ) : 'no text'}`
+  return `its type (typ) is ${typeof typ === 'string' ? untrustedText(typ) : 'no text'}`
 }
 
 /** Returns the texts among the values. A value of another type becomes an empty text, which equals no name. */

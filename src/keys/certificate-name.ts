@@ -16,7 +16,7 @@ import {
   writeSet,
 } from '../codec/der.ts'
 import { malformed } from '../codec/malformed.ts'
-import { cutText, escapeControls, shortenText } from '../codec/stranger-text.ts'
+import { cutText, escapeControls, shortenText } from '../codec/untrusted-text.ts'
 
 const OID_OF = {
   CN: '2.5.4.3',

@@ -1,6 +1,6 @@
 /** Checks whether a certificate has an issuer identifier as a name, and which identifiers may be displayed. */
 import { isIPv4 } from 'node:net'
-import { strangerText } from '../codec/stranger-text.ts'
+import { untrustedText } from '../codec/untrusted-text.ts'
 import { MAX_URL, parseUrl } from '../codec/url.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -21,8 +21,8 @@ export function identifierProblem(certificate: Certificate, identifier: string):
   if (uris.includes(identifier)) return undefined
   const host = canonicalUrl(identifier)?.hostname
   if (host !== undefined && isHostOf(certificate, host)) return undefined
-  const names = strangerText([...uris, ...dnsNames, ...ipAddresses].join(', '))
-  return `the issuer is ${strangerText(identifier)}, and the certificate ${subjectText} is for ${names || 'no URI and no host'}`
+  const names = untrustedText([...uris, ...dnsNames, ...ipAddresses].join(', '))
+  return `the issuer is ${untrustedText(identifier)}, and the certificate ${subjectText} is for ${names || 'no URI and no host'}`
 }
 
 /**

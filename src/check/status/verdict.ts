@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
 import { capacityOf, isStatusPurpose, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
-import { strangerText } from '../../codec/stranger-text.ts'
+import { untrustedText } from '../../codec/untrusted-text.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -52,7 +52,7 @@ async function judgeReference(
   context: StatusCheckContext,
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
-  const at = `status list ${strangerText(reference.uri)}`
+  const at = `status list ${untrustedText(reference.uri)}`
   const result = await loadList(reference, listTypeFor(evidence))
   if ('unreachable' in result) {
     const why = `the ${at} could not be looked at: ${result.unreachable}`

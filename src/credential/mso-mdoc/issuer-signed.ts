@@ -15,7 +15,7 @@ import {
 } from '../../codec/cbor.ts'
 import { readSign1, type Sign1 } from '../../codec/cose.ts'
 import { malformed, within } from '../../codec/malformed.ts'
-import { strangerText } from '../../codec/stranger-text.ts'
+import { untrustedText } from '../../codec/untrusted-text.ts'
 
 export const MDOC_VERSION = '1.0'
 
@@ -84,7 +84,7 @@ function readNameSpaces(value: Cbor | undefined): IssuerSigned['nameSpaces'] {
 /** Describes the version of a structure, as part of a sentence. */
 export function versionText(version: Cbor | undefined): string {
   if (version === undefined) return 'of no version'
-  return typeof version === 'string' ? `of version ${strangerText(version)}` : 'of a version that is not text'
+  return typeof version === 'string' ? `of version ${untrustedText(version)}` : 'of a version that is not text'
 }
 
 function readMso(payload: Uint8Array): MobileSecurityObject {
