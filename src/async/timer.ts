@@ -1,4 +1,4 @@
-/** Time limits for computations that block the event loop. */
+/** Time limits: for computations that block the event loop, and for waiting. */
 
 /** Starts a timer of `ms` milliseconds, and returns the function that tests whether its time is over. */
 export type StartTimer = (ms: number) => () => boolean
@@ -15,4 +15,19 @@ export const startTimer: StartTimer = (ms) => {
 
 function processorMs({ user, system }: NodeJS.CpuUsage): number {
   return (user + system) / 1000
+}
+
+/**
+ * Tests whether `work` ends within `milliseconds`, and waits no longer than that. Rejects when `work` rejects in time.
+ */
+export async function endsWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false)
+  })
+  try {
+    return await Promise.race([work.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

@@ -3,8 +3,8 @@
  * processes may share the token, and what needs no signature goes on.
  */
 import type { Logger } from 'pino'
-import { endOrLate } from '../async/end-or-late.ts'
 import type { Task } from '../async/task.ts'
+import { endsWithin } from '../async/timer.ts'
 import { listKeys, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
 import { findSigningProblem } from '../keys/pkcs11/check.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
@@ -63,7 +63,7 @@ function createTrial(tokens: Pkcs11Tokens): (path: string, key: SigningKey) => P
   return async (path, key) => {
     const trial = trials.get(path) ?? findSigningProblem(key, tokens).finally(() => trials.delete(path))
     trials.set(path, trial)
-    if (await endOrLate(trial, ANSWER_SECONDS * 1000)) return trial
+    if (await endsWithin(trial, ANSWER_SECONDS * 1000)) return trial
     return `the token gives no answer for ${ANSWER_SECONDS} seconds; look at its own log`
   }
 }

@@ -1,5 +1,6 @@
 /** Finds out whether a proxy in front of PostgreSQL gives connections to others between transactions. */
-import { endOrLate } from '../async/end-or-late.ts'
+
+import { endsWithin } from '../async/timer.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 
 /** The time for the second connection. */
@@ -19,7 +20,7 @@ export async function findPoolingProblem(run: StatementRunner, server: PostgresS
     return (await readBackend(runOther)) === backend || (await readBackend(run)) !== backend
   }).catch(() => false)
   // A proxy that keeps connections, and has no other one left, lets the second wait.
-  const isShared = (await endOrLate(trial, TRIAL_MS)) && (await trial)
+  const isShared = (await endsWithin(trial, TRIAL_MS)) && (await trial)
   return isShared ? PROBLEM : undefined
 }
 

@@ -3,7 +3,7 @@
  * that do not fit are dropped and counted.
  */
 import { type BackOff, backOffMs } from '../async/back-off.ts'
-import { endOrLate } from '../async/end-or-late.ts'
+import { endsWithin } from '../async/timer.ts'
 import { memberOf, parseJson } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -98,7 +98,7 @@ export function createExporter(options: ExporterOptions): Exporter {
       const leftMs = (): number => Math.max(0, end - performance.now())
       cancel()
       state.isClosed = true
-      if (sending !== undefined) await endOrLate(sending, leftMs())
+      if (sending !== undefined) await endsWithin(sending, leftMs())
       await sendRest(options, state, leftMs)
     },
   }

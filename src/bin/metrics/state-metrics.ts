@@ -1,7 +1,7 @@
 /** Metrics of the state of a service, which are computed when metrics are read. */
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { cacheValue } from '../../async/cache.ts'
-import { endOrLate } from '../../async/end-or-late.ts'
+import { endsWithin } from '../../async/timer.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { countCallbacks } from '../../event/callback-counts.ts'
@@ -83,7 +83,7 @@ export function registerReadinessMetrics(
     aggregator: 'min',
     registers: [registry],
     async collect() {
-      const isReady = await endOrLate(checkReady(), withinMs).catch(() => false)
+      const isReady = await endsWithin(checkReady(), withinMs).catch(() => false)
       this.set(isReady ? 1 : 0)
     },
   })

@@ -2,7 +2,7 @@
 import cluster from 'node:cluster'
 import { Server as TlsServer } from 'node:tls'
 import type { Logger } from 'pino'
-import { endOrLate } from '../../async/end-or-late.ts'
+import { endsWithin } from '../../async/timer.ts'
 import { isObject } from '../../codec/json.ts'
 import { nameVariables } from '../../config/environment.ts'
 import type { App } from '../../http/app-type.ts'
@@ -121,7 +121,7 @@ export async function buildService<Config extends ListeningConfig, Parts>(
     close: async () => {
       const workEnd = builtService.stop?.()
       await Promise.all([app.close(), management?.close()])
-      if (workEnd !== undefined) await endOrLate(workEnd, STOP_WAIT_MS)
+      if (workEnd !== undefined) await endsWithin(workEnd, STOP_WAIT_MS)
       await stopTasks()
       await kind.closeParts(parts)
       await observability.telemetry?.close()
