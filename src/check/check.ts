@@ -48,10 +48,12 @@ export interface CheckResult {
   readonly detail?: string
 }
 
-/** The log of the service, and the id of the request. */
+/** The log of the service, the id of the request, and what the checks of the request are about. */
 export interface CheckLog {
   readonly logger: Pick<Logger, 'error' | 'info'>
   readonly requestId: string
+  /** By default a presentation. */
+  readonly subject?: 'wallet attestation'
 }
 
 /** The maximum length of a detail. */
@@ -75,9 +77,10 @@ export async function runChecks<Evidence, Context>(
   log: CheckLog,
 ): Promise<CheckResult[]> {
   const outcomes = new Map<string, CheckResult['outcome']>()
+  const run: Run = { outcomes, subject: log.subject ?? 'presentation' }
   const results: CheckResult[] = []
   for (const check of checks) {
-    const running = runCheck(check, evidence, context, outcomes)
+    const running = runCheck(check, evidence, context, run)
     // Awaits only promises: most checks are synchronous, and needless awaits are slow.
     const verdict = running instanceof Promise ? await running : running
     logVerdict(check.id, verdict, log)
@@ -107,6 +110,12 @@ interface CheckOutcome {
   readonly detail?: string | undefined
 }
 
+/** The outcomes of the checks that ran before, and what all of the checks are about. */
+interface Run {
+  readonly outcomes: ReadonlyMap<string, CheckResult['outcome']>
+  readonly subject: string
+}
+
 /** An error that a check threw. */
 interface ThrownError {
   readonly error: unknown
@@ -117,11 +126,11 @@ function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  outcomes: ReadonlyMap<string, CheckResult['outcome']>,
+  { outcomes, subject }: Run,
 ): CheckOutcome | undefined {
   const skipReason = check.skipReason?.(context)
   if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
-  if (evidence === undefined) return { outcome: 'not_run', detail: 'the presentation could not be read' }
+  if (evidence === undefined) return { outcome: 'not_run', detail: `the ${subject} could not be read` }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
 }
@@ -131,12 +140,12 @@ function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  outcomes: ReadonlyMap<string, CheckResult['outcome']>,
+  run: Run,
 ): CheckOutcome | Verdict | ThrownError | Promise<Verdict | ThrownError> {
   const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
-    const skippedOutcome = findReasonToSkip(check, evidence, context, outcomes)
+    const skippedOutcome = findReasonToSkip(check, evidence, context, run)
     if (skippedOutcome !== undefined) return skippedOutcome
     const verdict = check.run(evidence as Evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict

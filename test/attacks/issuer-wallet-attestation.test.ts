@@ -421,6 +421,7 @@ describe('a wallet that has to authenticate itself', () => {
     )
     expect(failed.map(({ id }) => id)).toEqual([fails])
     expect(report?.request).toMatch(/^[\w-]{16}$/)
+    expect(JSON.stringify(report)).not.toContain('presentation')
     await expectToken(session, right)
   })
 
