@@ -5,10 +5,10 @@
 import { isObject, type JsonObject, own } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { ownConfigurationMembers } from '../credential/formats.ts'
+import { joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { INTERNAL_MEMBERS } from '../protocol/credential-configuration.ts'
-import { proofTypes } from './proof-types.ts'
 
 /** The members that the metadata leaves out. */
 const HIDDEN_MEMBERS: readonly string[] = [...INTERNAL_MEMBERS, ...ownConfigurationMembers.map(({ member }) => member)]
@@ -24,6 +24,21 @@ export function configurationMetadata(configuration: Configuration, signer: Sign
     ...(metadata && { credential_metadata: { ...metadata, ...(claims && { claims }) } }),
     ...proofTypes(configuration),
     credential_signing_alg_values_supported: [format.signingAlgorithm(signer.alg)],
+  }
+}
+
+/**
+ * Makes `cryptographic_binding_methods_supported` and `proof_types_supported`, which metadata has both or neither of.
+ * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
+ */
+function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
+  const proof = {
+    proof_signing_alg_values_supported: [...joseAlgorithms],
+    ...(keyAttestation && { key_attestations_required: keyAttestation }),
+  }
+  return {
+    cryptographic_binding_methods_supported: [...format.bindingMethods],
+    proof_types_supported: keyAttestation === undefined ? { jwt: proof } : { jwt: proof, attestation: proof },
   }
 }
 

@@ -17,7 +17,6 @@ import { configurationMetadata } from './configuration-metadata.ts'
 import type { IssuerContext } from './context.ts'
 import { checkCredentialMetadata, refuseUnissuedClaims } from './credential-metadata.ts'
 import { profileProblem } from './haip.ts'
-import { refuseUnattestable } from './proof-types.ts'
 import { refuseForeignType } from './type-metadata.ts'
 
 /** The maximum number of parsed configurations in the cache. */
@@ -125,6 +124,15 @@ function refuseBlankEnds(posted: CredentialConfiguration): void {
 function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: IssuerConfig): void {
   const problem = profile && profileProblem(posted)
   if (problem !== undefined) refuse('invalid_request', problem)
+}
+
+/** Refuses with `invalid_request` a configuration that requires key attestations if no trust anchors are configured. */
+export function refuseUnattestable(posted: CredentialConfiguration, config: IssuerConfig): void {
+  if (posted.key_attestations_required === undefined || config.keyAttestationTrustAnchors.length > 0) return
+  refuse(
+    'invalid_request',
+    'key_attestations_required: no attester is trusted; name a directory with their certificates in the setting keyAttestationTrustAnchors',
+  )
 }
 
 /**
