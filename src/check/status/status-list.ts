@@ -1,6 +1,7 @@
 /**
- * References to status lists, the content of a loaded list of any kind, and the parsing of status list tokens, as JWT
- * and as CWT. `verdict.ts` looks up the status of a credential. Token Status List, Status List Token.
+ * References to status lists of any kind, the content of a loaded list, and the parsing of status list tokens, as JWT
+ * and as CWT. `verdict.ts` looks up the status of a credential. Token Status List, Referenced Token and Status List
+ * Token; Bitstring Status List 1.0.
  */
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -8,12 +9,13 @@ import { gunzip, inflate } from 'node:zlib'
 import { fromBase64url } from '../../codec/base64url.ts'
 import { asBytes, asMap, type Cbor, contentOfTag, decodeCbor } from '../../codec/cbor.ts'
 import { readSign1 } from '../../codec/cose.ts'
-import { isObject, type Json, own, ownString } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
-import { malformed } from '../../codec/malformed.ts'
-import type { StatusPurpose, StatusWidth } from '../../codec/status-list.ts'
+import { malformed, within } from '../../codec/malformed.ts'
+import { isStatusPurpose, type StatusPurpose, type StatusWidth } from '../../codec/status-list.ts'
+import { parseUrl } from '../../codec/url.ts'
 import { readNumericInstants, readX5cHeader } from '../../credential/evidence.ts'
-import type { Validity } from '../../credential/format.ts'
+import type { Evidence, Validity } from '../../credential/format.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 
 /** A reference of a credential to an entry of a status list. */
@@ -23,6 +25,74 @@ export interface StatusReference {
   readonly index: number
   /** The purpose of a bitstring; undefined for a status list token, whose values have a defined meaning. */
   readonly purpose: StatusPurpose | undefined
+}
+
+interface StatusReferences {
+  readonly references: readonly StatusReference[]
+  /** Descriptions of the entries that are ignored. */
+  readonly ignored: readonly string[]
+}
+
+/** A parsed entry of `credentialStatus`: a reference to a list, or why the entry is ignored. */
+type BitstringEntry = { readonly reference: StatusReference } | { readonly ignored: string }
+
+/** The maximum number of status entries of a credential, since each may cost a request. */
+const MAX_ENTRIES = 8
+
+/**
+ * Returns the references of a credential to status lists. Throws a MalformedError if a status is present and cannot be
+ * parsed.
+ */
+export function readStatusReferences({
+  status,
+  credentialStatus = [],
+}: Pick<Evidence, 'status' | 'credentialStatus'>): StatusReferences {
+  if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
+  const entries = credentialStatus.map((entry, at) =>
+    within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
+  )
+  return {
+    references: [
+      ...(status === undefined ? [] : [readTokenReference(status)]),
+      ...entries.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
+    ],
+    ignored: [
+      ...Object.keys(status ?? {}).flatMap((name) => (name === 'status_list' ? [] : ['another member of status'])),
+      ...entries.flatMap((entry) => ('ignored' in entry ? [entry.ignored] : [])),
+    ],
+  }
+}
+
+function readTokenReference(status: JsonObject): StatusReference {
+  const list = own(status, 'status_list')
+  if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
+  const index = own(list, 'idx')
+  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is not an index')
+  return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
+}
+
+function readBitstringEntry(entry: JsonObject): BitstringEntry {
+  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
+  const purpose = ownString(entry, 'statusPurpose')
+  if (purpose === undefined) return malformed('it has no statusPurpose')
+  // Entries with other purposes do not affect validity.
+  if (!isStatusPurpose(purpose)) return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
+  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
+  if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
+  if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
+    return malformed('statusListIndex is not an index, as a text')
+  }
+  const uri = readUri(own(entry, 'statusListCredential'), 'statusListCredential')
+  return { reference: { kind: 'bitstring', uri, index: Number(index), purpose } }
+}
+
+function isIndex(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
+}
+
+function readUri(value: Json | undefined, name: string): string {
+  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is not a URL`)
+  return value
 }
 
 export interface FetchedStatusList {

@@ -1,13 +1,11 @@
 /**
- * Reads the references of a credential to status lists, and decides on its status by the lists, which the issuer of the
- * credential or a provider under the same trust anchor must have signed. Token Status List, Referenced Token, Status
- * Types, Validation Rules and Extended Key Usage Extension; Bitstring Status List 1.0.
+ * Decides on the status of a credential by the status lists that it refers to, which the issuer of the credential or a
+ * provider under the same trust anchor must have signed. Token Status List, Status Types, Validation Rules and Extended
+ * Key Usage Extension; Bitstring Status List 1.0.
  */
-import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
-import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
-import { capacityOf, isStatusPurpose, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
+import { orProblem, type Problem, within } from '../../codec/malformed.ts'
+import { capacityOf, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
-import { parseUrl } from '../../codec/url.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
@@ -17,7 +15,28 @@ import { identifierProblem } from '../../keys/identifier.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-anchors.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import type { ListType, StatusPolicy } from './lists.ts'
-import type { FetchedStatusList, StatusReference } from './status-list.ts'
+import { type FetchedStatusList, readStatusReferences, type StatusReference } from './status-list.ts'
+
+/** The parts of a credential or a wallet attestation that its status check needs. */
+export interface StatusEvidence extends Pick<Evidence, 'formats' | 'status' | 'credentialStatus'> {
+  /** The issuers that the credential names. */
+  readonly identifiers: readonly string[]
+  /** The certificates of the credential, with the issuer's own first. */
+  readonly certificates: readonly Certificate[]
+}
+
+/** The context of status checks: how lists are loaded, and whom the operator trusts. */
+export interface StatusCheckContext {
+  readonly now: Date
+  readonly clockSkewSeconds: number
+  readonly trustAnchors: readonly Certificate[] | undefined
+  readonly parseCertificate: (der: Uint8Array) => Certificate
+  /** Whether TLS server certificates may sign status lists. */
+  readonly acceptTlsServerCertificates: boolean
+  /** Finds the path from the issuer of a credential to a trust anchor. */
+  readonly findIssuerPath: () => TrustPath
+  readonly status: StatusPolicy
+}
 
 /**
  * The names of the defined status values; all others are application-specific. Token Status List, Status Types Values.
@@ -116,19 +135,6 @@ function stateOfPurpose(purpose: StatusPurpose): string {
   return purpose === 'revocation' ? 'revoked' : 'suspended'
 }
 
-/** The context of status checks: how lists are loaded, and whom the operator trusts. */
-export interface StatusCheckContext {
-  readonly now: Date
-  readonly clockSkewSeconds: number
-  readonly trustAnchors: readonly Certificate[] | undefined
-  readonly parseCertificate: (der: Uint8Array) => Certificate
-  /** Whether TLS server certificates may sign status lists. */
-  readonly acceptTlsServerCertificates: boolean
-  /** Finds the path from the issuer of a credential to a trust anchor. */
-  readonly findIssuerPath: () => TrustPath
-  readonly status: StatusPolicy
-}
-
 /**
  * Returns the certificates of the list, with that of its key first. A list without certificates must be signed by the
  * credential's own issuer key, so this returns the certificates of the credential.
@@ -187,80 +193,4 @@ function isProvider(
 ): boolean {
   if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in issuerPath)) return false
   return path.at(-1)?.fingerprint === issuerPath.path.at(-1)?.fingerprint
-}
-
-/** The parts of a credential or a wallet attestation that its status check needs. */
-export interface StatusEvidence extends Pick<Evidence, 'formats' | 'status' | 'credentialStatus'> {
-  /** The issuers that the credential names. */
-  readonly identifiers: readonly string[]
-  /** The certificates of the credential, with the issuer's own first. */
-  readonly certificates: readonly Certificate[]
-}
-
-interface StatusReferences {
-  readonly references: readonly StatusReference[]
-  /** Descriptions of the entries that are ignored. */
-  readonly ignored: readonly string[]
-}
-
-/** A parsed entry of `credentialStatus`: a reference to a list, or why the entry is ignored. */
-type BitstringEntry = { readonly reference: StatusReference } | { readonly ignored: string }
-
-/** The maximum number of status entries of a credential, since each may cost a request. */
-const MAX_ENTRIES = 8
-
-/**
- * Returns the references of a credential to status lists. Throws a MalformedError if a status is present and cannot be
- * parsed.
- */
-function readStatusReferences({
-  status,
-  credentialStatus = [],
-}: Pick<StatusEvidence, 'status' | 'credentialStatus'>): StatusReferences {
-  if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
-  const entries = credentialStatus.map((entry, at) =>
-    within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
-  )
-  return {
-    references: [
-      ...(status === undefined ? [] : [readTokenReference(status)]),
-      ...entries.flatMap((entry) => ('reference' in entry ? [entry.reference] : [])),
-    ],
-    ignored: [
-      ...Object.keys(status ?? {}).flatMap((name) => (name === 'status_list' ? [] : ['another member of status'])),
-      ...entries.flatMap((entry) => ('ignored' in entry ? [entry.ignored] : [])),
-    ],
-  }
-}
-
-function readTokenReference(status: JsonObject): StatusReference {
-  const list = own(status, 'status_list')
-  if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
-  const index = own(list, 'idx')
-  if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is not an index')
-  return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
-}
-
-function readBitstringEntry(entry: JsonObject): BitstringEntry {
-  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
-  const purpose = ownString(entry, 'statusPurpose')
-  if (purpose === undefined) return malformed('it has no statusPurpose')
-  // Entries with other purposes do not affect validity.
-  if (!isStatusPurpose(purpose)) return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
-  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
-  if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
-  if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
-    return malformed('statusListIndex is not an index, as a text')
-  }
-  const uri = readUri(own(entry, 'statusListCredential'), 'statusListCredential')
-  return { reference: { kind: 'bitstring', uri, index: Number(index), purpose } }
-}
-
-function isIndex(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0
-}
-
-function readUri(value: Json | undefined, name: string): string {
-  if (typeof value !== 'string' || parseUrl(value) === undefined) return malformed(`${name} is not a URL`)
-  return value
 }
