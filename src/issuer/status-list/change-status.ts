@@ -11,13 +11,17 @@ import { type CredentialState, type CredentialStatus, STATUS_VALUES } from '../s
 import { makeBitChanges } from './chunks.ts'
 import type { ChangedStatus } from './schemas.ts'
 
-export type StatusAct = keyof typeof ACTS
+/** The acts of the application on credentials, each with the state after it, its event, and its name in the log. */
+export const statusActs = {
+  revoke: { state: 'REVOKED', event: 'credential.revoked', logged: 'credential_revoked' },
+  suspend: { state: 'SUSPENDED', event: 'credential.suspended', logged: 'credential_suspended' },
+  reinstate: { state: 'VALID', event: 'credential.reinstated', logged: 'credential_reinstated' },
+} as const satisfies Record<
+  string,
+  { readonly state: CredentialState; readonly event: EventType; readonly logged: string }
+>
 
-const ACTS = {
-  revoke: { state: 'REVOKED', event: 'credential.revoked' },
-  suspend: { state: 'SUSPENDED', event: 'credential.suspended' },
-  reinstate: { state: 'VALID', event: 'credential.reinstated' },
-} as const satisfies Record<string, { readonly state: CredentialState; readonly event: EventType }>
+export type StatusAct = keyof typeof statusActs
 
 export interface ActRequest {
   readonly sessionId: string
@@ -32,7 +36,7 @@ export interface ActRequest {
  */
 export function changeStatus(context: IssuerContext, request: ActRequest): Promise<ChangedStatus> {
   const { sessionId, act } = request
-  const { state } = ACTS[act]
+  const { state } = statusActs[act]
   return context.retryOnConflict<ChangedStatus>(async () => {
     const row = await context.store.get('credential_status', sessionId)
     if (row === undefined) return refuseWithoutStatus(context, sessionId)
@@ -58,7 +62,7 @@ async function makeBatch(
   const now = context.now()
   const value = { ...row.value, seenBy: now.getTime() + config.statusList.ttlSeconds * 1000 }
   const issuance = await store.get('issuance_session', sessionId)
-  const eventFields = { type: ACTS[act].event, at: now.getTime(), sessionId, caller }
+  const eventFields = { type: statusActs[act].event, at: now.getTime(), sessionId, caller }
   const bits = await makeBitChanges(store, value.entries, STATUS_VALUES[value.state])
   if (issuance === undefined) {
     const order = nextEventOrder(now, value.lastEvent ?? 0)

@@ -8,24 +8,17 @@ import { isKnownTag, sendPieces } from '../../http/document.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
-import { changeStatus } from './change-status.ts'
+import { changeStatus, type StatusAct, statusActs } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
 import * as schemas from './schemas.ts'
 import { createPublishedListReader, type ServedList } from './served.ts'
 
-/** The name of each action in the log. */
-const LOG_NAMES = {
-  revoke: 'credential_revoked',
-  suspend: 'credential_suspended',
-  reinstate: 'credential_reinstated',
-} as const
-
 /** Adds the routes that revoke, suspend and reinstate credentials, and those that serve status lists. */
 export function addStatusRoutes(app: App, context: IssuerContext): void {
   addBodylessRoutes(app, (scope) => {
-    for (const act of ['revoke', 'suspend', 'reinstate'] as const) {
+    for (const act of Object.keys(statusActs) as StatusAct[]) {
       const url = `/credential-status/${act}/:session_id`
-      const config = { admin: true, logged: { 200: LOG_NAMES[act] } }
+      const config = { admin: true, logged: { 200: statusActs[act].logged } }
       scope.post(url, { config, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
         changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )
