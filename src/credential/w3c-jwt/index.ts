@@ -7,8 +7,10 @@ import type { CredentialFormat } from '../format.ts'
 import { w3cFormat } from '../w3c/format.ts'
 import { sourceOfMember } from '../w3c/members.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
+import { issue } from './issue.ts'
+import { present } from './present.ts'
 import { fulfils, hold, IDS, read } from './read.ts'
-import { issue, parseMembers, present } from './write.ts'
+import { parseMembers } from './schema.ts'
 
 export const w3cJwt: CredentialFormat = {
   ...w3cFormat,
