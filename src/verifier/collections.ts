@@ -4,7 +4,6 @@ import type { CheckDescriptions } from '../check/check.ts'
 import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
 import {
@@ -12,7 +11,6 @@ import {
   createCollection,
   createExpiringCollection,
   type Migration,
-  type Row,
   renameExpiry,
   type Store,
 } from '../store/store.ts'
@@ -54,12 +52,3 @@ export const verifierEncryptedCollections: readonly (keyof VerifierCollections)[
   'verification_session',
   'idempotent_answer',
 ]
-
-/** Returns the row of a session. Refuses with `not_found`. */
-export async function findVerificationSession(
-  store: VerifierStore,
-  sessionId: string,
-): Promise<Row<VerificationSession>> {
-  const row = await store.get('verification_session', sessionId)
-  return row ?? refuse('not_found', 'there is no such session')
-}

@@ -1,14 +1,19 @@
-/** The context of the verification service: its configuration, keys, store and effects, and the operator's policy. */
-
+/**
+ * The context of the verification service: its configuration, keys, store and effects; the operator's policy, and the
+ * session of a request.
+ */
 import type { StatusPolicy } from '../check/status/lists.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
+import type { Row } from '../store/store.ts'
 import type { StoredDescriptions } from './check-descriptions.ts'
 import type { OperatorPolicy } from './checks/context.ts'
-import type { VerifierCollections } from './collections.ts'
+import type { VerifierCollections, VerifierStore } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
+import type { VerificationSession } from './session.ts'
 
 export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig
@@ -39,4 +44,13 @@ export function getOperatorPolicy({ config, now, parseCertificate, status }: Ver
     parseCertificate,
     status,
   }
+}
+
+/** Returns the row of a session. Refuses with `not_found`. */
+export async function findVerificationSession(
+  store: VerifierStore,
+  sessionId: string,
+): Promise<Row<VerificationSession>> {
+  const row = await store.get('verification_session', sessionId)
+  return row ?? refuse('not_found', 'there is no such session')
 }

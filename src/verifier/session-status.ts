@@ -1,8 +1,7 @@
 /** The status of a verification session, with its report, for callers with an API key. */
 import { epochSeconds } from '../codec/time.ts'
 import { type DescribedReport, describeReport } from './check-descriptions.ts'
-import { findVerificationSession } from './collections.ts'
-import type { VerifierContext } from './context.ts'
+import { findVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 
