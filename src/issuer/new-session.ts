@@ -1,7 +1,7 @@
 /** Starts issuance sessions. */
 
 import type { JsonObject } from '../codec/json.ts'
-import { refuseEndedCertificate } from '../config/ended-certificate.ts'
+import { refuseEndedCertificate } from '../config/certificate-end.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'

@@ -2,10 +2,10 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { epochSeconds } from '../codec/time.ts'
+import { listCertificateEnds } from '../config/certificate-end.ts'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
-import { listCertificateEnds } from '../keys/certificate-ends.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus } from './session.ts'
 

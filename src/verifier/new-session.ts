@@ -2,7 +2,7 @@
 
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { refuseEndedCertificate } from '../config/ended-certificate.ts'
+import { refuseEndedCertificate } from '../config/certificate-end.ts'
 import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'

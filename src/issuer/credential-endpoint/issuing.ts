@@ -4,7 +4,7 @@
  */
 import { runInTurn } from '../../async/concurrency.ts'
 import type { JsonObject } from '../../codec/json.ts'
-import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
+import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
 import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'

@@ -2,7 +2,7 @@
  * Answers token requests: finds the grant (a pre-authorized code, an authorization code, or a refresh token), which
  * decides; `access/access-token.ts` makes the token. OpenID4VCI 1.0, Token Endpoint; RFC 6749.
  */
-import { refuseEndedCertificate } from '../../config/ended-certificate.ts'
+import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'

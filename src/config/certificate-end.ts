@@ -1,4 +1,6 @@
-/** Refuses to sign with an expired certificate, and warns before it expires. */
+/** The end of certificates: refuses to sign after it, warns before it, and tells the operator when it is. */
+
+import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, readPemCertificates, sentCertificates } from '../keys/certificate.ts'
 import { listKeys, metadataKeyOf, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
 import { refuse } from '../protocol/error.ts'
@@ -47,4 +49,20 @@ function warningsOf(path: string, chain: readonly Certificate[], now: Date): rea
   return sentCertificates(chain)
     .filter((certificate) => endsSoon(certificate, now))
     .map((certificate) => `${path}: ${describeValidity(certificate, now)}`)
+}
+
+interface CertificateEnd {
+  readonly subject: string
+  /** Seconds since the epoch. */
+  readonly not_after: number
+}
+
+/** Returns the certificates of all keys, each with the path of its setting. */
+export function listCertificateEnds(keys: ServiceKeys): (CertificateEnd & { readonly key: string })[] {
+  return listKeys(keys).map(([key, { chain }]) => ({ key, ...certificateEnd(chain[0]) }))
+}
+
+/** Returns the subject and the expiry of a certificate. */
+export function certificateEnd({ subjectText, notAfter }: Certificate): CertificateEnd {
+  return { subject: subjectText, not_after: epochSeconds(notAfter) }
 }
