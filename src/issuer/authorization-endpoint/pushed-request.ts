@@ -6,6 +6,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
+import { secretPurposes } from '../access/context.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import { type DpopRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
@@ -27,7 +28,6 @@ interface RequestUriContent extends IdentifiedRequest {
 }
 
 const PREFIX = 'urn:ietf:params:oauth:request_uri:'
-const PURPOSE = 'pushed authorization request'
 /**
  * The maximum size of a request before encryption. The browser sends it in the URL, and all headers together have at
  * most 16 KiB.
@@ -67,7 +67,11 @@ export async function pushRequest(
   const text = JSON.stringify({ id: makeRequestId(context), request, until } satisfies RequestUriContent)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
   if (client !== undefined) await commitWithSingleUses(context.store, [], [client.singleUse])
-  const encryptedRequest = encryptValue({ secrets: context.secrets.pushedRequest, purpose: PURPOSE }, text, context)
+  const encryptedRequest = encryptValue(
+    { secrets: context.secrets.pushedRequest, purpose: secretPurposes.pushedRequest },
+    text,
+    context,
+  )
   return { request_uri: PREFIX + encryptedRequest, expires_in: PUSHED_SECONDS }
 }
 
@@ -106,6 +110,6 @@ export function makeRequestId({ random }: Pick<IssuerContext, 'random'>): string
 
 function decryptRequestUri({ secrets }: IssuerContext, requestUri: string): RequestUriContent | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
-  const key = { secrets: secrets.pushedRequest, purpose: PURPOSE }
+  const key = { secrets: secrets.pushedRequest, purpose: secretPurposes.pushedRequest }
   return decryptObject(key, requestUri.slice(PREFIX.length)) as unknown as RequestUriContent | undefined
 }

@@ -12,6 +12,7 @@ import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { BrowserPage } from '../../http/browser-page.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
+import { secretPurposes } from '../access/context.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import {
   type BroughtAnswer,
@@ -42,7 +43,6 @@ interface SignInState extends Omit<SignInAttempt, 'state'> {
   readonly id: string
 }
 
-const PURPOSE = 'state of a sign-in'
 /** The caller in the audit log, in place of the label of an API key. */
 const CALLER = 'sign-in'
 /** The errors of the provider that mean that the person did not sign in. OpenID Connect Core 1.0 section 3.1.2.6. */
@@ -224,7 +224,7 @@ function decryptState(context: IssuerContext, state: string): SignInState {
 }
 
 function stateKeyOf({ secrets }: IssuerContext) {
-  return { secrets: secrets.signInState, purpose: PURPOSE }
+  return { secrets: secrets.signInState, purpose: secretPurposes.signInState }
 }
 
 function refuseSignIn(): never {
