@@ -59,7 +59,7 @@ async function decide(
   if (decidedFor !== undefined && decidedFor !== id) refuse('invalid_grant', 'the credential is for another person')
   return {
     session,
-    newRefreshToken: makeFirstRefreshToken(context, tokenRequest.id, session, tokenRequest.now),
+    newRefreshToken: makeFirstRefreshToken(context, tokenRequest.sessionId, session, tokenRequest.now),
     client: { id: request.clientId },
     authorizedIds: authorizedIdsOf(request, session),
     scope: request.scope,
@@ -72,7 +72,7 @@ function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
   return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED_CODE }
 }
 
-function redeemRequest({ id, value, version }: RequestRow, { id: sessionId, now }: SessionForToken) {
+function redeemRequest({ id, value, version }: RequestRow, { sessionId, now }: SessionForToken) {
   const redeemedRequest = { ...value, step: { name: 'REDEEMED', sessionId } as const }
   const dueAt = endOfRequest(redeemedRequest, now)
   return { update: 'authorization_request', id, version, value: redeemedRequest, dueAt } as const

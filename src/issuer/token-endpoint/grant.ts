@@ -11,7 +11,7 @@ import type { Access } from './requested-access.ts'
 
 /** A session for which a token is requested, and the verified parts of the request. */
 export interface SessionForToken {
-  readonly id: string
+  readonly sessionId: string
   readonly session: IssuanceSession
   /** The JWK thumbprint of the DPoP proof's key, if there is a proof. */
   readonly jkt: string | undefined

@@ -27,19 +27,19 @@ export async function findPreAuthorizedGrant(context: IssuerContext, form: Token
   return {
     sessionId: await findSessionIdOfCode(context, code),
     unknownDescription: UNKNOWN_CODE,
-    decide: ({ id, session, now }) => {
+    decide: ({ sessionId, session, now }) => {
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
       // The dataset belongs to the person of an authorization request, and another person may hold the offer.
       if (session.deferral?.decided?.requestId !== undefined) refuse('invalid_grant', DECIDED_FOR_PERSON)
       refuseUnlessUnused(session, now, 'invalid_grant', ENDED_OFFER)
-      if (!isRightTxCode(context, id, session.txCode, form.tx_code)) {
+      if (!isRightTxCode(context, sessionId, session.txCode, form.tx_code)) {
         const updatedSession = recordWrongTxCode(session, now)
         return {
           session: updatedSession,
           refusal: updatedSession.lockedAt === undefined ? WRONG_TX_CODE : LAST_WRONG_TX_CODE,
         }
       }
-      return { session, newRefreshToken: makeFirstRefreshToken(context, id, session, now) }
+      return { session, newRefreshToken: makeFirstRefreshToken(context, sessionId, session, now) }
     },
   }
 }

@@ -41,15 +41,15 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
   return {
     sessionId: sessionIdOfRefreshToken(refreshToken),
     unknownDescription: UNKNOWN_REFRESH_TOKEN,
-    decide: async ({ id, session, jkt, client, now }) => {
+    decide: async ({ sessionId, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
       // The refresh token of an unauthenticated wallet is bound to the key of its access token.
       refuseOtherKey('refresh token', session.token.jkt, jkt)
-      const newRefreshToken = makeNextRefreshToken(context, id, session, { refreshToken, now })
+      const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
-      await requireValidStatus(context.store, id, 'invalid_grant')
+      await requireValidStatus(context.store, sessionId, 'invalid_grant')
       return { session, newRefreshToken, authorizedIds: grantedIdsOf(session) }
     },
   }

@@ -35,7 +35,7 @@ export interface ReceivedTokenRequest extends DpopRequest {
 /** A token request for a session, with its DPoP proof and its authenticated wallet instance, if any. */
 interface VerifiedTokenRequest {
   readonly form: TokenRequest
-  readonly id: string
+  readonly sessionId: string
   readonly proof: DpopProof | undefined
   readonly authenticatedClient: AuthenticatedClient | undefined
 }
@@ -58,23 +58,23 @@ export async function findGrant(context: IssuerContext, form: TokenRequest): Pro
  */
 export async function answerTokenRequest(
   context: IssuerContext,
-  { sessionId: id, unknownDescription, decide }: Grant,
+  { sessionId, unknownDescription, decide }: Grant,
   request: ReceivedTokenRequest,
 ): Promise<TokenResponse> {
-  if (id === undefined || (request.sessionId !== undefined && request.sessionId !== id)) {
+  if (sessionId === undefined || (request.sessionId !== undefined && request.sessionId !== sessionId)) {
     return refuse('invalid_grant', unknownDescription)
   }
   refuseEndedCertificate(context.config.keys, context.now())
   // Verifies the proofs before the transaction code, so that a refused proof does not cost an attempt.
   const authenticatedClient = await authenticateClient(context, request.clientRequest, {
     clientId: request.form.client_id,
-    audiences: acceptedIdentifiers(context.config, id),
+    audiences: acceptedIdentifiers(context.config, sessionId),
   })
   const proof = verifyProof(context, request)
   // After a conflict, the request is decided again, so that every wrong transaction code is counted.
   return context.retryOnConflict(async () => {
-    const row = (await context.store.get('issuance_session', id)) ?? refuse('invalid_grant', unknownDescription)
-    return attemptAnswer(context, { form: request.form, id, proof, authenticatedClient }, row, decide)
+    const row = (await context.store.get('issuance_session', sessionId)) ?? refuse('invalid_grant', unknownDescription)
+    return attemptAnswer(context, { form: request.form, sessionId, proof, authenticatedClient }, row, decide)
   })
 }
 
@@ -93,11 +93,17 @@ async function attemptAnswer(
   { value: session, version }: Row<IssuanceSession>,
   decide: Grant['decide'],
 ): Promise<Attempt<TokenResponse>> {
-  const { id, proof, authenticatedClient } = request
+  const { sessionId: id, proof, authenticatedClient } = request
   const now = context.now()
   const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwrittenFetchTime(id)
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
-  const decision = await decide({ id, session: currentSession, jkt: proof?.jkt, client: authenticatedClient, now })
+  const decision = await decide({
+    sessionId: id,
+    session: currentSession,
+    jkt: proof?.jkt,
+    client: authenticatedClient,
+    now,
+  })
   if (decision.refusal !== undefined) {
     // A refusal may end the session: too many wrong transaction codes lock it.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
@@ -116,22 +122,18 @@ async function attemptAnswer(
 /** Makes the tokens that a grant approved: the session that stores them, and the response that has them. */
 async function makeTokens(
   context: IssuerContext,
-  { form, id, proof, authenticatedClient }: VerifiedTokenRequest,
+  { form, sessionId, proof, authenticatedClient }: VerifiedTokenRequest,
   approval: GrantApproval,
   now: Date,
 ): Promise<{ readonly value: AuthorizedSession; readonly response: TokenResponse }> {
   const { session, newRefreshToken } = approval
   const { configurationIds } = session
-  const { authorizedIds, scope } = await readRequestedAccess(
-    context,
-    { form, sessionId: id, configurationIds },
-    approval,
-  )
+  const { authorizedIds, scope } = await readRequestedAccess(context, { form, sessionId, configurationIds }, approval)
   const client =
     authenticatedClient === undefined
       ? (approval.client ?? session.client)
       : { id: authenticatedClient.id, instance: authenticatedClient.instance }
-  const claims = { sessionId: id, now, jkt: proof?.jkt, client }
+  const claims = { sessionId, now, jkt: proof?.jkt, client }
   const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
   const authorized = authorizedIds && { authorized: authorizedIds }
   const issuedBefore = session.issued.length
