@@ -8,7 +8,7 @@ import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readRound1 } from '../../components/key-management/packages.ts'
 import { memberOf, parseJson } from '../../src/codec/json.ts'
-import { orUndefined } from '../../src/codec/malformed.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import { printable } from './errors.ts'
 
 /** The most characters of what a component says of a refusal. */
@@ -214,7 +214,7 @@ async function ask(engine: SigningEngine, path: string, body: string): Promise<R
     const why = `its component refused (${posted.status})${sentence === '' ? '' : `: ${sentence}`}`
     return { why, isLost: posted.status === 409 }
   }
-  const answer = orUndefined(() => parseJson(posted.body))
+  const answer = readOrUndefined(() => parseJson(posted.body))
   if (typeof answer !== 'object' || answer === null) return { why: 'its answer is not an object', isLost: false }
   return { answer: answer as Record<string, unknown> }
 }
@@ -223,7 +223,7 @@ async function ask(engine: SigningEngine, path: string, body: string): Promise<R
  * Returns the reason of a component's refusal: in `error`, in the `detail` of a problem document, or without either.
  */
 function refusalOf(body: string): string {
-  const answer = orUndefined(() => parseJson(body))
+  const answer = readOrUndefined(() => parseJson(body))
   const reason = [memberOf(answer, 'error'), memberOf(answer, 'detail')].find((member) => typeof member === 'string')
   return reason ?? body
 }

@@ -3,7 +3,7 @@ import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { memberOf, parseJson } from '../../src/codec/json.ts'
-import { orUndefined } from '../../src/codec/malformed.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import type { Recipient } from '../../src/offchain/authentication/signed-request.ts'
 import type { HttpRequestData } from '../../src/offchain/http-data.ts'
 import { parseEngineSignature, verifyEndorsement, verifyResponse } from '../../src/offchain/response-signature.ts'
@@ -84,7 +84,7 @@ async function fetchEndorsedKey(
   const response = await fetch(`${engine.endpoint}/engine`, { redirect: 'manual', signal: until, credentials: 'omit' })
   const document = await readBounded(response, MAX_DOCUMENT_BYTES, until)
   const member = memberOf(
-    orUndefined(() => parseJson(document ?? '')),
+    readOrUndefined(() => parseJson(document ?? '')),
     'endorsement',
   )
   const [key, at, by] = ['public_key', 'issued_at', 'signature'].map((name) => memberOf(member, name))

@@ -7,7 +7,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { callData, list, uint } from '../../components/abi.ts'
 import { type Block, ChainError } from '../../src/chain/chain.ts'
 import { abiReader } from '../../src/chain/evm/abi-reader.ts'
-import { malformed, within } from '../../src/codec/malformed.ts'
+import { malformed, readPart } from '../../src/codec/malformed.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import type { ChainReader } from './engines.ts'
 import { SharingError } from './errors.ts'
@@ -51,7 +51,7 @@ export async function readSharing(
   })
   // Nothing at all is what an address without that method may answer.
   if (answer.length === 0) throw unknownContractError()
-  return within('what the contract says of a sharing', () => parseSharing(answer))
+  return readPart('what the contract says of a sharing', () => parseSharing(answer))
 }
 
 function parseSharing(answer: Uint8Array): Sharing | undefined {

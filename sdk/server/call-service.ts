@@ -1,6 +1,6 @@
 /** Sends a request of an application to its issuer or verifier, again where that is safe, until a deadline. */
 import { parseJson } from '../../src/codec/json.ts'
-import { orUndefined } from '../../src/codec/malformed.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import { ServiceError } from './service-error.ts'
 
 /** The address of a service, and how requests go there. */
@@ -149,7 +149,7 @@ function foreignAnswer({ status, url }: Response): ServiceError {
 }
 
 function parse(text: string): unknown {
-  return orUndefined(() => parseJson(text))
+  return readOrUndefined(() => parseJson(text))
 }
 
 /** Resolves after so many milliseconds, or as soon as the signal ends the waiting. */

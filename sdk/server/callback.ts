@@ -1,6 +1,6 @@
 /** Reads and verifies the callbacks of an issuer or a verifier. Standard Webhooks. */
 import { isObject, parseJson } from '../../src/codec/json.ts'
-import { orUndefined } from '../../src/codec/malformed.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
 import type { VerifierSchemas } from './verifier-schemas.ts'
 
@@ -207,7 +207,7 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
 }
 
 function eventOf(body: Uint8Array): CallbackEvent | undefined {
-  const value = orUndefined(() => parseJson(body))
+  const value = readOrUndefined(() => parseJson(body))
   if (!isObject(value) || typeof value.id !== 'string' || typeof value.type !== 'string') return undefined
   return isObject(value.data) ? (value as unknown as CallbackEvent) : undefined
 }

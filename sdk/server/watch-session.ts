@@ -1,6 +1,6 @@
 /** Follows a session by its stream of events, over as many connections as that takes. */
 import { parseJson } from '../../src/codec/json.ts'
-import { orUndefined } from '../../src/codec/malformed.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import {
   isTemporary,
   refusalOf,
@@ -105,7 +105,7 @@ async function connect(
 }
 
 function statusOf(data: string): unknown {
-  const status = orUndefined(() => parseJson(data))
+  const status = readOrUndefined(() => parseJson(data))
   if (status === undefined) throw new ServiceError('foreign_answer', 'an event is not JSON; is this the service?')
   return status
 }

@@ -3,7 +3,7 @@
  * server answers it (`bin/chain/json-rpc-http.ts`), or a local chain does (`local/`).
  */
 import { isObject, type Json, own, parseJson } from '../codec/json.ts'
-import { orUndefined } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 
 /**
  * Calls a method. Rejects with a {@link JsonRpcError} when the answer is an error, with an {@link AnswerTooLargeError}
@@ -42,7 +42,7 @@ export function writeRpcRequest(id: number, method: string, params: readonly unk
  * JsonRpcError} when the answer is an error.
  */
 export function readResult(json: string | Uint8Array, id: number): Json | undefined {
-  const answer = orUndefined(() => parseJson(json))
+  const answer = readOrUndefined(() => parseJson(json))
   if (!isObject(answer)) return undefined
   const error = own(answer, 'error')
   if (isObject(error)) {

@@ -4,7 +4,7 @@
  */
 import { encode, Tagged, type Token, Tokenizer, Type } from 'cborg'
 import { MAX_NESTING } from './json.ts'
-import { malformed, within } from './malformed.ts'
+import { malformed, readPart } from './malformed.ts'
 import { utf8Text } from './utf8.ts'
 
 export type Cbor = string | number | bigint | boolean | null | Uint8Array | Tagged | readonly Cbor[] | CborMap
@@ -140,7 +140,7 @@ export function asEmbeddedBytes(value: Cbor | undefined, what: string): Uint8Arr
 /** Decodes the value embedded in `24(bytes)`. Throws a MalformedError that names `what`. */
 export function readEmbedded(value: Cbor | undefined, what: string): Cbor {
   const bytes = asEmbeddedBytes(value, what)
-  return within(what, () => decodeCbor(bytes))
+  return readPart(what, () => decodeCbor(bytes))
 }
 
 function readToken({ tokens }: Reader): Token {

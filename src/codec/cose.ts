@@ -19,7 +19,7 @@ import {
   isBytes,
 } from './cbor.ts'
 import type { JsonObject } from './json.ts'
-import { malformed, within } from './malformed.ts'
+import { malformed, readPart } from './malformed.ts'
 
 export interface Sign1 {
   /** The encoded protected header, which is signed. */
@@ -156,7 +156,7 @@ function makeHeader(members: readonly (readonly [CborKey, Cbor | undefined])[]):
 /** Parses a protected header. Without members, it may be empty bytes. RFC 9052 section 3. */
 function readHeader(bytes: Uint8Array, what: string): CborMap {
   if (bytes.length === 0) return new Map()
-  return within(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))
+  return readPart(`the protected header of ${what}`, () => asMap(decodeCbor(bytes), 'it'))
 }
 
 function readX5chain(value: Cbor | undefined, what: string): readonly Uint8Array[] {

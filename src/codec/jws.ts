@@ -4,7 +4,7 @@
  */
 import { fromBase64, fromBase64url, toBase64url } from './base64url.ts'
 import { type JsonObject, parseJsonObject, refuseMany } from './json.ts'
-import { malformed, within } from './malformed.ts'
+import { malformed, readPart } from './malformed.ts'
 
 export interface Jws {
   readonly header: JsonObject
@@ -20,14 +20,14 @@ const MAX_VALUES = { header: 1000, payload: 20_000 } as const
 /** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
 export function readJws(compact: string): Jws {
   const [header, payload, signature] = splitJws(compact)
-  const protectedHeader = readPart('header', header)
+  const protectedHeader = decodePart('header', header)
   // RFC 7515 section 4.1.11: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
   return {
     header: protectedHeader,
-    payload: readPart('payload', payload),
+    payload: decodePart('payload', payload),
     signingInput: Buffer.from(`${header}.${payload}`, 'latin1'),
-    signature: within('the signature', () => fromBase64url(signature)),
+    signature: readPart('the signature', () => fromBase64url(signature)),
   }
 }
 
@@ -37,7 +37,7 @@ export function readJws(compact: string): Jws {
  */
 export function readJwsPayload(compact: string): JsonObject {
   const [, payload] = splitJws(compact)
-  return readPart('payload', payload)
+  return decodePart('payload', payload)
 }
 
 /** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
@@ -57,8 +57,8 @@ function splitJws(compact: string): readonly [header: string, payload: string, s
     : [header, payload, signature]
 }
 
-function readPart(name: 'header' | 'payload', text: string): JsonObject {
-  return within(`the ${name}`, () => {
+function decodePart(name: 'header' | 'payload', text: string): JsonObject {
+  return readPart(`the ${name}`, () => {
     const value = parseJsonObject(fromBase64url(text))
     refuseMany(value, MAX_VALUES[name])
     return value
@@ -72,6 +72,6 @@ function readPart(name: 'header' | 'payload', text: string): JsonObject {
 export function decodeX5c(value: unknown): readonly Buffer[] {
   if (!Array.isArray(value)) return malformed('x5c is not an array')
   return value.map((text, index) =>
-    within(`x5c[${index}]`, () => (typeof text === 'string' ? fromBase64(text) : malformed('it is not a string'))),
+    readPart(`x5c[${index}]`, () => (typeof text === 'string' ? fromBase64(text) : malformed('it is not a string'))),
   )
 }

@@ -4,7 +4,7 @@
  */
 import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { fromBase64url, toBase64url } from './base64url.ts'
-import { orUndefined } from './malformed.ts'
+import { readOrUndefined } from './malformed.ts'
 
 const MAC_BYTES = 16
 
@@ -28,7 +28,7 @@ export function readMacToken(
   bodyBytes: number,
   bound: string,
 ): Buffer | undefined {
-  const bytes = orUndefined(() => fromBase64url(token))
+  const bytes = readOrUndefined(() => fromBase64url(token))
   if (bytes?.length !== bodyBytes + MAC_BYTES) return undefined
   const [body, receivedMac] = [bytes.subarray(0, bodyBytes), bytes.subarray(bodyBytes)]
   const isOurs = secrets.some((secret) => timingSafeEqual(computeMac(secret, body, bound), receivedMac))

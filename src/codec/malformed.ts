@@ -15,7 +15,7 @@ export function malformed(why: string, cause?: unknown): never {
 }
 
 /** Returns the result of `read`; undefined if it throws a MalformedError. */
-export function orUndefined<T>(read: () => T): T | undefined {
+export function readOrUndefined<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
@@ -25,7 +25,7 @@ export function orUndefined<T>(read: () => T): T | undefined {
 }
 
 /** Returns the result of `read`, or that of `handle` if `read` throws a MalformedError. */
-export function orElse<T>(read: () => T, handle: (error: MalformedError) => T): T {
+export function readOrElse<T>(read: () => T, handle: (error: MalformedError) => T): T {
   try {
     return read()
   } catch (error) {
@@ -42,7 +42,7 @@ export interface Problem {
 }
 
 /** Returns the result of `read`, or a problem if it throws a MalformedError. */
-export function orProblem<T>(read: () => T): T | Problem {
+export function readOrProblem<T>(read: () => T): T | Problem {
   try {
     return read()
   } catch (error) {
@@ -56,7 +56,7 @@ export function orProblem<T>(read: () => T): T | Problem {
  * Returns the result of `read`. Prefixes the message of a MalformedError with `what`: `the payload: the text is not
  * JSON`.
  */
-export function within<T>(what: string, read: () => T): T {
+export function readPart<T>(what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

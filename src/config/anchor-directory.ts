@@ -1,5 +1,5 @@
 /** Reads directories of trust anchors: PEM files with trusted certificates. */
-import { orProblem } from '../codec/malformed.ts'
+import { readOrProblem } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
 import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
 import { readOrMistake } from './certificate-files.ts'
@@ -38,7 +38,7 @@ export function readAnchorDirectory(
   const anchorsOfFiles = names.map((name) => {
     const text = readOrMistake(setting, `${directory}/${name}`, () => files.read(`${directory}/${name}`))
     if ('mistake' in text) return text
-    const anchors = orProblem(() => readTrustAnchors([{ name, text: text.value }]))
+    const anchors = readOrProblem(() => readTrustAnchors([{ name, text: text.value }]))
     return 'problem' in anchors ? { mistake: `${setting}: ${anchors.problem}` } : anchors
   })
   const mistakes = anchorsOfFiles.flatMap((each) => ('mistake' in each ? [each.mistake] : []))

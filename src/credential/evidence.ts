@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
 import { decodeX5c } from '../codec/jws.ts'
-import { orProblem, within } from '../codec/malformed.ts'
+import { readOrProblem, readPart } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isCalendarDay } from '../codec/time.ts'
 import { untrustedText } from '../codec/untrusted-text.ts'
@@ -31,8 +31,8 @@ export function readConfirmedKey(payload: JsonObject): Evidence['boundKey'] {
 
 /** Returns the result of `readKey` as the bound key, or its problem, which begins with `what`. */
 export function makeBoundKey(what: string, readKey: () => PublicJwk): Evidence['boundKey'] {
-  return orProblem(() => {
-    const jwk = within(what, readKey)
+  return readOrProblem(() => {
+    const jwk = readPart(what, readKey)
     return { jwk, thumbprint: thumbprint(jwk) }
   })
 }

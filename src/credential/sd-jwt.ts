@@ -4,7 +4,7 @@
  */
 import { type JsonObject, own, ownString } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
-import { malformed, orProblem } from '../codec/malformed.ts'
+import { malformed, readOrProblem } from '../codec/malformed.ts'
 import {
   type ClaimPosition,
   completeSdJwt,
@@ -142,7 +142,7 @@ export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (position: ClaimPosition) => boolean,
 ): Pick<SdJwtParts, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
-  const revealedPayload = orProblem(() => {
+  const revealedPayload = readOrProblem(() => {
     const { claims, appliedDisclosures } = revealClaims(jws.payload, disclosures)
     const concealedClaim = appliedDisclosures.find(({ position }) => mustBeShown(position))
     if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)

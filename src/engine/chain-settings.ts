@@ -4,7 +4,7 @@
  */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { orUndefined } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
 export const ChainSetting = Type.Object(
@@ -150,7 +150,7 @@ function componentMistakes(components: Readonly<Record<string, string>>): string
 }
 
 function isAddress(text: string): boolean {
-  return orUndefined(() => parseAddress(text)) !== undefined
+  return readOrUndefined(() => parseAddress(text)) !== undefined
 }
 
 function chainOf(chain: NonNullable<Settings['chain']>): ChainConfig {

@@ -1,5 +1,5 @@
 /** `GET /engine/contracts/{contract}`: the details of a contract, which only the operator may see. */
-import { orUndefined } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { parseAddress } from '../offchain/address.ts'
 import type { CallHistory, PastCall } from './call-history.ts'
 import { dayOf } from './commit.ts'
@@ -10,7 +10,7 @@ import { describeContract, formatAddress } from './status.ts'
 /** Returns the details of a contract. Throws a ProblemError with `bad-address` or `unknown-contract`. */
 export async function readContractDetails(context: EngineContext, text: string) {
   const { chain, watcher, contractRows, outbox, timers, calls, now } = context
-  const address = orUndefined(() => parseAddress(text))
+  const address = readOrUndefined(() => parseAddress(text))
   if (address === undefined) throw new ProblemError(makeProblem('bad-address'))
   const entry = watcher.get(address)
   if (entry === undefined) throw new ProblemError(makeProblem('unknown-contract'))

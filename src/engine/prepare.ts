@@ -2,7 +2,7 @@
  * Prepares the component of a contract: finds its bytes, checks them and lists its hooks, and asks the component for
  * the engines of the contract when the contract itself does not list them.
  */
-import { orProblem } from '../codec/malformed.ts'
+import { readOrProblem } from '../codec/malformed.ts'
 import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
@@ -90,7 +90,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
     if (result.kind === 'overloaded') return result.until.getTime()
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
-    const engines = orProblem(() => readEngines(result.result))
+    const engines = readOrProblem(() => readEngines(result.result))
     if ('problem' in engines)
       throw new SourceError(`the list of engines that its component returns cannot be read: ${engines.problem}`)
     entry.listsThisEngine = engines.includes(context.engine)

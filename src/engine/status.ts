@@ -1,6 +1,6 @@
 /** `GET /engine`: the public status of the engine, with its address, its contracts, and the key of its responses. */
 import type { Chain } from '../chain/chain.ts'
-import { orUndefined } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
@@ -35,7 +35,7 @@ export function describeEngine({ chain, engine, watcher, signer }: EngineContext
 
 function parseAfter(after: unknown): Address {
   if (after === undefined) return ''
-  const address = typeof after === 'string' ? orUndefined(() => parseAddress(after)) : undefined
+  const address = typeof after === 'string' ? readOrUndefined(() => parseAddress(after)) : undefined
   if (address !== undefined) return address
   throw new ProblemError(
     makeProblem('bad-address', { detail: '`after` must be one address, as in `next` of the page before' }),

@@ -1,5 +1,5 @@
 /** Reads the target of a request: its contract, and the part of the URL that the component sees. */
-import { orUndefined } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
 export interface Target {
@@ -20,7 +20,7 @@ export function readTarget(raw: string): Target | undefined {
   if (match === null) return undefined
   const [, address = '', uri = ''] = match
   return {
-    contract: orUndefined(() => parseAddress(address)),
+    contract: readOrUndefined(() => parseAddress(address)),
     uri: uri.startsWith('/') ? uri : `/${uri}`,
   }
 }

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../codec/json.ts'
-import { orRefuse, ProtocolError } from '../protocol/error.ts'
+import { ProtocolError, readOrRefuse } from '../protocol/error.ts'
 import {
   describeCauseForLog,
   describeErrorBehindRefusal,
@@ -53,10 +53,14 @@ describe('an error in the log', () => {
   })
 
   it('says of a refusal which library refused what was sent, and nothing of what was sent', () => {
-    const refusal = thrownBy(() => orRefuse('invalid_request', 'the body', () => parseJson('secret-claim'))) as Error
+    const refusal = thrownBy(() =>
+      readOrRefuse('invalid_request', 'the body', () => parseJson('secret-claim')),
+    ) as Error
     expect(refusal.message).toBe('the body: it is not JSON')
     expect(describeRefusalForLog(refusal)).toEqual({ name: 'SyntaxError' })
-    const unlike = thrownBy(() => orRefuse('invalid_request', 'the body', () => parseJson('{"a":1,"a":1}'))) as Error
+    const unlike = thrownBy(() =>
+      readOrRefuse('invalid_request', 'the body', () => parseJson('{"a":1,"a":1}')),
+    ) as Error
     expect(describeRefusalForLog(unlike)).toBeUndefined()
   })
 
@@ -73,7 +77,7 @@ describe('an error in the log', () => {
       stack: expect.stringContaining('logged-error.test.ts') as string,
     })
     expect(JSON.stringify(logged)).not.toContain('secret')
-    const refusal = thrownBy(() => orRefuse('invalid_request', 'the body', () => parseJson('a'))) as Error
+    const refusal = thrownBy(() => readOrRefuse('invalid_request', 'the body', () => parseJson('a'))) as Error
     expect(describeErrorBehindRefusal(refusal)).toBeUndefined()
   })
 })

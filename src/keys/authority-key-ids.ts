@@ -1,6 +1,6 @@
 /** Finds the key identifiers of the authorities above a certificate. RFC 5280 sections 4.2.1.1 and 4.2.1.2. */
 import { toBase64url } from '../codec/base64url.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { readOrElse } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 import { MAX_CHAIN } from './trust-anchors.ts'
 
@@ -27,10 +27,8 @@ function keyIds(certificates: readonly Certificate[]): ReadonlySet<string> {
 }
 
 function parseOrSkip(der: Uint8Array): readonly Certificate[] {
-  try {
-    return [parseCertificate(der)]
-  } catch (error) {
-    if (error instanceof MalformedError) return []
-    throw error
-  }
+  return readOrElse<readonly Certificate[]>(
+    () => [parseCertificate(der)],
+    () => [],
+  )
 }

@@ -17,7 +17,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
-import { malformed, within } from '../codec/malformed.ts'
+import { malformed, readPart } from '../codec/malformed.ts'
 import { MAX_URL } from '../codec/url.ts'
 
 /** The key usages, in the order of their bits. RFC 5280 section 4.2.1.3. */
@@ -146,7 +146,7 @@ function readExtension<T>(
   readValue: (value: DerValue) => T,
 ): T | undefined {
   const extension = byOid.get(oid)
-  return extension && within(`the extension ${oid}`, () => readValue(readDer(extension.value)))
+  return extension && readPart(`the extension ${oid}`, () => readValue(readDer(extension.value)))
 }
 
 function readBasicConstraints(value: DerValue): Pick<CertificateExtensions, 'isCa' | 'pathLength'> {

@@ -19,7 +19,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
-import { malformed, within } from '../codec/malformed.ts'
+import { malformed, readPart } from '../codec/malformed.ts'
 import { type CertificateExtensions, readExtensions } from './certificate-extensions.ts'
 import { nameText } from './certificate-name.ts'
 import { type CertificatePurpose, purposeProblem } from './certificate-purpose.ts'
@@ -96,7 +96,7 @@ export function readPemCertificates(pem: string): Certificate[] {
   const certificates = blocks.filter(([, label]) => label === 'CERTIFICATE')
   if (certificates.length === 0) malformed('it holds no PEM certificate')
   return certificates.map(([, , body = '', end], index) =>
-    within(`certificate ${index + 1}`, () =>
+    readPart(`certificate ${index + 1}`, () =>
       end === 'CERTIFICATE'
         ? parseCertificate(fromBase64(body.replace(/\s/g, '')))
         : malformed('its END line is missing'),

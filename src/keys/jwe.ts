@@ -6,7 +6,7 @@ import type { KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
-import { MalformedError, malformed, within } from '../codec/malformed.ts'
+import { malformed, readOrProblem, readPart } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
 import type { PrivateJwk } from './private-jwk.ts'
 import { EC_CURVES } from './signature.ts'
@@ -89,11 +89,11 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
   }
   const { plaintext } = await compactDecrypt(text, key, options).catch((cause: unknown) => {
     // The library refuses a point off the curve (RFC 7518 section 8.1), but without saying so.
-    within('epk', () => importPublicKey(sender))
+    readPart('epk', () => importPublicKey(sender))
     const limit = zip ? ', or not inflated within the limit' : ''
     return malformed(`it cannot be decrypted with the key of its kid${limit}`, cause)
   })
-  return within('its content, which must be an unsigned JSON object', () => parseJsonObject(plaintext))
+  return readPart('its content, which must be an unsigned JSON object', () => parseJsonObject(plaintext))
 }
 
 /**
@@ -120,12 +120,9 @@ export function findEncryptionKey(
   const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
   const problems: string[] = []
   for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
-    try {
-      return readEncryptionKey(value, defaultAlg)
-    } catch (error) {
-      if (!(error instanceof MalformedError)) throw error
-      problems.push(error.message)
-    }
+    const key = readOrProblem(() => readEncryptionKey(value, defaultAlg))
+    if (!('problem' in key)) return key
+    problems.push(key.problem)
   }
   return { problems }
 }
@@ -144,8 +141,8 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
   if (header.length > MAX_HEADER) malformed(`the header is longer than ${MAX_HEADER} characters`)
   requireBytes('the initialization vector', iv, IV_BYTES)
   requireBytes('the authentication tag', tag, TAG_BYTES)
-  within('the ciphertext', () => fromBase64url(ciphertext))
-  return { header: within('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
+  readPart('the ciphertext', () => fromBase64url(ciphertext))
+  return { header: readPart('the header', () => parseJsonObject(fromBase64url(header))), encryptedKey }
 }
 
 /**
@@ -163,7 +160,7 @@ function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   const kid = own(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
   const { key } = keys.find((each) => each.kid === kid) ?? malformed(KID_PROBLEM)
-  return { sender: within('epk', () => readPoint(own(header, 'epk'))), key }
+  return { sender: readPart('epk', () => readPoint(own(header, 'epk'))), key }
 }
 
 function requireOneOf(header: JsonObject, name: 'alg' | 'enc', allowedValues: readonly string[]): void {
@@ -177,7 +174,7 @@ function requireParty(header: JsonObject, name: string): void {
   if (typeof value !== 'string' || value.length > MAX_PARTY) {
     malformed(`${name} is not a text of up to ${MAX_PARTY} characters`)
   }
-  within(name, () => fromBase64url(value))
+  readPart(name, () => fromBase64url(value))
 }
 
 function readPoint(value: unknown): PublicJwk {
@@ -187,7 +184,7 @@ function readPoint(value: unknown): PublicJwk {
 }
 
 function requireBytes(what: string, text: string, size: number): void {
-  if (within(what, () => fromBase64url(text)).length !== size) malformed(`${what} is not ${size} bytes`)
+  if (readPart(what, () => fromBase64url(text)).length !== size) malformed(`${what} is not ${size} bytes`)
 }
 
 function isKid(value: unknown): value is string {

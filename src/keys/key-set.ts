@@ -5,7 +5,7 @@
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
-import { MalformedError, malformed } from '../codec/malformed.ts'
+import { malformed, readOrUndefined } from '../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
 import { algorithmOf, algorithms, hasModulusLength, isJwsSignedBy } from './signature.ts'
 
@@ -53,14 +53,9 @@ export function candidateKeys(keys: readonly PublishedKey[], { header }: Jws): r
 
 function readKey(jwk: Json): readonly PublishedKey[] {
   if (!isObject(jwk) || !isToVerify(jwk)) return []
-  try {
-    const key = own(jwk, 'kty') === 'RSA' ? readRsaKey(jwk) : importPublicKey(readPublicJwk(jwk))
-    const algs = algorithmsOf(key, own(jwk, 'alg'))
-    return algs.length > 0 ? [{ kid: ownString(jwk, 'kid'), key, algs }] : []
-  } catch (error) {
-    if (error instanceof MalformedError) return []
-    throw error
-  }
+  const key = readOrUndefined(() => (own(jwk, 'kty') === 'RSA' ? readRsaKey(jwk) : importPublicKey(readPublicJwk(jwk))))
+  const algs = key === undefined ? [] : algorithmsOf(key, own(jwk, 'alg'))
+  return key === undefined || algs.length === 0 ? [] : [{ kid: ownString(jwk, 'kid'), key, algs }]
 }
 
 function isToVerify(jwk: JsonObject): boolean {

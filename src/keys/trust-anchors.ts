@@ -5,7 +5,7 @@
  */
 
 import { decodeX5c } from '../codec/jws.ts'
-import { malformed, type Problem, within } from '../codec/malformed.ts'
+import { malformed, type Problem, readPart } from '../codec/malformed.ts'
 import {
   type Certificate,
   certificateProblem,
@@ -65,7 +65,7 @@ export function createSignatureChecks(): SignatureChecks {
 export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]] {
   const chain = decodeX5c(value)
   if (chain.length > MAX_CHAIN) malformed(`x5c has more than ${MAX_CHAIN} certificates`)
-  const [leaf, ...others] = chain.map((der, index) => within(`x5c[${index}]`, () => parseCertificate(der)))
+  const [leaf, ...others] = chain.map((der, index) => readPart(`x5c[${index}]`, () => parseCertificate(der)))
   return leaf === undefined ? malformed('x5c is empty') : [leaf, ...others]
 }
 
@@ -120,7 +120,7 @@ export function anchorAsSigner(certificate: Certificate, anchors: readonly Certi
 /** Parses all certificates of all files. Throws a MalformedError with the name of the file. */
 export function readTrustAnchors(files: readonly { readonly name: string; readonly text: string }[]): TrustAnchor[] {
   return files.flatMap(({ name, text }) =>
-    within(name, () => readPemCertificates(text)).map((certificate) => ({ ...certificate, file: name })),
+    readPart(name, () => readPemCertificates(text)).map((certificate) => ({ ...certificate, file: name })),
   )
 }
 

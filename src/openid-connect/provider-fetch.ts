@@ -1,6 +1,6 @@
 /** The requests to an OpenID Connect provider: bounded in size, depth and time, and to nobody else in this network. */
 import { parseJson } from '../codec/json.ts'
-import { orProblem } from '../codec/malformed.ts'
+import { readOrProblem } from '../codec/malformed.ts'
 import { parseInternationalUrl } from '../codec/url.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 
@@ -42,7 +42,7 @@ export function createProviderFetch(issuer: string, outbound: Outbound): Provide
  * Throws an OutboundError for a body that is not plain JSON, which the library would read leniently and to any depth.
  */
 function refuseUnreadable(url: string, body: Uint8Array): void {
-  const result = orProblem(() => ({ json: parseJson(body) }))
+  const result = readOrProblem(() => ({ json: parseJson(body) }))
   if (!('problem' in result)) return
   const { problem, cause } = result
   throw new OutboundError(`${new URL(url).host} answered with bad JSON: ${problem}`, undefined, { cause })

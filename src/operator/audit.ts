@@ -12,7 +12,7 @@ import {
   readRecordsBefore,
   verifyNextStretch,
 } from '../audit/stretch.ts'
-import { orProblem, type Problem } from '../codec/malformed.ts'
+import { type Problem, readOrProblem } from '../codec/malformed.ts'
 import { type EventCollections, recordEvent } from '../event/event.ts'
 import { readCursor, writeCursor } from '../http/cursor.ts'
 import { describeCauseForLog } from '../http/logged-error.ts'
@@ -57,7 +57,7 @@ async function describeHead(context: OperatorContext, head: AuditHead): Promise<
   const last = await findLastCheckpoint(partOf(context.store), head)
   if (last === undefined) return { head: { log, sequence, hash } }
   const signature = last.checkpoint
-  const checkpoint = orProblem(() => readCheckpoint(signature, checkpointKeys(context)))
+  const checkpoint = readOrProblem(() => readCheckpoint(signature, checkpointKeys(context)))
   if ('problem' in checkpoint) logUnreadableCheckpoint(context, checkpoint)
   const checkpointMembers =
     'problem' in checkpoint ? { problem: checkpoint.problem } : { sequence: checkpoint.sequence, at: checkpoint.at }

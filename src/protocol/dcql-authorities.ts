@@ -4,7 +4,7 @@
  */
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, own } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { readOrUndefined } from '../codec/malformed.ts'
 import { checkList, checkText, type Mistakes } from './dcql-parts.ts'
 
 export interface TrustedAuthoritiesQuery {
@@ -62,13 +62,9 @@ function* checkKeyIds(values: Json | undefined, at: string): Mistakes {
 function keyIdProblem(value: string): string | undefined {
   // Certificate tools show key identifiers in hexadecimal, which is also valid base64url but for different bytes.
   if (/^([0-9a-f]{2}:?){16,}$/i.test(value)) return 'is hexadecimal; write the bytes of the key identifier as base64url'
-  try {
-    const { length } = fromBase64url(value)
-    return length > MAX_KEY_ID_BYTES
-      ? `has ${length} bytes; a key identifier has at most ${MAX_KEY_ID_BYTES}`
-      : undefined
-  } catch (error) {
-    if (error instanceof MalformedError) return 'must be a key identifier in base64url without padding'
-    throw error
-  }
+  const bytes = readOrUndefined(() => fromBase64url(value))
+  if (bytes === undefined) return 'must be a key identifier in base64url without padding'
+  return bytes.length > MAX_KEY_ID_BYTES
+    ? `has ${bytes.length} bytes; a key identifier has at most ${MAX_KEY_ID_BYTES}`
+    : undefined
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MalformedError, malformed } from '../codec/malformed.ts'
-import { HTTP_STATUS, orRefuse, ProtocolError, refuse, refuseMalformed } from './error.ts'
+import { HTTP_STATUS, ProtocolError, readOrRefuse, refuse, refuseMalformed } from './error.ts'
 
 /** The statuses of the specifications, and of RFC 9110 where they leave it to HTTP. */
 const STATUS: readonly (readonly [status: number, codes: string])[] = [
@@ -46,8 +46,8 @@ describe('a refusal', () => {
   })
 
   it('is made of what is malformed, and of nothing else', () => {
-    expect(orRefuse('invalid_proof', 'the proof', () => 7)).toBe(7)
-    const refused = thrownBy(() => orRefuse('invalid_proof', 'the proof', () => malformed('it is not a JWT')))
+    expect(readOrRefuse('invalid_proof', 'the proof', () => 7)).toBe(7)
+    const refused = thrownBy(() => readOrRefuse('invalid_proof', 'the proof', () => malformed('it is not a JWT')))
     expect(refused).toMatchObject({ code: 'invalid_proof', message: 'the proof: it is not a JWT' })
     expect((refused as ProtocolError).cause).toEqual(new MalformedError('it is not a JWT'))
     const bug = new TypeError('a mistake of ours')

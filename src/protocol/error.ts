@@ -107,7 +107,7 @@ export function refuse(code: ErrorCode, description: string, options: RefusalOpt
 }
 
 /** Returns the result of `read`. Refuses with `code` if `read` throws a MalformedError; `what` names the input. */
-export function orRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
+export function readOrRefuse<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read()
   } catch (error) {

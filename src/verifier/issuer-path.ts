@@ -2,7 +2,7 @@
  * Parses the certificates of a credential, and finds the path from its issuer to a trust anchor, each once for all
  * checks. RFC 5280 section 6.
  */
-import { orProblem, type Problem, within } from '../codec/malformed.ts'
+import { type Problem, readOrProblem, readPart } from '../codec/malformed.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import { createSignatureChecks, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-anchors.ts'
 
@@ -42,8 +42,11 @@ function parseOthers(
   parse: (der: Uint8Array) => Certificate,
 ): IssuerChain['certificates'] {
   if ('problem' in leaf) return leaf
-  return orProblem(() =>
-    within('a certificate behind that of the issuer cannot be read', () => [leaf, ...others.map((der) => parse(der))]),
+  return readOrProblem(() =>
+    readPart('a certificate behind that of the issuer cannot be read', () => [
+      leaf,
+      ...others.map((der) => parse(der)),
+    ]),
   )
 }
 
@@ -51,7 +54,7 @@ function parseLeaf(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Cer
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'the credential comes with no certificate (x5c or x5chain)' }
   if (chain.length > MAX_CHAIN) return { problem: `the credential comes with more than ${MAX_CHAIN} certificates` }
-  return orProblem(() => within('the issuer certificate cannot be read', () => parse(leaf)))
+  return readOrProblem(() => readPart('the issuer certificate cannot be read', () => parse(leaf)))
 }
 
 /** Creates the function that finds and caches paths, for the anchors and the time of `context`. */

@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
-import { orRefuse, refuse } from '../protocol/error.ts'
+import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { openResponse } from './response-encryption.ts'
 import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
 
@@ -25,7 +25,7 @@ export function readForm({
 }: PlainResponseForm): WalletResponse {
   if (error) return { error, description, state }
   if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
-  return { vpToken: orRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
+  return { vpToken: readOrRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
 }
 
 /**

@@ -4,7 +4,7 @@
  * Credentials.
  */
 import { countValues, type JsonObject } from '../codec/json.ts'
-import { orProblem } from '../codec/malformed.ts'
+import { readOrProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
 import { formatOf, supportedFormats, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
@@ -19,7 +19,7 @@ import {
   isRequired,
   satisfiedOption,
 } from '../protocol/dcql-match.ts'
-import { orRefuse, refuse } from '../protocol/error.ts'
+import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
 
@@ -140,7 +140,7 @@ function readCandidate(postedCredential: PostedCredential, at: string): Candidat
       heldCredential: undefined,
       ...readDescription(format, postedCredential, { claims: claims as JsonObject, at }),
     }
-  const heldCredential = orRefuse(
+  const heldCredential = readOrRefuse(
     'invalid_request',
     `${at}.credential: is not a credential of the format ${formatId}`,
     () => format.hold(credential ?? ''),
@@ -159,7 +159,7 @@ function readUnknownFormat(credential: string, at: string): Candidate {
     const format = formatOf(formatId)
     // A format with several identifiers is tried once.
     if (format === undefined || format.ids[0] !== formatId) continue
-    const heldCredential = orProblem(() => format.hold(credential))
+    const heldCredential = readOrProblem(() => format.hold(credential))
     if (!('problem' in heldCredential)) return candidateOf(format, formatId, heldCredential)
     problems.push(`${formatId}: ${heldCredential.problem}`)
   }

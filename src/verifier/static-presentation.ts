@@ -7,7 +7,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import { orRefuse, refuse } from '../protocol/error.ts'
+import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { currentDescriptions, type DescribedReport, describeReport } from './check-descriptions.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { getQuery, readNewQuery } from './queries.ts'
@@ -58,7 +58,7 @@ export async function verifyStaticPresentation(
 }
 
 function readThumbprint(text: string): Uint8Array {
-  return orRefuse('invalid_request', 'encryption_jwk_thumbprint', () => fromBase64url(text))
+  return readOrRefuse('invalid_request', 'encryption_jwk_thumbprint', () => fromBase64url(text))
 }
 
 function loadRequestedQuery(context: VerifierContext, request: StaticPresentation): Promise<DcqlQuery> | DcqlQuery {

@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { orElse } from '../codec/malformed.ts'
+import { readOrElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
@@ -20,7 +20,7 @@ const MAX_CHARACTERS = 65_536
 export function writeTransactionData(postedTransactions: readonly JsonObject[], query: DcqlQuery): readonly string[] {
   const texts = postedTransactions.map((content, index) => {
     const at = `transaction_data[${index}]`
-    const { credentialIds } = parseOrRefuse(at, () => parseTransactionContent(content))
+    const { credentialIds } = readOrRefuseAt(at, () => parseTransactionContent(content))
     const problem = credentialProblem(credentialIds, query)
     if (problem !== undefined) refuse('invalid_request', `${at}.credential_ids: ${problem}`)
     return toBase64url(JSON.stringify(content))
@@ -53,6 +53,6 @@ function queryProblem({ format, multiple, require_cryptographic_holder_binding: 
   return multiple ? 'the query takes several presentations (multiple), and one must approve' : undefined
 }
 
-function parseOrRefuse<T>(at: string, parse: () => T): T {
-  return orElse(parse, (error) => refuse('invalid_request', `${at}.${error.message}`, { cause: error }))
+function readOrRefuseAt<T>(at: string, read: () => T): T {
+  return readOrElse(read, (error) => refuse('invalid_request', `${at}.${error.message}`, { cause: error }))
 }

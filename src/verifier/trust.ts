@@ -1,7 +1,7 @@
 /** The trust anchors for operators, and the test of a certificate chain. */
 import type { Static } from 'typebox'
 import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
-import { orElse } from '../codec/malformed.ts'
+import { readOrElse } from '../codec/malformed.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
 import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-anchors.ts'
@@ -71,7 +71,7 @@ function readPemChain(pem: string): readonly Certificate[] {
       `certificates: there are more than ${MAX_CHAIN}; leave out those that are anchors already`,
     )
   }
-  return orElse(
+  return readOrElse(
     () => readPemCertificates(pem),
     (error) => {
       const description = `certificates: ${error.message}; paste the text from BEGIN CERTIFICATE to END CERTIFICATE`

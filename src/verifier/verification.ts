@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
 import { createPolicyForResponse } from '../check/status/lists.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { orProblem } from '../codec/malformed.ts'
+import { readOrProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
@@ -158,7 +158,7 @@ function withChain(evidence: Evidence, { parseCertificate }: VerificationContext
 }
 
 function readPresentation(query: CredentialQuery, text: string): Reading {
-  return orProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
+  return readOrProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
 }
 
 /** Returns the format of a credential query. Stored queries have only known formats. */

@@ -11,7 +11,7 @@ import {
   jweAlgorithms,
   jweEncryptions,
 } from '../keys/jwe.ts'
-import { orRefuse, refuse } from '../protocol/error.ts'
+import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
 import type { RequestObjectForm } from './schemas.ts'
 
@@ -34,7 +34,7 @@ export function readWalletRequest({
     refuse('invalid_request', `wallet_nonce must be printable ASCII of up to ${MAX_NONCE} characters`)
   }
   const encryption = metadata
-    ? encryptionOf(orRefuse('invalid_request', 'wallet_metadata', () => parseJsonObject(metadata)))
+    ? encryptionOf(readOrRefuse('invalid_request', 'wallet_metadata', () => parseJsonObject(metadata)))
     : undefined
   return { ...(nonce ? { nonce } : {}), ...(encryption === undefined ? {} : { encryption }) }
 }

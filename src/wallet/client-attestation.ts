@@ -8,7 +8,7 @@ import { readJws, writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { requireAddress } from './address.ts'
 import type { WalletAttestation, WalletContext } from './context.ts'
-import { orRefuseWith, refuseWith } from './error.ts'
+import { readOrRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 
 /** The client id of this wallet without an attestation. */
@@ -46,7 +46,7 @@ export function chooseClientId(wallet: WalletContext, metadata: JsonObject): str
   const attestation = attestationFor(wallet, metadata)
   if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
   const what = 'the attestation of this wallet'
-  const { payload } = orRefuseWith('unsupported', what, () => readJws(attestation.jwt))
+  const { payload } = readOrRefuseWith('unsupported', what, () => readJws(attestation.jwt))
   return ownString(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
 }
 

@@ -6,7 +6,7 @@ import { makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import { readDcqlQuery } from '../protocol/dcql.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
-import { orRefuseWith, WalletError } from './error.ts'
+import { readOrRefuseWith, WalletError } from './error.ts'
 import { readTransactions } from './transaction.ts'
 
 describe('an error of the wallet about what cannot be read', () => {
@@ -20,7 +20,7 @@ describe('an error of the wallet about what cannot be read', () => {
   } as const
 
   it.each<[string, () => unknown]>([
-    ['an answer in JSON', () => orRefuseWith('invalid_response', 'the answer', () => parseJson('no'))],
+    ['an answer in JSON', () => readOrRefuseWith('invalid_response', 'the answer', () => parseJson('no'))],
     ['a transaction', () => readTransactions({ transaction_data: ['e30x'] }, query)],
     ['an encrypted answer', () => exchangeEncrypted(wallet, exchange, encryption, {})],
   ])('has the reason of the reader as its cause: %s', async (_, run) => {

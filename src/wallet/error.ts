@@ -1,5 +1,5 @@
 /** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
-import { orElse } from '../codec/malformed.ts'
+import { readOrElse } from '../codec/malformed.ts'
 import { removeControlCharacters } from '../codec/untrusted-text.ts'
 
 export type WalletErrorCode =
@@ -62,6 +62,6 @@ export function refuseWith(code: WalletErrorCode, message: string, cause?: unkno
  * Returns the result of `read`. Throws a {@link WalletError} with `code` when `read` throws a MalformedError; `what`
  * names the input.
  */
-export function orRefuseWith<T>(code: WalletErrorCode, what: string, read: () => T): T {
-  return orElse(read, (error) => refuseWith(code, `${what}: ${error.message}`, error))
+export function readOrRefuseWith<T>(code: WalletErrorCode, what: string, read: () => T): T {
+  return readOrElse(read, (error) => refuseWith(code, `${what}: ${error.message}`, error))
 }

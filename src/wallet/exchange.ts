@@ -7,7 +7,7 @@ import { removeControlCharacters } from '../codec/untrusted-text.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { describeCertificateProblem } from '../protocol/tls-problem.ts'
 import type { Step, WalletContext } from './context.ts'
-import { orRefuseWith, refuseWith, type ServerError, WalletError } from './error.ts'
+import { readOrRefuseWith, refuseWith, type ServerError, WalletError } from './error.ts'
 
 export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
   readonly url: string
@@ -64,7 +64,9 @@ export async function exchangeText(wallet: WalletContext, request: ExchangeReque
 /** Sends a request and returns the JSON object in the response. Refuses like {@link exchangeText}. */
 export async function exchangeJson(wallet: WalletContext, request: ExchangeRequest): Promise<JsonObject> {
   const text = await exchangeText(wallet, { ...request, headers: { accept: JSON_TYPE, ...request.headers } })
-  return orRefuseWith('invalid_response', `the answer of ${request.url} cannot be read`, () => parseJsonObject(text))
+  return readOrRefuseWith('invalid_response', `the answer of ${request.url} cannot be read`, () =>
+    parseJsonObject(text),
+  )
 }
 
 async function fetchAnswer(
@@ -102,7 +104,7 @@ async function readBody(url: string, response: Response, limit: number): Promise
   } catch (error) {
     throw error instanceof WalletError ? error : refuseUnreachable(url, error)
   }
-  return orRefuseWith('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
+  return readOrRefuseWith('invalid_response', `the answer of ${url}`, () => utf8Text(Buffer.concat(chunks)))
 }
 
 /** Resolves like `run`, or rejects with `timeoutError` after `seconds`, even if `run` ignores its signal. */

@@ -1,7 +1,7 @@
 /** Makes holder keys, and stores each as a private JWK with its credential. */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
-import { within } from '../codec/malformed.ts'
+import { readPart } from '../codec/malformed.ts'
 import { createSigner, privateJwkOf } from '../keys/file-signer.ts'
 import { importPrivateKey, makeEcPrivateJwk } from '../keys/private-jwk.ts'
 import { type Algorithm, algorithms } from '../keys/signature.ts'
@@ -31,5 +31,5 @@ export function makeHolderKey(random: (bytes: number) => Uint8Array, algorithm: 
 
 /** Imports a private JWK. Throws a MalformedError if it is invalid. */
 export function readHolderKey(jwk: JsonObject): KeyObject {
-  return within('the holder key', () => importPrivateKey(jwk))
+  return readPart('the holder key', () => importPrivateKey(jwk))
 }

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJs
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
-import { orRefuseWith, refuseWith } from './error.ts'
+import { readOrRefuseWith, refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import { readLink } from './link.ts'
 
@@ -51,7 +51,7 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
   }
   if (value !== undefined) {
     return readOfferObject(
-      orRefuseWith('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)),
+      readOrRefuseWith('invalid_offer', 'the offer in the link cannot be read', () => parseJsonObject(value)),
     )
   }
   const offer = await exchangeJson(wallet, {

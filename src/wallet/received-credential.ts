@@ -7,7 +7,7 @@ import type { Problem } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
 import { CLOCK_SKEW_SECONDS, type HolderKey } from './context.ts'
-import { orRefuseWith, refuseWith } from './error.ts'
+import { readOrRefuseWith, refuseWith } from './error.ts'
 import { metaText, requireHeldFormat } from './held-format.ts'
 import type { OfferedCredential } from './issuer-metadata.ts'
 import type { CredentialCopy } from './stored-credential.ts'
@@ -55,7 +55,7 @@ function checkCopy(
 function readEvidence(credential: string, id: string): Evidence {
   const format = requireHeldFormat(id)
   const what = 'the issuer sent a credential that cannot be read'
-  return orRefuseWith('invalid_credential', what, () => format.hold(credential))
+  return readOrRefuseWith('invalid_credential', what, () => format.hold(credential))
 }
 
 function findHolderKey({ boundKey }: Evidence, unusedKeys: ReadonlyMap<string, HolderKey>): HolderKey | Problem {

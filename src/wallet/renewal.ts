@@ -8,7 +8,7 @@ import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
-import { orRefuseWith, refuseWith, WalletError } from './error.ts'
+import { readOrRefuseWith, refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from './issuer-metadata.ts'
 import {
@@ -190,7 +190,7 @@ async function openKey({ store }: WalletContext, keyRecord: HolderKey['keyRecord
     if (error instanceof MalformedError) return error
     throw error
   })
-  return orRefuseWith('unreadable_credential', 'a kept authorization is damaged', () => {
+  return readOrRefuseWith('unreadable_credential', 'a kept authorization is damaged', () => {
     if (signerOrError instanceof MalformedError) throw signerOrError
     return signerOrError
   })

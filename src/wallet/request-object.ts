@@ -15,7 +15,7 @@ import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
 import type { RequestedTransaction } from '../protocol/transaction-data.ts'
 import { requireAddress } from './address.ts'
 import { CLOCK_SKEW_SECONDS, type WalletContext } from './context.ts'
-import { orRefuseWith, refuseWith } from './error.ts'
+import { readOrRefuseWith, refuseWith } from './error.ts'
 import { exchangeText } from './exchange.ts'
 import { readLink } from './link.ts'
 import { readEncryption } from './response-encryption.ts'
@@ -64,7 +64,9 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     headers: { accept: MEDIA_TYPE },
     ...(nonce === undefined ? {} : makeNonceBody(nonce)),
   })
-  const jws = orRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+  const jws = readOrRefuseWith('invalid_request_object', 'the request object cannot be read', () =>
+    readJws(text.trim()),
+  )
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
   // OpenID4VP 1.0, Request URI Response: `wallet_nonce` must be the sent one.
@@ -126,7 +128,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const chain = own(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
-  const certificate = orRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
+  const certificate = readOrRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
     // RFC 7515 section 4.1.6: standard base64. Parsing fails for anything but a certificate.
     parseCertificate(Buffer.from(leaf, 'base64')),
   )

@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
-import { malformed, orUndefined } from '../codec/malformed.ts'
+import { malformed, readOrUndefined } from '../codec/malformed.ts'
 import type { AccessToken } from './access-token.ts'
 import type { TextStore, WalletContext } from './context.ts'
 import { refuseWith } from './error.ts'
@@ -66,7 +66,7 @@ export async function readAuthorization(wallet: WalletContext, name: string): Pr
   const authorizations = requireAuthorizationStore(wallet)
   if (!(await authorizations.list()).includes(name)) return undefined
   const text = await authorizations.read(name)
-  return orUndefined(() => readAuthorizationRecord(name, parseJsonObject(text)))
+  return readOrUndefined(() => readAuthorizationRecord(name, parseJsonObject(text)))
 }
 
 /** Returns all valid authorizations. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import { algorithmOf, verifySignature } from '../keys/signature.ts'
-import { orRefuseWith } from './error.ts'
+import { readOrRefuseWith } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
 import { receiveOffer } from './receive.ts'
 import { findCredential, listCredentials } from './stored-credential.ts'
@@ -96,11 +96,11 @@ describe('stored credentials', () => {
 
 describe('orAbort', () => {
   it('refuses what is malformed, and lets mistakes of ours through', () => {
-    expect(() => orRefuseWith('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
+    expect(() => readOrRefuseWith('invalid_offer', 'it', () => malformed('why'))).toThrow('it: why')
     const mistake = () => {
       throw new TypeError('ours')
     }
-    expect(() => orRefuseWith('invalid_offer', 'it', mistake)).toThrow(TypeError)
+    expect(() => readOrRefuseWith('invalid_offer', 'it', mistake)).toThrow(TypeError)
   })
 })
 

@@ -3,7 +3,7 @@
  * OpenID4VP 1.0, Transaction Data.
  */
 import { type JsonObject, own, refuseMany } from '../codec/json.ts'
-import { orElse } from '../codec/malformed.ts'
+import { readOrElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import {
@@ -92,7 +92,7 @@ function approvalProblem({
 }
 
 function readOrRefuseTransactionData<T>(at: string, read: () => T): T {
-  return orElse(read, (error) => refuseTransactionData(`${at}: ${error.message}`, error))
+  return readOrElse(read, (error) => refuseTransactionData(`${at}: ${error.message}`, error))
 }
 
 function refuseTransactionData(reason: string, cause?: unknown): never {

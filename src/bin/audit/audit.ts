@@ -9,7 +9,7 @@ import { type CheckpointKeys, findCheckpoints, indexCheckpointKeys } from '../..
 import { exportLog } from '../../audit/copy.ts'
 import { type AuditReport, verifyCopy } from '../../audit/verify.ts'
 import { parseJsonObject } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
@@ -63,7 +63,7 @@ async function print(lines: AsyncIterable<string>): Promise<void> {
 }
 
 function isJsonObject(line: string): boolean {
-  return orUndefined(() => parseJsonObject(line)) !== undefined
+  return readOrUndefined(() => parseJsonObject(line)) !== undefined
 }
 
 /** Calls `onLine` with each line before it is read. */

@@ -3,7 +3,7 @@
 import { ChainError } from '../../chain/chain.ts'
 import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { parsePort, readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
@@ -76,7 +76,7 @@ function separateNegatives(args: string[]): string[] {
 
 function addressOf(text: string): Address {
   return (
-    orUndefined(() => parseAddress(text)) ??
+    readOrUndefined(() => parseAddress(text)) ??
     throwError(`${text} is not an address: it must have 40 hexadecimal characters`)
   )
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
 import { sha256Hex } from '../../codec/digest.ts'
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
-import { orProblem, orUndefined } from '../../codec/malformed.ts'
+import { readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { shellWord } from '../command-line.ts'
@@ -123,7 +123,7 @@ function hasVouchsafeConstructor(abi: readonly AbiItem[]): boolean {
 async function resolveEngine(word: string, chainId: string): Promise<Json> {
   if (isHttp(word)) return { engine: await fetchAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
   const [address = '', ...rest] = word.split('=')
-  const parsedAddress = orUndefined(() => parseAddress(address))
+  const parsedAddress = readOrUndefined(() => parseAddress(address))
   const endpoint = rest.join('=').replace(/\/+$/, '')
   if (parsedAddress === undefined || (endpoint !== '' && !isHttp(endpoint))) {
     throw new Error(`--engine ${word}: it must be a URL, or an address and a URL, as in 0x12…ef=https://engine.example`)
@@ -172,7 +172,7 @@ async function fetchEngine(
 }
 
 function parseArguments(text: string): readonly Json[] {
-  const result = orProblem(() => ({ list: parseJson(text) }))
+  const result = readOrProblem(() => ({ list: parseJson(text) }))
   if ('list' in result && Array.isArray(result.list)) return result.list
   const options = 'problem' in result ? { cause: result.cause } : {}
   throw new Error(`--args must be a list in JSON, as in '["0x12…ef", 3]'`, options)

@@ -1,7 +1,7 @@
 /** JSON over HTTP for the reader nodes of Partisia Blockchain. */
 import type { JsonHttp } from '../../chain/partisia/reader.ts'
 import { parseJson } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { hasTooManyValues, MAX_ANSWER_BYTES } from './answer-size.ts'
 
@@ -20,6 +20,6 @@ export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
       allowPrivateAddresses: true,
     })
     const isReadable = !hasTooManyValues(answer.body)
-    return { status: answer.status, body: isReadable ? orUndefined(() => parseJson(answer.body)) : undefined }
+    return { status: answer.status, body: isReadable ? readOrUndefined(() => parseJson(answer.body)) : undefined }
   }
 }

@@ -2,7 +2,7 @@
 import type { EngineClient } from '../../../sdk/client/engine-client.ts'
 import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import type { Scheme } from '../../../sdk/client/shares.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 
@@ -55,7 +55,7 @@ export function readCommand(args: string[]): {
 
 function parseContract(contract: string | undefined): Address {
   if (contract === undefined) throw new UsageError('secret', '--contract ADDRESS is missing')
-  return orUndefined(() => parseAddress(contract)) ?? refuseWords(`--contract ${contract} is not an address`)
+  return readOrUndefined(() => parseAddress(contract)) ?? refuseWords(`--contract ${contract} is not an address`)
 }
 
 function parseId(id: string): bigint {

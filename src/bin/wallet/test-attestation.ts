@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { isObject, type JsonObject, own, parseJsonObject, stringsIn } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { MalformedError, orUndefined, within } from '../../codec/malformed.ts'
+import { MalformedError, readOrUndefined, readPart } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { createSigner, privateJwkOf, readPrivateKey } from '../../keys/file-signer.ts'
@@ -93,10 +93,10 @@ async function readProvider(directory: string): Promise<Signer> {
   const key = await readProviderFile(directory, PROVIDER_KEY)
   const certificate = await readProviderFile(directory, PROVIDER_CERTIFICATE)
   try {
-    const signingKey = within(PROVIDER_KEY, () => readPrivateKey(key))
+    const signingKey = readPart(PROVIDER_KEY, () => readPrivateKey(key))
     return createSigner(
       signingKey,
-      within(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate)),
+      readPart(PROVIDER_CERTIFICATE, () => readPemCertificates(certificate)),
     )
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
@@ -113,6 +113,6 @@ function readProviderFile(directory: string, name: string): Promise<string> {
 }
 
 function readKeyIn(text: string): JsonObject | undefined {
-  const key = orUndefined(() => own(parseJsonObject(text), 'key'))
+  const key = readOrUndefined(() => own(parseJsonObject(text), 'key'))
   return isObject(key) ? key : undefined
 }

@@ -3,7 +3,7 @@
  * components/OffChain.sol.
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import type { ListedEngine, OffChainContract } from '../chain.ts'
 import { type AbiReader, abiReader } from './abi-reader.ts'
@@ -30,7 +30,7 @@ export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
 
 /** Reads an engine. An endpoint that is not a URL is read as empty, so that it does not affect the other engines. */
 function readEngine(engine: AbiReader): ListedEngine {
-  const endpoint = orUndefined(() => engine.text(1, MAX_URL_BYTES)) ?? ''
+  const endpoint = readOrUndefined(() => engine.text(1, MAX_URL_BYTES)) ?? ''
   const isUrl = /^https?:\/\/[^\s]+$/.test(endpoint)
   return { address: engine.address(0), endpoint: isUrl ? endpoint.replace(/\/+$/, '') : '' }
 }

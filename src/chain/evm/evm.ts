@@ -4,7 +4,9 @@
  * it. State is read by the number of a block, because not all nodes support reading by its hash (EIP-1898). {@link
  * Chain.hasBlock} detects a reorganisation that is deeper than the confirmations; the caller has to call it.
  */
+
 import { cacheValue } from '../../async/cache.ts'
+import { readOrElse } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import {
   type Block,
@@ -19,7 +21,6 @@ import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
-import { readOrRefuseWith } from './values.ts'
 
 export interface EvmOptions {
   /** The decimal chain id. The id that the node returns is compared with it before any other request. */
@@ -132,11 +133,11 @@ function createConnection(rpc: JsonRpc, id: string): Connection {
 function createRegistryReader(node: EvmNode, registry: Address): (block: Block) => Promise<readonly Address[]> {
   return async ({ number }) => {
     const answer = await node.call({ to: registry, input: selector.contracts }, number)
-    return readOrRefuseWith(
+    return readOrElse(
       () => readContracts(answer),
-      (why, cause) => {
+      (cause) => {
         throw new ChainError(
-          `the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${why}`,
+          `the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${cause.message}`,
           false,
           { cause },
         )
@@ -163,10 +164,10 @@ async function fetchContract(
       return undefined
     })
     if (answer === undefined || answer.length === 0) return undefined
-    return readOrRefuseWith(
+    return readOrElse(
       () => read(answer),
-      (why, cause): never => {
-        const problem = `contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${why}`
+      (cause): never => {
+        const problem = `contract ${evmAddress(address)}: what ${name}() answers cannot be read: ${cause.message}`
         throw new UnreadableContract(problem, { cause })
       },
     )

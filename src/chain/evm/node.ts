@@ -4,21 +4,12 @@
  * not be asked or its answer is invalid.
  */
 import { isObject, type JsonObject, own } from '../../codec/json.ts'
-import { malformed } from '../../codec/malformed.ts'
+import { malformed, readOrElse } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
-import {
-  readData,
-  readEvmAddress,
-  readHash,
-  readNumber,
-  readOrRefuseWith,
-  readQuantity,
-  writeData,
-  writeQuantity,
-} from './values.ts'
+import { readData, readEvmAddress, readHash, readNumber, readQuantity, writeData, writeQuantity } from './values.ts'
 
 /** A call of an EVM; without `to` it creates a contract. */
 export interface EvmCall {
@@ -82,10 +73,10 @@ export function evmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
   const ask = async <T>(method: string, params: readonly unknown[], read: (answer: unknown) => T): Promise<T> => {
     await checkChain?.()
     const answer = await rpc(method, params).catch((error: unknown) => throwRefusal(method, error))
-    return readOrRefuseWith(
+    return readOrElse(
       () => read(answer),
-      (why, cause) => {
-        const problem = `the node of the chain answers ${method} with what cannot be read: ${why}`
+      (cause) => {
+        const problem = `the node of the chain answers ${method} with what cannot be read: ${cause.message}`
         throw new UnreadableAnswer(problem, false, { cause })
       },
     )

@@ -1,7 +1,7 @@
 /** Decodes the reason for which a contract reverted a call. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { isObject, own } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { abiReader } from './abi-reader.ts'
 import { readData } from './values.ts'
 
@@ -26,7 +26,7 @@ const PANICS: Readonly<Record<number, string>> = {
 /** Reads the `data` of a JSON-RPC error. Some nodes wrap it in an object. Returns undefined when there is none. */
 export function revertData(value: unknown): Uint8Array | undefined {
   const text = isObject(value) ? own(value, 'data') : value
-  return typeof text === 'string' ? orUndefined(() => readData(text)) : undefined
+  return typeof text === 'string' ? readOrUndefined(() => readData(text)) : undefined
 }
 
 /**
@@ -36,7 +36,7 @@ export function revertData(value: unknown): Uint8Array | undefined {
 export function revertReason(revertBytes: Uint8Array | undefined): string | undefined {
   if (revertBytes === undefined || revertBytes.length < SELECTOR_BYTES) return undefined
   const selector = bytesToHex(revertBytes.subarray(0, SELECTOR_BYTES))
-  const reason = orUndefined(() => {
+  const reason = readOrUndefined(() => {
     const from = abiReader(revertBytes.subarray(SELECTOR_BYTES))
     if (selector === ERROR) return from.text(0, MAX_REASON).replace(/\s+/g, ' ')
     if (selector === PANIC) return PANICS[from.number(0)] ?? `panic ${from.number(0)}`

@@ -1,6 +1,6 @@
 /** Reads and writes the values of the JSON-RPC of EVM chains: quantities and data, in hexadecimal after `0x`. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 
 /** The most bytes of data in one value. The contracts that an engine serves answer with less. */
@@ -49,17 +49,4 @@ export function readHash(value: unknown): string {
 export function readEvmAddress(value: unknown): Address {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is not an address')
   return parseAddress(value)
-}
-
-/**
- * Returns the result of `read`. When `read` throws a MalformedError, calls `refuse` with its message, and with the
- * error as the cause.
- */
-export function readOrRefuseWith<T>(read: () => T, refuse: (why: string, cause: MalformedError) => never): T {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof MalformedError) return refuse(error.message, error)
-    throw error
-  }
 }

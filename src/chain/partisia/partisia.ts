@@ -6,7 +6,7 @@
  * so every contract counts as changed.
  */
 
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
 import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
@@ -68,7 +68,7 @@ async function readHead(reader: PartisiaReader, id: string): Promise<Head> {
  * and the key. Throws a ChainError when there is no such key.
  */
 async function readTreeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
-  const { tree, key } = orUndefined(() => readTreeKey(input)) ?? refuseTreeKey()
+  const { tree, key } = readOrUndefined(() => readTreeKey(input)) ?? refuseTreeKey()
   const value = await reader.fetchTreeValue(address, tree, Buffer.from(key).toString('hex'))
   if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
   return value

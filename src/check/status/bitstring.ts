@@ -5,7 +5,7 @@
 import { fromBase64url } from '../../codec/base64url.ts'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
-import { malformed, within } from '../../codec/malformed.ts'
+import { malformed, readPart } from '../../codec/malformed.ts'
 import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
@@ -49,7 +49,7 @@ async function readContent(
   // The prefix `u` is that of multibase for base64url without padding.
   if (encodedList?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
   const bytes = await unpack(
-    within('its encodedList', () => fromBase64url(encodedList.slice(1))),
+    readPart('its encodedList', () => fromBase64url(encodedList.slice(1))),
     'gzip',
   )
   if (bytes.length < MIN_BYTES) malformed(`its list has fewer than ${MIN_BYTES * 8} entries`)

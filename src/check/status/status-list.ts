@@ -11,7 +11,7 @@ import { asBytes, asMap, type Cbor, contentOfTag, decodeCbor } from '../../codec
 import { readSign1 } from '../../codec/cose.ts'
 import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
-import { malformed, within } from '../../codec/malformed.ts'
+import { malformed, readPart } from '../../codec/malformed.ts'
 import { isStatusPurpose, type StatusPurpose, type StatusWidth } from '../../codec/status-list.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { readNumericInstants, readX5cHeader } from '../../credential/evidence.ts'
@@ -49,7 +49,7 @@ export function readStatusReferences({
 }: Pick<Evidence, 'status' | 'credentialStatus'>): StatusReferences {
   if (credentialStatus.length > MAX_ENTRIES) malformed(`credentialStatus has more than ${MAX_ENTRIES} entries`)
   const entries = credentialStatus.map((entry, at) =>
-    within(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
+    readPart(`credentialStatus[${at}]`, () => readBitstringEntry(entry)),
   )
   return {
     references: [

@@ -3,7 +3,7 @@
  * provider under the same trust anchor must have signed. Token Status List, Status Types, Validation Rules and Extended
  * Key Usage Extension; Bitstring Status List 1.0.
  */
-import { orProblem, type Problem, within } from '../../codec/malformed.ts'
+import { type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
 import { capacityOf, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
@@ -45,7 +45,7 @@ const VALUES: readonly string[] = ['valid', 'revoked', 'suspended']
 
 /** Checks all lists that the credential refers to, and returns the verdict of the first that fails. */
 export async function fetchStatusVerdict(evidence: StatusEvidence, context: StatusCheckContext): Promise<Verdict> {
-  const statusReferences = orProblem(() => readStatusReferences(evidence))
+  const statusReferences = readOrProblem(() => readStatusReferences(evidence))
   if ('problem' in statusReferences) return fail(statusReferences.problem, statusReferences.cause)
   const ignoredNotes = statusReferences.ignored.map((each) => `not looked at: ${each}`)
   if (statusReferences.references.length === 0)
@@ -146,7 +146,9 @@ function readSignerChain(
 ): readonly Certificate[] | Problem {
   if (chain.length === 0) return certificates
   if (chain.length > MAX_CHAIN) return { problem: `it comes with more than ${MAX_CHAIN} certificates` }
-  return orProblem(() => within('a certificate of it cannot be read', () => chain.map((der) => parseCertificate(der))))
+  return readOrProblem(() =>
+    readPart('a certificate of it cannot be read', () => chain.map((der) => parseCertificate(der))),
+  )
 }
 
 /**

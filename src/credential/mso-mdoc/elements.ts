@@ -16,7 +16,7 @@ import {
   isMap,
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
-import { malformed, orProblem } from '../../codec/malformed.ts'
+import { malformed, readOrProblem } from '../../codec/malformed.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 import { toJson } from './values.ts'
 
@@ -42,7 +42,7 @@ interface Item {
 
 /** Parses the elements and compares their digests with those in the MSO. */
 export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
-  const elements = orProblem(() => {
+  const elements = readOrProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
     // All elements share one budget, which limits the number of CBOR values.
     const budget = createBudget()

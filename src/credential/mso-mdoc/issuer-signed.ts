@@ -14,7 +14,7 @@ import {
   readEmbedded,
 } from '../../codec/cbor.ts'
 import { readSign1, type Sign1 } from '../../codec/cose.ts'
-import { malformed, within } from '../../codec/malformed.ts'
+import { malformed, readPart } from '../../codec/malformed.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 
 export const MDOC_VERSION = '1.0'
@@ -89,7 +89,7 @@ export function versionText(version: Cbor | undefined): string {
 
 function readMso(payload: Uint8Array): MobileSecurityObject {
   const name = 'the mobile security object'
-  const embeddedMso = within(name, () => decodeCbor(payload))
+  const embeddedMso = readPart(name, () => decodeCbor(payload))
   const mso = asMap(readEmbedded(embeddedMso, name), name)
   const version = mso.get('version')
   // Another version may lack the members that are read below, so the error has the version.

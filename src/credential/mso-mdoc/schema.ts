@@ -3,7 +3,7 @@
  * 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
 import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
-import { orElse } from '../../codec/malformed.ts'
+import { readOrElse } from '../../codec/malformed.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
@@ -132,7 +132,7 @@ function checkName(name: string, path: ClaimPosition): void {
 
 /** Refuses with `invalid_request` if `convert` throws a MalformedError. The path is formatted only then. */
 function refuseIfMalformed(path: ClaimPosition, convert: () => unknown): void {
-  orElse(convert, (error) => refuseMalformed('invalid_request', pathText(path), error))
+  readOrElse(convert, (error) => refuseMalformed('invalid_request', pathText(path), error))
 }
 
 function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {

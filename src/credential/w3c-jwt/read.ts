@@ -4,7 +4,7 @@
  */
 import { isObject, type Json, type JsonObject, own, ownString, refuseMany } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { malformed, within } from '../../codec/malformed.ts'
+import { malformed, readPart } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
@@ -37,7 +37,7 @@ export function read(presentation: string): Evidence {
   const outer = readJws(presentation)
   const vp = own(outer.payload, 'vp')
   if (vp === undefined) return evidenceOf(outer, undefined)
-  const credential = within('the credential in vp', () => readJws(readSingleCredential(vp)))
+  const credential = readPart('the credential in vp', () => readJws(readSingleCredential(vp)))
   return evidenceOf(credential, holderEvidence(outer, vp))
 }
 
@@ -58,7 +58,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { payload, header } = jws
   const vc = own(payload, 'vc')
   const claims = isObject(vc) ? vc : {}
-  within('the credential', () => refuseMany(claims, MAX_VALUES))
+  readPart('the credential', () => refuseMany(claims, MAX_VALUES))
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   return {
     formats: isJwt(header) && isObject(vc) ? IDS : [],

@@ -5,7 +5,7 @@
  */
 import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
 import { isClaimPath } from '../../protocol/claim-path.ts'
-import { orRefuse, refuse } from '../../protocol/error.ts'
+import { readOrRefuse, refuse } from '../../protocol/error.ts'
 import type { AuthorizationDetail } from '../../protocol/oid4vci.ts'
 
 export const DETAIL_TYPE = 'openid_credential'
@@ -24,7 +24,7 @@ export function readAuthorizationDetails(
   configurationIds: readonly string[],
   identifiers: readonly string[],
 ): readonly string[] {
-  const details = orRefuse(CODE, 'authorization_details', () => parseJson(text))
+  const details = readOrRefuse(CODE, 'authorization_details', () => parseJson(text))
   if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
     return refuseDetails(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }

@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { malformed, orProblem, type Problem, within } from '../../codec/malformed.ts'
+import { malformed, type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { readX5c } from '../../keys/trust-anchors.ts'
@@ -35,9 +35,9 @@ export function readClientHeaders(headers: {
   readonly attestation: string | undefined
   readonly pop: string | undefined
 }): ClientReading {
-  const jwts = orProblem(() => ({
-    attestation: within('OAuth-Client-Attestation', () => readHeader(headers.attestation)),
-    pop: within('OAuth-Client-Attestation-PoP', () => readHeader(headers.pop)),
+  const jwts = readOrProblem(() => ({
+    attestation: readPart('OAuth-Client-Attestation', () => readHeader(headers.attestation)),
+    pop: readPart('OAuth-Client-Attestation-PoP', () => readHeader(headers.pop)),
   }))
   if ('problem' in jwts) return jwts
   const { attestation, pop } = jwts
@@ -63,8 +63,8 @@ function readHeader(text: string | undefined): Jws {
 function parseInstanceKey(payload: JsonObject): InstanceKey {
   const confirmation = own(payload, 'cnf')
   if (!isObject(confirmation)) return malformed('it has no cnf')
-  const jwk = within('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
-  return { key: within('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
+  const jwk = readPart('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
+  return { key: readPart('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
 }
 
 function memoize<T>(read: () => T): () => T {

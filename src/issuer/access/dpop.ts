@@ -8,7 +8,7 @@ import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { orRefuse, PROTECTED_RESOURCE_ERRORS, ProtocolError, refuse } from '../../protocol/error.ts'
+import { PROTECTED_RESOURCE_ERRORS, ProtocolError, readOrRefuse, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { algorithmProblem, headerValueProblem, jwtTimeProblem, PROOF_TIMES, typeProblem } from './jwt-checks.ts'
 import { proofUseOf, type SpentValue } from './single-use.ts'
@@ -62,8 +62,8 @@ export function verifyDpopProof(
 ): DpopProof {
   const jws = readProof(request.dpop, context.config)
   const { header, payload } = jws
-  const jwk = orRefuseProof(() => readSigningJwk(own(header, 'jwk')))
-  const key = orRefuseProof(() => importPublicKey(jwk))
+  const jwk = readOrRefuseDpopProof(() => readSigningJwk(own(header, 'jwk')))
+  const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
   if (!isJwsSignedBy(jws, key)) refuseProof('its signature is not by the key in its header')
   if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
   if (!isSameAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
@@ -129,7 +129,7 @@ function refuseWithChallenge(
 function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
   if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
   refuseProblem(headerValueProblem(text))
-  const jws = orRefuseProof(() => readJws(text))
+  const jws = readOrRefuseDpopProof(() => readJws(text))
   refuseProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
   return jws
 }
@@ -143,8 +143,8 @@ function isSameAddress(htu: string | undefined, address: string): boolean {
   return url.href === new URL(address).href
 }
 
-function orRefuseProof<T>(read: () => T): T {
-  return orRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
+function readOrRefuseDpopProof<T>(read: () => T): T {
+  return readOrRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
 }
 
 function refuseProblem(problem: string | undefined): void {

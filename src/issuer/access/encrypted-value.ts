@@ -5,7 +5,7 @@
 import { decryptText, encryptText, NONCE_BYTES } from '../../codec/aes-gcm.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import { type JsonObject, parseJsonObject } from '../../codec/json.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
 /** The secrets for a value, and its purpose. A value that was encrypted for another purpose does not decrypt. */
@@ -27,7 +27,7 @@ export function encryptValue(
 
 /** Decrypts a value of {@link encryptValue}. Returns undefined for any other text, and if its secret was removed. */
 export function decryptValue({ secrets, purpose }: ValueKey, encryptedText: string): string | undefined {
-  const bytes = orUndefined(() => fromBase64url(encryptedText))
+  const bytes = readOrUndefined(() => fromBase64url(encryptedText))
   for (const secret of bytes === undefined ? [] : secrets) {
     try {
       return decryptText({ secret, context: purpose }, bytes as Uint8Array)

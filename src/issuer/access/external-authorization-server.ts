@@ -5,7 +5,7 @@
 import { cacheRemote } from '../../async/cache-remote.ts'
 import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
-import { orElse } from '../../codec/malformed.ts'
+import { readOrElse } from '../../codec/malformed.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -156,7 +156,7 @@ async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promis
 }
 
 function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
-  return orElse(read, (error) => refuseUnavailable(`${url}: ${error.message}`, error))
+  return readOrElse(read, (error) => refuseUnavailable(`${url}: ${error.message}`, error))
 }
 
 /** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */

@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { orElse } from '../../codec/malformed.ts'
+import { readOrElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
 import type { Row } from '../../store/store.ts'
@@ -124,7 +124,7 @@ function checkIntrospection(server: ExternalAuthorizationServer, claims: JsonObj
 }
 
 function readToken(token: string): Jws {
-  return orElse(
+  return readOrElse(
     () => readJws(token),
     (error) => refuseExternalToken('it is not a JWT that can be read', error),
   )

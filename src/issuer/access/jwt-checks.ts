@@ -6,7 +6,7 @@
 import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { joseAlgorithms } from '../../keys/signature.ts'
-import { orRefuse, refuse } from '../../protocol/error.ts'
+import { readOrRefuse, refuse } from '../../protocol/error.ts'
 
 /** The maximum length of an HTTP header with a JWT. Node limits all headers of a request to 16 KiB together. */
 const MAX_LENGTH = 8192
@@ -92,7 +92,7 @@ const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
 /** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
 export function readProofJwt(text: string, kind: ProofKind): Jws {
-  const jws = orInvalidProof(kind, () => readJws(text))
+  const jws = readOrRefuseProof(kind, () => readJws(text))
   refuseProofProblem(kind, typeProblem(jws.header, PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms))
   const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
   if (unsupportedHeader !== undefined)
@@ -106,6 +106,6 @@ export function refuseProofProblem(kind: ProofKind, problem: string | undefined)
 }
 
 /** Returns the result of `read`. Refuses malformed input with `invalid_proof`. */
-export function orInvalidProof<T>(kind: ProofKind, read: () => T): T {
-  return orRefuse('invalid_proof', `the ${kind} cannot be read`, read)
+export function readOrRefuseProof<T>(kind: ProofKind, read: () => T): T {
+  return readOrRefuse('invalid_proof', `the ${kind} cannot be read`, read)
 }

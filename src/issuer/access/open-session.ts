@@ -6,7 +6,7 @@
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { ownString } from '../../codec/json.ts'
 import { readJwsPayload } from '../../codec/jws.ts'
-import { orUndefined } from '../../codec/malformed.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
 import { hasTokenScheme } from '../../http/error-response.ts'
 import { networkOf } from '../../http/rate-limit.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -168,5 +168,5 @@ function verifyProof(
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */
 function unverifiedSubject(token: string): string | undefined {
-  return orUndefined(() => ownString(readJwsPayload(token), 'sub'))
+  return readOrUndefined(() => ownString(readJwsPayload(token), 'sub'))
 }

@@ -5,7 +5,7 @@
  */
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
-import { orProblem } from '../../codec/malformed.ts'
+import { readOrProblem } from '../../codec/malformed.ts'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
 import { OutboundError } from '../../http/outbound.ts'
@@ -132,7 +132,7 @@ async function askVerifier(
     },
   )
   if (response.status !== 200) return refuseUnavailableVerifier(new Error(`the verifier answered ${response.status}`))
-  const result = orProblem(() => ({ json: parseJsonObject(response.body) }))
+  const result = readOrProblem(() => ({ json: parseJsonObject(response.body) }))
   if (!('problem' in result)) return result.json
   const { problem, cause } = result
   return refuseUnavailableVerifier(new Error(`the answer of the verifier cannot be read: ${problem}`, { cause }))

@@ -12,7 +12,7 @@ import {
   publishedKey,
   readEncryptionKey,
 } from '../../keys/jwe.ts'
-import { orRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
+import { readOrRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { CredentialResponse, IssuerMetadata } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
 
@@ -63,6 +63,8 @@ export function readResponseEncryption(member: unknown): JweParameters {
   if (zip !== undefined && zip !== 'DEF') {
     return refuse('invalid_encryption_parameters', `${MEMBER}.zip must be DEF, or be left out`)
   }
-  const key = orRefuse('invalid_encryption_parameters', `${MEMBER}.jwk`, () => readEncryptionKey(own(member, 'jwk')))
+  const key = readOrRefuse('invalid_encryption_parameters', `${MEMBER}.jwk`, () =>
+    readEncryptionKey(own(member, 'jwk')),
+  )
   return { ...key, enc, zip }
 }

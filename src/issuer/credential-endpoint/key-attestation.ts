@@ -14,8 +14,8 @@ import { attesterProblem } from '../access/attester.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
-  orInvalidProof,
   PROOF_TIMES,
+  readOrRefuseProof,
   readProofJwt,
   refuseProofProblem,
   type TimeRule,
@@ -148,7 +148,7 @@ export function verifyKeyAttestation(
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
   if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
-  const chain = orInvalidProof(KIND, () => readX5c(own(header, 'x5c')))
+  const chain = readOrRefuseProof(KIND, () => readX5c(own(header, 'x5c')))
   refuseUntrustedSigner(chain, policy)
   if (!isJwsSignedBy(jws, chain[0].publicKey)) {
     refuse('invalid_proof', 'the signature of the key attestation is not by the key of its certificate')
@@ -157,7 +157,7 @@ export function verifyKeyAttestation(
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
   refuseProofProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
-  const { attestedKeys, keyIds } = orInvalidProof(KIND, () => readAttestedKeys(payload, maxKeys))
+  const { attestedKeys, keyIds } = readOrRefuseProof(KIND, () => readAttestedKeys(payload, maxKeys))
   refuseLowLevels(payload, policy)
   const nonce = own(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {

@@ -19,8 +19,8 @@ import { nonceUseOf } from '../access/c-nonce.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
-  orInvalidProof,
   PROOF_TIMES,
+  readOrRefuseProof,
   readProofJwt,
   refuseProofProblem,
 } from '../access/jwt-checks.ts'
@@ -172,7 +172,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   refuseProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
   const nonce = ownString(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
-  const headerKey = orInvalidProof('key proof', () => readHeaderKey(header, policy))
+  const headerKey = readOrRefuseProof('key proof', () => readHeaderKey(header, policy))
   return { jws, headerKey, kid: own(header, 'kid'), nonce, keyAttestation: own(header, 'key_attestation') }
 }
 
@@ -215,7 +215,7 @@ function refuseSameKey(): never {
 
 /** Refuses with `invalid_proof` a key proof that was not signed with `holderKey`. */
 export function refuseUnlessSigned({ jws }: KeyProof, holderKey: PublicJwk): void {
-  const publicKey = orInvalidProof('key proof', () => importPublicKey(holderKey))
+  const publicKey = readOrRefuseProof('key proof', () => importPublicKey(holderKey))
   if (!isJwsSignedBy(jws, publicKey))
     refuse('invalid_proof', 'the signature of the key proof is not by the key it names')
 }
