@@ -1,6 +1,6 @@
 /** The credentials that are issued and presented, one for each format, of which one claim is asked for. */
 
-import { type JsonObject, own } from '../src/codec/json.ts'
+import { type JsonObject, memberOf } from '../src/codec/json.ts'
 import type { CredentialFormat, Order } from '../src/credential/format.ts'
 import { formatOf } from '../src/credential/formats.ts'
 import type { PublicJwk } from '../src/keys/jwk.ts'
@@ -91,7 +91,7 @@ export function orderOf({ configuration, dataset: caseDataset }: Case, holderKey
 }
 
 export function elementCount({ dataset: elements }: Case): number {
-  return Object.keys((own(elements, NAMESPACE) ?? {}) as object).length
+  return Object.keys((memberOf(elements, NAMESPACE) ?? {}) as object).length
 }
 
 function profileOf(format: string): (typeof profiles)[number] {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { toBase64url } from '../src/codec/base64url.ts'
 import { embedCbor, encodeCbor } from '../src/codec/cbor.ts'
 import { signedBytes } from '../src/codec/cose.ts'
-import { isObject, type JsonObject, ownString } from '../src/codec/json.ts'
+import { isObject, type JsonObject, stringMemberOf } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
 import { deviceAuthentication } from '../src/credential/mso-mdoc/device-auth.ts'
 import { makePrivateJwk, type PrivateJwk } from '../src/keys/private-jwk.ts'
@@ -78,7 +78,7 @@ function withResponseKey(requestObject: string, key: PrivateJwk): string {
 /** Returns the bytes that the device of an mdoc signs to answer the request. */
 function deviceSigned(requestObject: string): string {
   const { binding } = readRequest(readJws(requestObject).payload)
-  const docType = ownString(licenceCase.configuration, 'doctype') ?? ''
+  const docType = stringMemberOf(licenceCase.configuration, 'doctype') ?? ''
   const payload = deviceAuthentication(binding, docType, embedCbor(new Map()))
   const protectedHeader = encodeCbor(new Map([[1, algorithms.ES256.cose[0]]]))
   return Buffer.from(signedBytes(protectedHeader, payload)).toString('base64')

@@ -1,7 +1,7 @@
 /** A complete issuance, as an integrating application and a wallet run it: seven requests, every answer checked. */
 import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { own } from '../src/codec/json.ts'
+import { memberOf } from '../src/codec/json.ts'
 import { readJws, writeJws } from '../src/codec/jws.ts'
 import { toDidJwk } from '../src/keys/did.ts'
 import { thumbprint } from '../src/keys/jwk.ts'
@@ -120,7 +120,7 @@ async function accessToken(
   must(typeof token === 'string', 'token', 'no access_token')
   const jws = readJws(token)
   must(isJwsSignedBy(jws, issuerKey), 'token', 'the signature is not by the issuer')
-  must(own(jws.payload, 'sub') === id, 'token', 'it is for another session')
+  must(memberOf(jws.payload, 'sub') === id, 'token', 'it is for another session')
   return token
 }
 

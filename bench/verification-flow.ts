@@ -1,6 +1,6 @@
 /** A complete verification, as an integrating application and a wallet run it: four requests, every answer checked. */
 import { type KeyObject, randomBytes } from 'node:crypto'
-import { type JsonObject, own, ownString } from '../src/codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../src/codec/json.ts'
 import { readJws } from '../src/codec/jws.ts'
 import type { Binding } from '../src/credential/format.ts'
 import type { JweParameters } from '../src/keys/jwe.ts'
@@ -85,11 +85,11 @@ export function verificationFlow(target: VerificationTarget, heldCard: HeldCard)
 /** Reads a request object, which the caller has verified. */
 export function readRequest(payload: JsonObject): RequestValues {
   const [nonce, audience, state, responseUri] = ['nonce', 'client_id', 'state', 'response_uri'].map((name) =>
-    ownString(payload, name),
+    stringMemberOf(payload, name),
   )
   must(nonce !== undefined && audience !== undefined, 'request-object', 'no nonce, or no client_id')
   must(state !== undefined && responseUri !== undefined, 'request-object', 'no state, or no response_uri')
-  const encryption = own(payload, 'response_mode') === 'direct_post.jwt' ? readEncryption(payload) : undefined
+  const encryption = memberOf(payload, 'response_mode') === 'direct_post.jwt' ? readEncryption(payload) : undefined
   const encryptionKeyThumbprint = encryption && hashEncryptionKey(encryption)
   return { binding: { nonce, audience, responseUri, encryptionKeyThumbprint }, state, encryption }
 }

@@ -2,7 +2,7 @@
  * The store of the wallet in the page: its texts and keys, in the database of the browser. The private keys are
  * WebCrypto's and not extractable: scripts of the page can sign with them, and cannot read them.
  */
-import { isObject, ownString } from '../../src/codec/json.ts'
+import { isObject, stringMemberOf } from '../../src/codec/json.ts'
 import { malformed } from '../../src/codec/malformed.ts'
 import { type PublicJwk, readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { type Algorithm, algorithms } from '../../src/keys/signature.ts'
@@ -61,7 +61,7 @@ function keysOn(storeOf: (name: ObjectStoreName, mode: IDBTransactionMode) => ID
       return { signer: signerOf(keyEntry, kid), keyRecord: { kid } }
     },
     open: async (reference) => {
-      const kid = ownString(reference, 'kid') ?? malformed('its key is not one of this browser')
+      const kid = stringMemberOf(reference, 'kid') ?? malformed('its key is not one of this browser')
       const keyEntry: unknown = await resultOf(storeOf('keys', 'readonly').get(kid))
       if (!isObject(keyEntry)) return malformed('its key is not in this browser')
       return signerOf(keyEntry as unknown as KeptKey, kid)

@@ -1,7 +1,7 @@
 /** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Account, type Chain, ChainError } from '../../src/chain/chain.ts'
-import { isObject, own } from '../../src/codec/json.ts'
+import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
 import type { Eip1193Provider } from './signers.ts'
@@ -75,9 +75,9 @@ export function walletTransactor(
       await waitUntil(patience, async () => {
         const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
         if (!isObject(receipt)) return false
-        if (own(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
+        if (memberOf(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
         const { number } = await chain.fetchHead()
-        return Number(own(receipt, 'blockNumber')) <= number
+        return Number(memberOf(receipt, 'blockNumber')) <= number
       })
     },
   }

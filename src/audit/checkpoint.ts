@@ -3,7 +3,7 @@
  * earlier record was changed.
  */
 import type { KeyObject } from 'node:crypto'
-import { type JsonObject, own, ownString } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
 import { publicJwkOf, thumbprint } from '../keys/jwk.ts'
@@ -36,11 +36,11 @@ export function writeCheckpoint(signer: Signer, { log, sequence, hash, at }: Che
  */
 export function readCheckpoint(compact: string, keys: CheckpointKeys): Checkpoint {
   const jws = readJws(compact)
-  if (ownString(jws.header, 'typ') !== TYPE) malformed('it is not a checkpoint of an audit log')
-  const key = keys.get(ownString(jws.header, 'kid') ?? '')
+  if (stringMemberOf(jws.header, 'typ') !== TYPE) malformed('it is not a checkpoint of an audit log')
+  const key = keys.get(stringMemberOf(jws.header, 'kid') ?? '')
   if (key === undefined) return malformed('it is signed by another key than that of the certificates given')
   if (!isJwsSignedBy(jws, key)) malformed('its signature does not hold')
-  const sequence = own(jws.payload, 'sequence')
+  const sequence = memberOf(jws.payload, 'sequence')
   if (typeof sequence !== 'number') return malformed('it has no sequence')
   return { log: member(jws.payload, 'log'), sequence, hash: member(jws.payload, 'hash'), at: member(jws.payload, 'at') }
 }
@@ -60,5 +60,5 @@ export function indexCheckpointKeys(keys: readonly KeyObject[]): CheckpointKeys 
 }
 
 function member(payload: JsonObject, name: string): string {
-  return ownString(payload, name) ?? malformed(`it has no ${name}`)
+  return stringMemberOf(payload, name) ?? malformed(`it has no ${name}`)
 }

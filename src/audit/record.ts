@@ -3,7 +3,7 @@
  * contains neither personal data nor secrets: it names a session by the hash of its id.
  */
 import { digestOf } from '../codec/digest.ts'
-import { type JsonObject, ownString } from '../codec/json.ts'
+import { type JsonObject, stringMemberOf } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
 /** The content of a record. */
@@ -76,7 +76,8 @@ export function writeRecord(record: AuditRecord): string {
 export function readRecord(line: string, value: JsonObject): AuditRecord {
   const { sequence } = value
   if (!Number.isSafeInteger(sequence)) malformed('it has no sequence')
-  for (const name of ['hash', 'at', 'type']) if (ownString(value, name) === undefined) malformed(`it has no ${name}`)
+  for (const name of ['hash', 'at', 'type'])
+    if (stringMemberOf(value, name) === undefined) malformed(`it has no ${name}`)
   if (writeCanonicalJson(value) !== line) malformed('it is not written as the log writes it; keep copies byte for byte')
   return value as unknown as AuditRecord
 }

@@ -3,7 +3,7 @@
  * valid signature and match the copy. The chain alone proves nothing, because anybody can make one. Checkpoints prove
  * it, above all those that were kept elsewhere.
  */
-import { type JsonObject, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Checkpoint, type CheckpointKeys, readCheckpoint } from './checkpoint.ts'
 import { findChainProblem, LOG_START_TYPE, type LogPosition, ORIGIN, readRecord } from './record.ts'
@@ -141,12 +141,12 @@ function groupByRecord(checkpoints: readonly Checkpoint[]): ReadonlyMap<number, 
 function readLine(state: VerificationState, line: string, reportProblem: (problem: string) => void): void {
   try {
     const value = parseJsonObject(line)
-    const damagedBlock = own(value, 'damaged')
+    const damagedBlock = memberOf(value, 'damaged')
     if (typeof damagedBlock === 'number') {
       reportProblem(`block ${damagedBlock} of the log cannot be read in the database, or stands there after the head`)
       return
     }
-    const compact = ownString(value, 'checkpoint')
+    const compact = stringMemberOf(value, 'checkpoint')
     if (compact !== undefined && Object.keys(value).length === 1) {
       const problem = compareCheckpoint(state, readCheckpoint(compact, state.keys))
       if (problem !== undefined) reportProblem(problem)

@@ -2,7 +2,7 @@
  * The client side of JSON-RPC 2.0, which chains use: a call has a method and parameters, and returns the `result`. A
  * server answers it (`bin/chain/json-rpc-http.ts`), or a local chain does (`local/`).
  */
-import { isObject, type Json, own, parseJson } from '../codec/json.ts'
+import { isObject, type Json, memberOf, parseJson } from '../codec/json.ts'
 import { readOrUndefined } from '../codec/malformed.ts'
 
 /**
@@ -44,11 +44,11 @@ export function writeRpcRequest(id: number, method: string, params: readonly unk
 export function readResult(json: string | Uint8Array, id: number): Json | undefined {
   const answer = readOrUndefined(() => parseJson(json))
   if (!isObject(answer)) return undefined
-  const error = own(answer, 'error')
+  const error = memberOf(answer, 'error')
   if (isObject(error)) {
-    const [code, message] = [own(error, 'code'), own(error, 'message')]
+    const [code, message] = [memberOf(error, 'code'), memberOf(error, 'message')]
     const sentence = typeof message === 'string' ? message : 'it does not say why'
-    throw new JsonRpcError(typeof code === 'number' ? code : 0, sentence, own(error, 'data'))
+    throw new JsonRpcError(typeof code === 'number' ? code : 0, sentence, memberOf(error, 'data'))
   }
-  return own(answer, 'id') === id ? own(answer, 'result') : undefined
+  return memberOf(answer, 'id') === id ? memberOf(answer, 'result') : undefined
 }

@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isObject, type JsonObject, MAX_NESTING, own, ownString, parseJson, parseJsonObject, setOwn } from './json.ts'
+import {
+  isObject,
+  type JsonObject,
+  MAX_NESTING,
+  memberOf,
+  parseJson,
+  parseJsonObject,
+  setMember,
+  stringMemberOf,
+} from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 const arrays = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
@@ -47,32 +56,32 @@ describe('a member of an object from outside', () => {
   )
 
   it('is one of its own', () => {
-    expect(own(polluted, 'text')).toBe('t')
-    expect(own(polluted, 'none')).toBe(null)
-    expect(own(polluted, '__proto__')).toEqual({ admin: true })
-    expect(own(polluted, 'constructor')).toBe('mine')
+    expect(memberOf(polluted, 'text')).toBe('t')
+    expect(memberOf(polluted, 'none')).toBe(null)
+    expect(memberOf(polluted, '__proto__')).toEqual({ admin: true })
+    expect(memberOf(polluted, 'constructor')).toBe('mine')
     expect((polluted as Record<string, unknown>).admin).toBe(undefined)
   })
 
   it('is never inherited', () => {
     for (const name of ['toString', 'hasOwnProperty', 'valueOf', 'isPrototypeOf'])
-      expect(own(polluted, name)).toBe(undefined)
-    expect(own({}, '__proto__')).toBe(undefined)
-    expect(own({}, 'constructor')).toBe(undefined)
-    expect(own(Object.create({ text: 'inherited' }) as JsonObject, 'text')).toBe(undefined)
+      expect(memberOf(polluted, name)).toBe(undefined)
+    expect(memberOf({}, '__proto__')).toBe(undefined)
+    expect(memberOf({}, 'constructor')).toBe(undefined)
+    expect(memberOf(Object.create({ text: 'inherited' }) as JsonObject, 'text')).toBe(undefined)
   })
 
   it('is set as one of its own, whatever its name', () => {
     const object: JsonObject = {}
-    for (const name of ['a', '__proto__', 'constructor']) setOwn(object, name, { admin: true })
+    for (const name of ['a', '__proto__', 'constructor']) setMember(object, name, { admin: true })
     expect(JSON.stringify(object)).toBe('{"a":{"admin":true},"__proto__":{"admin":true},"constructor":{"admin":true}}')
     expect((object as Record<string, unknown>).admin).toBe(undefined)
   })
 
   it('is a text only when it is one', () => {
-    expect(ownString(polluted, 'text')).toBe('t')
+    expect(stringMemberOf(polluted, 'text')).toBe('t')
     for (const name of ['number', 'none', '__proto__', 'missing', 'toString'])
-      expect(ownString(polluted, name)).toBe(undefined)
+      expect(stringMemberOf(polluted, name)).toBe(undefined)
   })
 
   it('is asked only of objects', () => {

@@ -13,20 +13,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Returns an own member of the object; never an inherited one, such as `constructor`. */
-export function own(object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined
+/**
+ * Returns the member of an object with this name; never an inherited one, such as `constructor`. Returns undefined if
+ * there is none, or if `value` is not an object.
+ */
+export function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** Sets an own member of the object, even one named `__proto__`. */
-export function setOwn(object: JsonObject, name: string, value: Json): void {
+/** Sets a member of the object, even one named `__proto__`. */
+export function setMember(object: JsonObject, name: string, value: Json): void {
   if (name !== '__proto__') object[name] = value
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
-}
-
-/** Returns a member of `value`; undefined if `value` is not an object. */
-export function memberOf(value: Json | undefined, name: string): Json | undefined {
-  return isObject(value) ? own(value, name) : undefined
 }
 
 /** Returns the strings in an array; empty if `value` is not an array. */
@@ -34,10 +32,10 @@ export function stringsIn(value: Json | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : []
 }
 
-/** Returns a string member; undefined if it is absent or not a string. */
-export function ownString(object: JsonObject, name: string): string | undefined {
-  const value = own(object, name)
-  return typeof value === 'string' ? value : undefined
+/** Returns a member like {@link memberOf} if it is a string; otherwise undefined. */
+export function stringMemberOf(value: Json | undefined, name: string): string | undefined {
+  const member = memberOf(value, name)
+  return typeof member === 'string' ? member : undefined
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { fromBase64url, toBase64url } from './base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from './digest.ts'
-import { isObject, type Json, type JsonObject, MAX_NESTING, own, parseJson, setOwn } from './json.ts'
+import { isObject, type Json, type JsonObject, MAX_NESTING, memberOf, parseJson, setMember } from './json.ts'
 import { type Jws, readJws } from './jws.ts'
 import { malformed } from './malformed.ts'
 
@@ -90,7 +90,7 @@ export function concealClaims(
       const here = [...position, name]
       const inner = concealValue(object[name] as Json, here)
       if (isConcealed(here)) digests.push(disclose([name, inner]))
-      else setOwn(visible, name, inner)
+      else setMember(visible, name, inner)
     }
     // Sorts the digests, so that they do not reveal the order of the claims.
     if (digests.length > 0) visible._sd = digests.sort()
@@ -148,15 +148,15 @@ function revealObject(object: JsonObject, position: ClaimPosition, state: Reveal
   for (const name of Object.keys(object)) {
     if (name === '_sd') continue
     if (name === '...') malformed('a member is named "..."')
-    setOwn(visible, name, revealValue(object[name] as Json, [...position, name], state))
+    setMember(visible, name, revealValue(object[name] as Json, [...position, name], state))
   }
-  for (const digest of readDigests(own(object, '_sd'))) {
+  for (const digest of readDigests(memberOf(object, '_sd'))) {
     const disclosure = findDisclosure(digest, state)
     if (disclosure === undefined) continue
     const { name } = disclosure
     if (name === undefined) return malformed('a disclosure for an array element is used for an object member')
     if (Object.hasOwn(visible, name)) malformed(`the disclosed claim ${JSON.stringify(name)} is there already`)
-    setOwn(visible, name, revealDisclosure(disclosure, [...position, name], state))
+    setMember(visible, name, revealDisclosure(disclosure, [...position, name], state))
   }
   return visible
 }

@@ -2,7 +2,7 @@
  * The setting `registrationCertificateFile`: the operator's registration certificate, a JWT that is passed on
  * unchanged. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 475.
  */
-import { own } from '../codec/json.ts'
+import { memberOf } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { type Files, unreadableReason } from './files.ts'
@@ -30,7 +30,7 @@ export function readRegistrationCertificate(
   }
   try {
     if (text.length > MAX_LENGTH) return { mistakes: [`${SETTING}: ${path} is longer than 64 KiB`] }
-    const expiresAt = own(readJws(text).payload, 'exp')
+    const expiresAt = memberOf(readJws(text).payload, 'exp')
     const isOver = typeof expiresAt === 'number' && expiresAt * 1000 <= now.getTime()
     const warning = `${SETTING}: it expired on ${isOver ? new Date(expiresAt * 1000).toISOString() : ''}; get a new one`
     return { registrationCertificate: text, warnings: isOver ? [warning] : [] }

@@ -3,7 +3,7 @@
  * status.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, type JsonObject, own, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringsIn } from '../codec/json.ts'
 import { decodeX5c } from '../codec/jws.ts'
 import { readOrProblem, readPart } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -18,15 +18,15 @@ import type { Evidence, Instant, Order, Validity } from './format.ts'
  * unless it is an array of base64 strings. RFC 7515 section 4.1.6.
  */
 export function readX5cHeader(header: JsonObject): readonly Uint8Array[] {
-  const x5c = own(header, 'x5c')
+  const x5c = memberOf(header, 'x5c')
   return x5c === undefined ? [] : decodeX5c(x5c)
 }
 
 /** Returns the key in `cnf`. RFC 7800 section 3.2. */
 export function readConfirmedKey(payload: JsonObject): Evidence['boundKey'] {
-  const confirmation = own(payload, 'cnf')
+  const confirmation = memberOf(payload, 'cnf')
   if (!isObject(confirmation)) return { problem: 'the credential is not bound to a key (it has no cnf)' }
-  return makeBoundKey('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
+  return makeBoundKey('cnf.jwk', () => readSigningJwk(memberOf(confirmation, 'jwk')))
 }
 
 /** Returns the result of `readKey` as the bound key, or its problem, which begins with `what`. */
@@ -39,7 +39,7 @@ export function makeBoundKey(what: string, readKey: () => PublicJwk): Evidence['
 
 /** Describes the `typ` of a JWT, as part of a sentence. */
 export function statedTypeText(header: JsonObject): string {
-  const typ = own(header, 'typ')
+  const typ = memberOf(header, 'typ')
   if (typ === undefined) return 'it has no type (typ)'
   return `its type (typ) is ${typeof typ === 'string' ? untrustedText(typ) : 'no text'}`
 }
@@ -51,7 +51,7 @@ export function namesOf(values: readonly (Json | undefined)[]): readonly string[
 
 /** Reads the NumericDate of a member; empty if the member is absent. RFC 7519 section 2. */
 export function readNumericDate(payload: JsonObject, member: string): Instant[] {
-  return readNumericInstants(member, own(payload, member))
+  return readNumericInstants(member, memberOf(payload, member))
 }
 
 /** The greatest number of milliseconds from the epoch that a Date can have, in either direction. */
@@ -69,7 +69,7 @@ export function readNumericInstants(member: string, value: unknown): Instant[] {
 
 /** Reads a date of the validity period; empty if it is absent. VCDM 2.0, Validity Period. */
 export function readIsoDate(claims: JsonObject, member: string): Instant[] {
-  const value = own(claims, member)
+  const value = memberOf(claims, member)
   return value === undefined ? [] : [readDateTime(member, value)]
 }
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { parseCertificate } from '../keys/certificate.ts'
@@ -82,7 +82,7 @@ export function formatContract(fixture: FormatFixture): void {
   /** Without any claim, where they would be may be missing as well. */
   const claimsOf = ({ claims, envelope }: Evidence): Json =>
     root.reduce<Json>(
-      (value, name) => (isObject(value) ? (own(value, name) ?? {}) : {}),
+      (value, name) => (isObject(value) ? (memberOf(value, name) ?? {}) : {}),
       Object.fromEntries(Object.entries(claims).filter(([name]) => !envelope.includes(name))),
     )
   const problemsIn = (evidence: Evidence, key = issuer.key): string[] => {

@@ -1,5 +1,5 @@
 /** The supported formats. docs/adding-a-format.md describes how to add one. */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import type { CredentialFormat, TypeMember } from './format.ts'
 import { msoMdoc } from './mso-mdoc/index.ts'
@@ -38,7 +38,7 @@ const metaMembers: ReadonlySet<string> = new Set(formats.map(({ metaMember }) =>
 
 /** Returns the mistakes in a credential query for its format, as sentences that begin with the path. */
 export function* findQueryMistakes(format: CredentialFormat, query: JsonObject, path: string): Mistakes {
-  const meta = own(query, 'meta')
+  const meta = memberOf(query, 'meta')
   if (isObject(meta)) yield* findForeignMeta(meta, `${path}.meta`, format.metaMember)
   yield* format.findOwnQueryMistakes(query, path)
 }

@@ -2,7 +2,7 @@
  * The common part of the SD-JWT formats: issuing, presenting, and parsing of disclosures and key binding. RFC 9901; RFC
  * 7800 section 3.2; OpenID4VP 1.0, IETF SD-JWT VC, for the key binding.
  */
-import { type JsonObject, own, ownString } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { malformed, readOrProblem } from '../codec/malformed.ts'
 import {
@@ -159,14 +159,14 @@ export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
   if (keyBinding === undefined) return undefined
   const { header, payload } = keyBinding
   return {
-    problem: ownString(header, 'typ') === 'kb+jwt' ? undefined : 'the type of the key binding is not kb+jwt',
+    problem: stringMemberOf(header, 'typ') === 'kb+jwt' ? undefined : 'the type of the key binding is not kb+jwt',
     isSignedBy: (key) => isJwsSignedBy(keyBinding, importPublicKey(key)),
-    nonce: ownString(payload, 'nonce'),
-    audience: ownString(payload, 'aud'),
+    nonce: stringMemberOf(payload, 'nonce'),
+    audience: stringMemberOf(payload, 'aud'),
     // `iat` is required. RFC 9901, Key Binding JWT.
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
-    coversPresentation: own(payload, 'sd_hash') === computeSdHash(sdJwt),
+    coversPresentation: memberOf(payload, 'sd_hash') === computeSdHash(sdJwt),
     approves: (transactionData) => isApproval(payload, transactionData),
   }
 }

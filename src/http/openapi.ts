@@ -2,7 +2,7 @@
  * Makes the OpenAPI 3.1 document of `GET /openapi` from the routes, for code generators. Schemas with a title become
  * components, and refusals are listed by status and code.
  */
-import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { type ErrorCode, HTTP_STATUS, PROTECTED_RESOURCE_ERRORS } from '../protocol/error.ts'
 import { headersMember, NOT_MODIFIED, type ResponseHeader, SENT_HEADERS } from './openapi-headers.ts'
 
@@ -39,10 +39,10 @@ const ERROR = {
 /** Completes the document that was collected from the routes. */
 export function openApiDocument(routesDocument: JsonObject): JsonObject {
   const schemas: JsonObject = {}
-  const paths = mapMembers(own(routesDocument, 'paths'), (operations) =>
+  const paths = mapMembers(memberOf(routesDocument, 'paths'), (operations) =>
     mapMembers(operations, (operation, method) => hoistSchemas(withRefusals(operation as JsonObject, method), schemas)),
   )
-  const { securitySchemes, ...components } = own(routesDocument, 'components') as JsonObject
+  const { securitySchemes, ...components } = memberOf(routesDocument, 'components') as JsonObject
   const operations = Object.values(paths).flatMap((path) => Object.values(path as JsonObject) as JsonObject[])
   const usedSchemes = Object.entries(securitySchemes ?? {}).filter(([name]) =>
     operations.some((operation) => namesScheme(operation, name)),
@@ -91,7 +91,7 @@ function refusal(codes: readonly string[]): JsonObject {
 /** Returns the error codes that depend only on who calls the operation and on its method. */
 function usualCodes(operation: JsonObject, method: string): readonly ErrorCode[] {
   const tags = stringsIn(operation.tags)
-  const hasBody = own(operation, 'requestBody') !== undefined
+  const hasBody = memberOf(operation, 'requestBody') !== undefined
   const isKeyed = namesScheme(operation, 'apiKey')
   const isProtected = namesScheme(operation, 'accessToken')
   return [
@@ -116,13 +116,13 @@ function namesScheme(operation: JsonObject, name: string): boolean {
 function hoistSchemas(value: Json, schemas: JsonObject): Json {
   if (Array.isArray(value)) return value.map((each) => hoistSchemas(each, schemas))
   if (!isObject(value)) return value
-  const described = own(value, DESCRIBED_SCHEMA)
+  const described = memberOf(value, DESCRIBED_SCHEMA)
   if (described !== undefined) return hoistSchemas(described, schemas)
   const inside = Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, name === 'examples' ? member : hoistSchemas(member, schemas)]),
   )
   const { title, ...schema } = inside
-  const name = ownString(value, 'title')
+  const name = stringMemberOf(value, 'title')
   // An object may have a member named `title`, which is not a text.
   if (title === undefined || name === undefined || !isSchema(value)) return inside
   schemas[name] = schema

@@ -1,5 +1,5 @@
 /** Makes the dataset from the claims of a person, as the operator's OpenID Connect provider returned them. */
-import { isObject, type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { ClaimTemplate, DatasetMapping } from '../config/claim-datasets.ts'
 import type { Configuration } from '../credential/format.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
@@ -100,7 +100,7 @@ function findClaim(claims: JsonObject, path: readonly string[]): Json | undefine
  */
 function readVerification(claims: JsonObject, name: string): boolean | undefined {
   const verifiedBy = verificationClaimOf(name)
-  const statement = verifiedBy === undefined ? undefined : own(claims, verifiedBy)
+  const statement = verifiedBy === undefined ? undefined : memberOf(claims, verifiedBy)
   return statement === undefined ? undefined : statement === true || statement === 'true'
 }
 
@@ -111,7 +111,7 @@ function verificationClaimOf(name: string): string | undefined {
 /** Merges two objects. For a member of both, the value of `other` wins. */
 function mergeMembers(one: JsonObject, other: JsonObject): JsonObject {
   const members = Object.entries(other).map(([name, value]): [string, Json] => {
-    const before = own(one, name)
+    const before = memberOf(one, name)
     return [name, isObject(before) && isObject(value) ? mergeMembers(before, value) : value]
   })
   return { ...one, ...Object.fromEntries(members) }

@@ -50,7 +50,7 @@ export function createConfigurationTexts({
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
-    return memberOf(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
+    return makeMember(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
   }
   const membersOfSets = createPromiseCache<ConfigurationsMember>(MAX_CACHED_SETS)
   let latest: ConfigurationsMember | undefined
@@ -66,7 +66,7 @@ export function createConfigurationTexts({
   }
 }
 
-function memberOf(
+function makeMember(
   members: readonly string[],
   ids: readonly string[],
   configurations: readonly (Configuration | undefined)[],

@@ -2,7 +2,7 @@
  * The metadata of a credential configuration: its posted members, and those that follow from its format and the
  * issuer's key. OpenID4VCI 1.0, Credential Issuer Metadata Parameters, and its drafts 13 to 15.
  */
-import { isObject, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { ownConfigurationMembers } from '../credential/formats.ts'
 import { joseAlgorithms } from '../keys/signature.ts'
@@ -55,7 +55,7 @@ export function makeOlderConfigurationMetadata(
   const { olderId } = configuration.format
   // Strict wallets of these drafts refuse a configuration with the member of the final specification.
   const { credential_metadata: metadata, ...members } = configurationMetadata(configuration, signer)
-  const [display, claims] = isObject(metadata) ? [own(metadata, 'display'), own(metadata, 'claims')] : []
+  const [display, claims] = isObject(metadata) ? [memberOf(metadata, 'display'), memberOf(metadata, 'claims')] : []
   return {
     ...members,
     credential_signing_alg_values_supported: [signer.alg],
@@ -71,9 +71,9 @@ export function makeOlderConfigurationMetadata(
  */
 function makeDraft13Claims(members: JsonObject, claims: readonly JsonObject[]): JsonObject {
   const tree = claimTree(claims.map(({ path, ...description }) => ({ path: path as ClaimPath, description })))
-  const definition = own(members, 'credential_definition')
+  const definition = memberOf(members, 'credential_definition')
   if (!isObject(definition)) return { claims: tree }
-  return { credential_definition: { ...definition, credentialSubject: own(tree, 'credentialSubject') ?? {} } }
+  return { credential_definition: { ...definition, credentialSubject: memberOf(tree, 'credentialSubject') ?? {} } }
 }
 
 interface ClaimAtPath {

@@ -4,7 +4,7 @@
  */
 import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, own } from '../codec/json.ts'
+import { isObject, memberOf } from '../codec/json.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
@@ -111,8 +111,8 @@ function refuseBlankEnds(posted: CredentialConfiguration): void {
     vct: posted.vct,
     doctype: posted.doctype,
     aka_vcts: posted.aka_vcts,
-    'credential_definition.type': own(definition, 'type'),
-    'credential_definition.@context': own(definition, '@context'),
+    'credential_definition.type': memberOf(definition, 'type'),
+    'credential_definition.@context': memberOf(definition, '@context'),
   }
   for (const [path, value] of Object.entries(names)) {
     const hasBlankEnds = [value].flat().some((name) => typeof name === 'string' && name.trim() !== name)

@@ -2,7 +2,7 @@
  * The status of an issuance session for the application: the response of the status endpoint, and the body of events.
  */
 import type { Static } from 'typebox'
-import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
@@ -81,7 +81,7 @@ export function makeStatusBody(
  * stored without these texts.
  */
 export function addNotificationTexts(body: JsonObject, session: IssuanceSession): JsonObject {
-  const storedNotifications = own(body, 'notifications')
+  const storedNotifications = memberOf(body, 'notifications')
   if (!Array.isArray(storedNotifications)) return body
   const completeNotifications = [...(notificationsOf(session).notifications ?? [])]
   const notifications = storedNotifications.map((each) => {

@@ -5,7 +5,7 @@
 import type { KeyObject } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { fromBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import { malformed, readOrProblem, readPart } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk } from './jwk.ts'
 import type { PrivateJwk } from './private-jwk.ts'
@@ -117,7 +117,7 @@ export function findEncryptionKey(
   jwks: unknown,
   defaultAlg?: JweAlgorithm,
 ): JweRecipient | { readonly problems: readonly string[] } {
-  const keys = isObject(jwks) ? own(jwks, 'keys') : undefined
+  const keys = isObject(jwks) ? memberOf(jwks, 'keys') : undefined
   const problems: string[] = []
   for (const value of Array.isArray(keys) ? keys.slice(0, MAX_KEYS) : []) {
     const key = readOrProblem(() => readEncryptionKey(value, defaultAlg))
@@ -152,24 +152,24 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: `crit` lists extensions that the recipient must understand; none is supported.
   if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
-  const compression = own(header, 'zip')
+  const compression = memberOf(header, 'zip')
   if (compression !== undefined && compression !== zip) malformed('it is compressed (zip), and that was not agreed on')
   requireOneOf(header, 'alg', jweAlgorithms)
   requireOneOf(header, 'enc', encs)
   for (const party of ['apu', 'apv']) requireParty(header, party)
-  const kid = own(header, 'kid')
+  const kid = memberOf(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
   const { key } = keys.find((each) => each.kid === kid) ?? malformed(KID_PROBLEM)
-  return { sender: readPart('epk', () => readPoint(own(header, 'epk'))), key }
+  return { sender: readPart('epk', () => readPoint(memberOf(header, 'epk'))), key }
 }
 
 function requireOneOf(header: JsonObject, name: 'alg' | 'enc', allowedValues: readonly string[]): void {
-  if (!allowedValues.some((each) => each === own(header, name)))
+  if (!allowedValues.some((each) => each === memberOf(header, name)))
     malformed(`${name} is not ${allowedValues.join(' or ')}`)
 }
 
 function requireParty(header: JsonObject, name: string): void {
-  const value = own(header, name)
+  const value = memberOf(header, name)
   if (value === undefined) return
   if (typeof value !== 'string' || value.length > MAX_PARTY) {
     malformed(`${name} is not a text of up to ${MAX_PARTY} characters`)

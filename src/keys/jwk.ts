@@ -4,7 +4,7 @@
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { type Algorithm, algorithms, requireAlgorithm, SUPPORTED_KEYS } from './signature.ts'
 
@@ -64,12 +64,12 @@ export function readPublicJwk(value: unknown): PublicJwk {
 export function readSigningJwk(value: unknown): PublicJwk {
   const jwk = readPublicJwk(value)
   if (!isObject(value)) return jwk
-  const [use, operations] = [own(value, 'use'), own(value, 'key_ops')]
+  const [use, operations] = [memberOf(value, 'use'), memberOf(value, 'key_ops')]
   if (use !== undefined && use !== 'sig') malformed('the key is not for signatures (its use is not sig)')
   // A wallet may list the operation of its private key (`sign`).
   const signs = operations === undefined || stringsIn(operations).some((each) => each === 'verify' || each === 'sign')
   if (!signs) malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
-  const alg = own(value, 'alg')
+  const alg = memberOf(value, 'alg')
   const names: readonly unknown[] = detailsOfCurve(jwk.crv)?.jose ?? []
   if (alg !== undefined && !names.includes(alg)) malformed(`the key on ${jwk.crv} is not for its alg`)
   return jwk
@@ -127,7 +127,7 @@ function readEd25519Point(value: JsonObject): string {
 }
 
 function readCoordinateMember(value: JsonObject, name: 'x' | 'y', size: number): string {
-  const text = ownString(value, name) ?? malformed(`the key has no ${name}`)
+  const text = stringMemberOf(value, name) ?? malformed(`the key has no ${name}`)
   if (fromBase64url(text).length !== size) malformed(`the ${name} of the key is not ${size} bytes`)
   return text
 }

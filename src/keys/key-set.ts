@@ -3,7 +3,7 @@
  * servers. RFC 7517 section 5, RFC 7518 sections 3.3 and 3.5.
  */
 import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { isObject, type Json, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { malformed, readOrUndefined } from '../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
@@ -27,7 +27,7 @@ const MAX_KEYS = 100
  * a JWK Set.
  */
 export function readKeySet(jwks: JsonObject): readonly PublishedKey[] {
-  const keys = own(jwks, 'keys')
+  const keys = memberOf(jwks, 'keys')
   if (!Array.isArray(keys)) return malformed('it has no array of keys')
   if (keys.length > MAX_KEYS) malformed(`it has more than ${MAX_KEYS} keys`)
   return keys.flatMap(readKey)
@@ -38,7 +38,7 @@ export function readKeySet(jwks: JsonObject): readonly PublishedKey[] {
  * this `kid` are tried. All keys are public, so `none` and MACs never verify. RFC 8725 section 3.1.
  */
 export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolean {
-  const alg = ownString(jws.header, 'alg')
+  const alg = stringMemberOf(jws.header, 'alg')
   if (alg === undefined) return false
   return candidateKeys(keys, jws)
     .filter(({ algs }) => algs.includes(alg))
@@ -47,19 +47,21 @@ export function isSignedByOneOf(keys: readonly PublishedKey[], jws: Jws): boolea
 
 /** Returns the keys that match the `kid` of the header; all keys without one. */
 export function candidateKeys(keys: readonly PublishedKey[], { header }: Jws): readonly PublishedKey[] {
-  const kid = own(header, 'kid')
+  const kid = memberOf(header, 'kid')
   return kid === undefined ? keys : keys.filter((key) => key.kid === kid)
 }
 
 function readKey(jwk: Json): readonly PublishedKey[] {
   if (!isObject(jwk) || !isToVerify(jwk)) return []
-  const key = readOrUndefined(() => (own(jwk, 'kty') === 'RSA' ? readRsaKey(jwk) : importPublicKey(readPublicJwk(jwk))))
-  const algs = key === undefined ? [] : algorithmsOf(key, own(jwk, 'alg'))
-  return key === undefined || algs.length === 0 ? [] : [{ kid: ownString(jwk, 'kid'), key, algs }]
+  const key = readOrUndefined(() =>
+    memberOf(jwk, 'kty') === 'RSA' ? readRsaKey(jwk) : importPublicKey(readPublicJwk(jwk)),
+  )
+  const algs = key === undefined ? [] : algorithmsOf(key, memberOf(jwk, 'alg'))
+  return key === undefined || algs.length === 0 ? [] : [{ kid: stringMemberOf(jwk, 'kid'), key, algs }]
 }
 
 function isToVerify(jwk: JsonObject): boolean {
-  const [use, operations] = [own(jwk, 'use'), own(jwk, 'key_ops')]
+  const [use, operations] = [memberOf(jwk, 'use'), memberOf(jwk, 'key_ops')]
   return (use === undefined || use === 'sig') && (operations === undefined || stringsIn(operations).includes('verify'))
 }
 
@@ -76,7 +78,7 @@ function algorithmsOf(key: KeyObject, statedAlgorithm: Json | undefined): readon
 }
 
 function readRsaKey(jwk: JsonObject): KeyObject {
-  const [n, e] = [ownString(jwk, 'n'), ownString(jwk, 'e')]
+  const [n, e] = [stringMemberOf(jwk, 'n'), stringMemberOf(jwk, 'e')]
   if (n === undefined || e === undefined) return malformed('the RSA key has no n or no e')
   if (Object.hasOwn(jwk, 'd')) malformed('the key is a private one')
   let key: KeyObject

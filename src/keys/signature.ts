@@ -6,7 +6,7 @@
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
-import { own } from '../codec/json.ts'
+import { memberOf } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
 
@@ -100,7 +100,9 @@ export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return false
   const { jose }: AlgorithmDetails = algorithms[algorithm]
-  return jose.some((name) => name === own(jws.header, 'alg')) && verifySignature(key, jws.signingInput, jws.signature)
+  return (
+    jose.some((name) => name === memberOf(jws.header, 'alg')) && verifySignature(key, jws.signingInput, jws.signature)
+  )
 }
 
 /** Tests whether `key` signed a COSE_Sign1 over `payload`, which may be detached. */

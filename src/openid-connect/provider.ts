@@ -5,7 +5,7 @@
  */
 import type { Configuration } from 'openid-client'
 import { cacheRemote } from '../async/cache-remote.ts'
-import { type JsonObject, ownString, refuseMany } from '../codec/json.ts'
+import { type JsonObject, refuseMany, stringMemberOf } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
 import { parseInternationalUrl } from '../codec/url.ts'
 import type { Outbound } from '../http/outbound.ts'
@@ -160,7 +160,7 @@ async function redeemAuthorizationResponse(
   const claims = readJws(tokens.id_token ?? '').payload
   const hasAll = claimNames.every((name) => Object.hasOwn(claims, name))
   if (hasAll || configuration.serverMetadata().userinfo_endpoint === undefined) return { claims }
-  const subject = ownString(claims, 'sub') ?? refuse('invalid_request', 'the ID token has no sub')
+  const subject = stringMemberOf(claims, 'sub') ?? refuse('invalid_request', 'the ID token has no sub')
   const userInfo = (await library.fetchUserInfo(configuration, tokens.access_token, subject)) as unknown as JsonObject
   refuseMany(userInfo, MAX_CLAIMS)
   return { claims: { ...userInfo, ...claims } }

@@ -2,7 +2,7 @@
  * Claims path pointers: selects claims by a path, and compares paths. Messages have paths, but no claim values.
  * OpenID4VP 1.0, Claims Path Pointer, Semantics for JSON-based credentials; the same in OpenID4VCI 1.0.
  */
-import { isObject, type Json, own } from '../codec/json.ts'
+import { isObject, type Json, memberOf } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { type ClaimPath, type ClaimStep, pathText } from './claim-path-text.ts'
 
@@ -72,7 +72,7 @@ function addSelectedNodes(node: Node, step: ClaimStep, next: Node[]): void {
   if (Array.isArray(value)) {
     if (step !== null) addNode(node, Number(step), value[Number(step)], next)
     else for (let i = 0; i < value.length; i++) addNode(node, i, value[i], next)
-  } else if (isObject(value) && typeof step === 'string') addNode(node, step, own(value, step), next)
+  } else if (isObject(value) && typeof step === 'string') addNode(node, step, memberOf(value, step), next)
 }
 
 function addNode(from: Node, step: string | number, value: Json | undefined, next: Node[]): void {

@@ -3,7 +3,7 @@
  * Query.
  */
 import { fromBase64url } from '../codec/base64url.ts'
-import { isObject, type Json, own } from '../codec/json.ts'
+import { isObject, type Json, memberOf } from '../codec/json.ts'
 import { readOrUndefined } from '../codec/malformed.ts'
 import { checkList, checkText, type Mistakes } from './dcql-parts.ts'
 
@@ -37,18 +37,18 @@ export function answersAuthorities(
 export function* checkAuthorities(authorities: Json | undefined, at: string): Mistakes {
   yield* checkList(authorities, at, function* (authority, authorityAt) {
     if (!isObject(authority)) return yield `${authorityAt}: must be an object`
-    yield* checkText(own(authority, 'type'), `${authorityAt}.type`)
-    yield* checkList(own(authority, 'values'), `${authorityAt}.values`, checkText)
+    yield* checkText(memberOf(authority, 'type'), `${authorityAt}.type`)
+    yield* checkList(memberOf(authority, 'values'), `${authorityAt}.values`, checkText)
   })
 }
 
 /** Returns the authorities that cannot be checked: with a type other than `aki`, or an invalid key identifier. */
 export function* findUncheckableAuthorities(authorities: Json | undefined, at: string): Mistakes {
   for (const [i, authority] of (Array.isArray(authorities) ? authorities : []).entries()) {
-    const type = isObject(authority) ? own(authority, 'type') : undefined
+    const type = memberOf(authority, 'type')
     if (!isObject(authority) || typeof type !== 'string' || type === '') continue
     if (type !== 'aki') yield `${at}[${i}].type: ${UNSUPPORTED_TYPES.get(type) ?? 'must be aki'}`
-    else yield* checkKeyIds(own(authority, 'values'), `${at}[${i}].values`)
+    else yield* checkKeyIds(memberOf(authority, 'values'), `${at}[${i}].values`)
   }
 }
 

@@ -1,5 +1,5 @@
 /** Checks the parts of a DCQL query: lists, texts and booleans. */
-import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 
 /** Mistakes as sentences, each of which begins with the path of the mistake. */
 export type Mistakes = Generator<string, void, undefined>
@@ -28,7 +28,7 @@ export function* checkText(text: Json | undefined, at: string): Mistakes {
 
 /** Checks that a member is a boolean or absent. */
 export function* checkBoolean(object: JsonObject, name: string, at: string): Mistakes {
-  const value = own(object, name)
+  const value = memberOf(object, name)
   if (value !== undefined && typeof value !== 'boolean') yield `${at}.${name}: must be true or false`
 }
 

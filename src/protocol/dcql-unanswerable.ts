@@ -2,7 +2,7 @@
  * Finds parts of a valid credential query that no credential can satisfy, to refuse the query when it is posted. A
  * wallet does not use this. Each format adds its own rules in `findOwnQueryMistakes`.
  */
-import { type Json, type JsonObject, own } from '../codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { ClaimPath } from './claim-path-text.ts'
 import { type ClaimQuery, claimPairs, readableClaims } from './dcql.ts'
 import type { Mistakes } from './dcql-parts.ts'
@@ -14,11 +14,11 @@ type Claims = readonly (ClaimQuery | undefined)[]
  * `reservedNames`.
  */
 export function* findUnanswerable(credential: JsonObject, at: string, reservedNames: readonly unknown[]): Mistakes {
-  const claims = readableClaims(own(credential, 'claims'))
+  const claims = readableClaims(memberOf(credential, 'claims'))
   for (const [i, claim] of claims.entries()) {
     if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, reservedNames)
   }
-  const sets = own(credential, 'claim_sets')
+  const sets = memberOf(credential, 'claim_sets')
   if (sets === undefined) yield* checkAllClaims(claims, at)
   else if (Array.isArray(sets)) yield* checkEachClaimSet(sets, claims, at)
 }

@@ -2,7 +2,7 @@
  * The Digital Credentials Query Language: the type of a query, and a parser that reports all mistakes. `dcql-match.ts`
  * matches credentials. OpenID4VP 1.0, Digital Credentials Query Language (DCQL).
  */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { isClaimPath, isIndex } from './claim-path.ts'
 import type { ClaimPath } from './claim-path-text.ts'
 import { checkAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
@@ -62,15 +62,15 @@ export function readDcqlQuery(value: unknown, rule: CredentialRule = checkAnyFor
 }
 
 function* checkAnyFormat(credential: JsonObject, at: string): Mistakes {
-  yield* checkText(own(credential, 'format'), `${at}.format`)
+  yield* checkText(memberOf(credential, 'format'), `${at}.format`)
 }
 
 function* checkQuery(query: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(query)) return yield `${at}: must be an object`
-  const credentials = own(query, 'credentials')
+  const credentials = memberOf(query, 'credentials')
   yield* checkList(credentials, `${at}.credentials`, (each, eachAt) => checkCredential(each, eachAt, rule))
   yield* checkIds(credentials, `${at}.credentials`)
-  const sets = own(query, 'credential_sets')
+  const sets = memberOf(query, 'credential_sets')
   if (sets === undefined) return
   const ids = new Set(idsOf(credentials))
   yield* checkList(sets, `${at}.credential_sets`, (set, setAt) => checkCredentialSet(set, setAt, ids))
@@ -79,15 +79,15 @@ function* checkQuery(query: Json | undefined, at: string, rule: CredentialRule):
 // OpenID4VP 1.0, Credential Query
 function* checkCredential(credential: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(credential)) return yield `${at}: must be an object`
-  if (own(credential, 'id') === undefined) yield `${at}.id: is required`
+  if (memberOf(credential, 'id') === undefined) yield `${at}.id: is required`
   yield* rule(credential, at)
-  if (!isObject(own(credential, 'meta'))) yield `${at}.meta: must be an object; it may be empty`
+  if (!isObject(memberOf(credential, 'meta'))) yield `${at}.meta: must be an object; it may be empty`
   yield* checkBoolean(credential, 'multiple', at)
   yield* checkBoolean(credential, 'require_cryptographic_holder_binding', at)
-  const authorities = own(credential, 'trusted_authorities')
+  const authorities = memberOf(credential, 'trusted_authorities')
   if (authorities !== undefined) yield* checkAuthorities(authorities, `${at}.trusted_authorities`)
-  const claims = own(credential, 'claims')
-  const sets = own(credential, 'claim_sets')
+  const claims = memberOf(credential, 'claims')
+  const sets = memberOf(credential, 'claim_sets')
   if (claims !== undefined) {
     yield* checkList(claims, `${at}.claims`, (claim, claimAt) => checkClaim(claim, claimAt, sets !== undefined))
     yield* checkIds(claims, `${at}.claims`)
@@ -99,10 +99,10 @@ function* checkCredential(credential: Json | undefined, at: string, rule: Creden
 // OpenID4VP 1.0, Claims Query
 function* checkClaim(claim: Json | undefined, at: string, idRequired: boolean): Mistakes {
   if (!isObject(claim)) return yield `${at}: must be an object`
-  if (idRequired && own(claim, 'id') === undefined) yield `${at}.id: is required, because there are claim_sets`
-  const path = own(claim, 'path')
+  if (idRequired && memberOf(claim, 'id') === undefined) yield `${at}.id: is required, because there are claim_sets`
+  const path = memberOf(claim, 'path')
   yield* checkList(path, `${at}.path`, checkStep, MAX_STEPS)
-  const values = own(claim, 'values')
+  const values = memberOf(claim, 'values')
   if (values !== undefined) yield* checkList(values, `${at}.values`, checkValue)
 }
 
@@ -134,7 +134,7 @@ function* checkRepeatedClaims(claims: Json, at: string): Mistakes {
  */
 export function readableClaims(claims: Json | undefined): readonly (ClaimQuery | undefined)[] {
   return (Array.isArray(claims) ? claims.slice(0, MAX_LIST_ELEMENTS) : []).map((claim) => {
-    const path = isObject(claim) ? own(claim, 'path') : undefined
+    const path = memberOf(claim, 'path')
     const readable = isClaimPath(path) && path.length <= MAX_STEPS
     return readable ? (claim as unknown as ClaimQuery) : undefined
   })
@@ -161,7 +161,9 @@ function* checkClaimSets(sets: Json, at: string, claims: Json | undefined): Mist
 // OpenID4VP 1.0, Credential Set Query
 function* checkCredentialSet(set: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
   if (!isObject(set)) return yield `${at}: must be an object`
-  yield* checkList(own(set, 'options'), `${at}.options`, (option, optionAt) => checkReferences(option, optionAt, ids))
+  yield* checkList(memberOf(set, 'options'), `${at}.options`, (option, optionAt) =>
+    checkReferences(option, optionAt, ids),
+  )
   yield* checkBoolean(set, 'required', at)
 }
 
@@ -177,7 +179,7 @@ function* checkIds(list: Json | undefined, at: string): Mistakes {
   if (!Array.isArray(list)) return
   const seenIds = new Set<string>()
   for (const [i, item] of list.slice(0, MAX_LIST_ELEMENTS).entries()) {
-    const id = isObject(item) ? own(item, 'id') : undefined
+    const id = memberOf(item, 'id')
     if (id === undefined) continue
     if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) {
       yield `${at}[${i}].id: must be a non-empty string of letters, digits, _ and -`
@@ -190,5 +192,5 @@ function* checkIds(list: Json | undefined, at: string): Mistakes {
 }
 
 function idsOf(list: Json | undefined): Json[] {
-  return (Array.isArray(list) ? list : []).flatMap((item) => (isObject(item) ? (own(item, 'id') ?? []) : []))
+  return (Array.isArray(list) ? list : []).flatMap((item) => (isObject(item) ? (memberOf(item, 'id') ?? []) : []))
 }

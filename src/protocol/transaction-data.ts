@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fromBase64url } from '../codec/base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from '../codec/digest.ts'
-import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 
 export const MAX_TRANSACTIONS = 10
@@ -33,11 +33,11 @@ export function parseTransactionContent(
   content: Json | undefined,
 ): Pick<RequestedTransaction, 'type' | 'credentialIds'> {
   if (!isObject(content)) return malformed('must be an object')
-  const type = own(content, 'type')
+  const type = memberOf(content, 'type')
   if (typeof type !== 'string' || type === '') return malformed('type: must be a non-empty string')
-  const hashes = own(content, 'transaction_data_hashes_alg')
+  const hashes = memberOf(content, 'transaction_data_hashes_alg')
   if (hashes !== undefined) requireNames(hashes, 'transaction_data_hashes_alg')
-  return { type, credentialIds: requireNames(own(content, 'credential_ids'), 'credential_ids') }
+  return { type, credentialIds: requireNames(memberOf(content, 'credential_ids'), 'credential_ids') }
 }
 
 /** Finds the transactions that a presentation for the credential query `id` must approve. Throws a MalformedError. */
@@ -92,7 +92,7 @@ function makeApprovalByHash(name: HashName, transactionData: readonly string[]):
 
 /** Returns the hash algorithms in the transaction; undefined if it has none. */
 function readNamedHashes(text: string): readonly unknown[] | undefined {
-  const value = own(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
+  const value = memberOf(parseJsonObject(fromBase64url(text)), 'transaction_data_hashes_alg')
   if (value === undefined) return undefined
   return Array.isArray(value) ? value : malformed('transaction_data_hashes_alg is not an array')
 }

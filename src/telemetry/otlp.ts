@@ -1,5 +1,5 @@
 /** Encodes spans and log lines in the JSON of OTLP. OpenTelemetry Protocol 1.x, OTLP/HTTP, JSON Protobuf Encoding. */
-import { isObject, type Json, type JsonObject, ownString } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, stringMemberOf } from '../codec/json.ts'
 import type { Attributes, EndedSpan, SpanKind } from './tracer.ts'
 
 type AnyValue = Readonly<Record<string, unknown>>
@@ -42,7 +42,7 @@ export function spanText(span: EndedSpan): string {
 
 /** Returns a line of the log as a JSON log record. The line is redacted already. */
 export function logRecordText(line: JsonObject): string {
-  const time = nanosecondsOf(Date.parse(ownString(line, 'time') ?? ''))
+  const time = nanosecondsOf(Date.parse(stringMemberOf(line, 'time') ?? ''))
   const [severityNumber, severityText] = SEVERITIES[Number(line.level)] ?? [0, '']
   const others = Object.entries(line).filter(([name]) => !TRACE_MEMBERS.includes(name))
   return JSON.stringify({
@@ -50,11 +50,11 @@ export function logRecordText(line: JsonObject): string {
     observedTimeUnixNano: time,
     severityNumber,
     severityText,
-    eventName: ownString(line, 'event'),
-    body: { stringValue: ownString(line, 'message') ?? '' },
+    eventName: stringMemberOf(line, 'event'),
+    body: { stringValue: stringMemberOf(line, 'message') ?? '' },
     attributes: keyValues(Object.fromEntries(others)),
-    traceId: ownString(line, 'traceId'),
-    spanId: ownString(line, 'spanId'),
+    traceId: stringMemberOf(line, 'traceId'),
+    spanId: stringMemberOf(line, 'spanId'),
   })
 }
 

@@ -2,7 +2,7 @@
  * Refuses members of a query that resemble those of the specification. Wallets ignore unknown members (OpenID4VP 1.0),
  * so a misspelt `claims` would request nothing, without an error.
  */
-import { isObject, type Json, own } from '../codec/json.ts'
+import { type Json, memberOf } from '../codec/json.ts'
 import { QUERY_MEMBERS } from '../protocol/dcql-schema.ts'
 import { refuse } from '../protocol/error.ts'
 import { findMisspeltMembers } from '../protocol/misspelt.ts'
@@ -33,6 +33,6 @@ function* findMisspellings(query: Json): Generator<string, void> {
 
 /** Returns the elements of the list in the member `name` of `object`, each with its path. */
 function elementsWithPaths(object: Json, name: string, at: string): readonly (readonly [Json, string])[] {
-  const list = isObject(object) ? own(object, name) : undefined
+  const list = memberOf(object, name)
   return Array.isArray(list) ? list.map((element, index) => [element, `${at}.${name}[${index}]`] as const) : []
 }

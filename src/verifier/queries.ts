@@ -1,6 +1,6 @@
 /** Verification queries. A query is stored once and used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
-import { type JsonObject, own, ownString } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { findQueryMistakes, formatOf, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
@@ -43,13 +43,13 @@ export function readNewQuery(postedQuery: unknown): DcqlQuery {
 
 function* findCredentialMistakes(credential: JsonObject, at: string): Mistakes {
   yield* findFormatMistakes(credential, at)
-  yield* findUncheckableAuthorities(own(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
-  const { reservedNames = DIGEST_MEMBERS } = formatOf(ownString(credential, 'format') ?? '') ?? {}
+  yield* findUncheckableAuthorities(memberOf(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
+  const { reservedNames = DIGEST_MEMBERS } = formatOf(stringMemberOf(credential, 'format') ?? '') ?? {}
   yield* findUnanswerable(credential, at, reservedNames)
 }
 
 function* findFormatMistakes(credential: JsonObject, at: string): Mistakes {
-  const format = formatOf(ownString(credential, 'format') ?? '')
+  const format = formatOf(stringMemberOf(credential, 'format') ?? '')
   if (format === undefined) yield `${at}.format: ${UNKNOWN_FORMAT}`
   else yield* findQueryMistakes(format, credential, at)
 }

@@ -2,7 +2,7 @@
  * Parses both forms of a response, encrypted or not, to a `vp_token` or the wallet's error. OpenID4VP 1.0, Response
  * Parameters; Response Mode direct_post and direct_post.jwt.
  */
-import { isObject, type Json, type JsonObject, own, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { openResponse } from './response-encryption.ts'
@@ -63,14 +63,14 @@ export function readVpToken(token: JsonObject): ReadonlyMap<string, readonly str
 function readMembers(members: JsonObject): WalletResponse {
   const [state, error, description] = ['state', 'error', 'error_description'].map((name) => readText(members, name))
   if (error) return { error, description, state }
-  const token = own(members, 'vp_token')
+  const token = memberOf(members, 'vp_token')
   if (token === undefined) return refuse('invalid_request', 'the encrypted response has neither vp_token nor error')
   if (!isObject(token)) return refuse('invalid_request', 'vp_token: it is not a JSON object')
   return { vpToken: token, state }
 }
 
 function readText(members: JsonObject, name: string): string | undefined {
-  const value = own(members, name)
+  const value = memberOf(members, name)
   if (value === undefined || typeof value === 'string') return value
   return refuse('invalid_request', `${name} must be a string`)
 }

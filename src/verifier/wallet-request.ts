@@ -2,7 +2,7 @@
  * The parameters of a wallet's POST request for its request object: a nonce to include, and metadata with the key to
  * encrypt the object with. Other wallet metadata is ignored. OpenID4VP 1.0, Request URI Method post.
  */
-import { type JsonObject, memberOf, own, parseJsonObject } from '../codec/json.ts'
+import { type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import {
   encryptJwe,
   findEncryptionKey,
@@ -54,11 +54,11 @@ export async function encryptForWallet({ encryption }: WalletRequest, requestObj
  * may send this request, and encryption to a key on a larger curve takes four to eight times as long.
  */
 function encryptionOf(metadata: JsonObject): WalletRequest['encryption'] {
-  const encs = own(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
+  const encs = memberOf(metadata, 'request_object_encryption_enc_values_supported') ?? [DEFAULT_ENCRYPTION]
   const enc = Array.isArray(encs) ? jweEncryptions.find((each) => encs.includes(each)) : undefined
-  const algs = own(metadata, 'request_object_encryption_alg_values_supported')
+  const algs = memberOf(metadata, 'request_object_encryption_alg_values_supported')
   const alg = Array.isArray(algs) ? jweAlgorithms.find((each) => algs.includes(each)) : undefined
-  const keys = memberOf(own(metadata, 'jwks'), 'keys')
+  const keys = memberOf(memberOf(metadata, 'jwks'), 'keys')
   const p256Keys = Array.isArray(keys) ? keys.filter((each) => memberOf(each, 'crv') === 'P-256') : []
   const key = findEncryptionKey({ keys: p256Keys }, alg)
   return 'problems' in key || enc === undefined ? undefined : { key, enc }

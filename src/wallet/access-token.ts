@@ -1,5 +1,5 @@
 /** Access tokens: requests them, and sends them with requests. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
-import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
@@ -52,11 +52,11 @@ export async function fetchTokenServer(
     spec: 'RFC 8414 section 3',
     url: makeWellKnownUrl(server, 'oauth-authorization-server'),
   })
-  if (own(metadata, 'issuer') !== server) {
+  if (memberOf(metadata, 'issuer') !== server) {
     refuseWith('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)
   }
   const name = 'token_endpoint of the authorization server'
-  const tokenEndpoint = requireAddress(own(metadata, 'token_endpoint'), name, 'invalid_metadata')
+  const tokenEndpoint = requireAddress(memberOf(metadata, 'token_endpoint'), name, 'invalid_metadata')
   return { issuer: server, tokenEndpoint, metadata }
 }
 
@@ -107,8 +107,8 @@ export async function requestToken(
       sent: Object.keys(form).join(', '),
     })
   const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
-  requireTokenType(ownString(answer, 'token_type')?.toLowerCase(), dpop)
-  const token = ownString(answer, 'access_token')
+  requireTokenType(stringMemberOf(answer, 'token_type')?.toLowerCase(), dpop)
+  const token = stringMemberOf(answer, 'access_token')
   // RFC 6750 section 2.1: the allowed characters.
   if (!token || !/^[\w.~+/=-]+$/.test(token))
     return refuseWith('invalid_response', 'the token response has no usable access_token')
@@ -116,7 +116,7 @@ export async function requestToken(
     token,
     credentialIdentifiers: readCredentialIdentifiers(answer),
     dpop,
-    refreshToken: ownString(answer, 'refresh_token') || undefined,
+    refreshToken: stringMemberOf(answer, 'refresh_token') || undefined,
     clientId: form.client_id,
   }
 }
@@ -156,9 +156,12 @@ function requireTokenType(type: string | undefined, dpop: DpopKey | undefined): 
  * Response.
  */
 function readCredentialIdentifiers(answer: JsonObject): ReadonlyMap<string, string> {
-  const details = own(answer, 'authorization_details')
+  const details = memberOf(answer, 'authorization_details')
   const entries = (Array.isArray(details) ? details : []).filter(isObject).flatMap((detail) => {
-    const [id, identifiers] = [ownString(detail, 'credential_configuration_id'), own(detail, 'credential_identifiers')]
+    const [id, identifiers] = [
+      stringMemberOf(detail, 'credential_configuration_id'),
+      memberOf(detail, 'credential_identifiers'),
+    ]
     const [identifier] = Array.isArray(identifiers) ? identifiers : []
     return id !== undefined && typeof identifier === 'string' ? [[id, identifier] as const] : []
   })

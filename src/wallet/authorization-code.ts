@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
-import { isObject, type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
 import { addParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
@@ -82,12 +82,12 @@ export async function authorizeByCode(
 function readCodeFlowServer(server: TokenServer): CodeFlowServer {
   const { metadata } = server
   const requireEndpoint = (name: string): string => {
-    const value = own(metadata, name)
+    const value = memberOf(metadata, name)
     if (value === undefined)
       refuseWith('unsupported', `the authorization server has no ${name}, which this wallet needs`)
     return requireAddress(value, `${name} of the authorization server`, 'invalid_metadata')
   }
-  if (!stringsIn(own(metadata, 'code_challenge_methods_supported') ?? []).includes('S256')) {
+  if (!stringsIn(memberOf(metadata, 'code_challenge_methods_supported') ?? []).includes('S256')) {
     refuseWith(
       'unsupported',
       'the authorization server does not say that it checks PKCE with S256, which this wallet needs',
@@ -105,7 +105,7 @@ async function makeAuthorizationParameters(
   { metadata }: TokenServer,
   redirectUri: string,
 ): Promise<AuthorizationParameters> {
-  const algorithms = stringsIn(own(metadata, 'dpop_signing_alg_values_supported') ?? [])
+  const algorithms = stringsIn(memberOf(metadata, 'dpop_signing_alg_values_supported') ?? [])
   return {
     clientId: chooseClientId(wallet, metadata),
     redirectUri,
@@ -145,7 +145,8 @@ async function pushAuthorizationRequest(
     })
   const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
   return (
-    ownString(answer, 'request_uri') || refuseWith('invalid_response', 'the answer to the request has no request_uri')
+    stringMemberOf(answer, 'request_uri') ||
+    refuseWith('invalid_response', 'the answer to the request has no request_uri')
   )
 }
 
@@ -155,8 +156,8 @@ async function pushAuthorizationRequest(
  */
 function credentialParameters({ issuer, configurationIds }: RequestedCredentials): Readonly<Record<string, string>> {
   const scopes = configurationIds.map((id) => {
-    const configuration = own(issuer.configurations, id)
-    return isObject(configuration) ? ownString(configuration, 'scope') : undefined
+    const configuration = memberOf(issuer.configurations, id)
+    return isObject(configuration) ? stringMemberOf(configuration, 'scope') : undefined
   })
   if (scopes.every(Boolean)) return { scope: [...new Set(scopes)].join(' ') }
   const details = configurationIds.map((id) => ({

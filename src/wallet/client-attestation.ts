@@ -3,7 +3,7 @@
  * server. OpenID4VCI 1.0, Wallet Attestations in JWT format; Attestation-Based Client Authentication.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { type JsonObject, own, ownString, stringsIn } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { requireAddress } from './address.ts'
@@ -24,10 +24,10 @@ export async function makeAttestationHeaders(
 ): Promise<Readonly<Record<string, string>>> {
   const attestation = attestationFor(wallet, metadata)
   if (attestation === undefined) return {}
-  const challenge = await fetchChallenge(wallet, own(metadata, 'challenge_endpoint'))
+  const challenge = await fetchChallenge(wallet, memberOf(metadata, 'challenge_endpoint'))
   const { alg } = attestation.key
   const payload = {
-    aud: ownString(metadata, 'issuer') ?? '',
+    aud: stringMemberOf(metadata, 'issuer') ?? '',
     jti: toBase64url(wallet.random(16)),
     iat: epochSeconds(wallet.now()),
     ...(challenge && { challenge }),
@@ -47,12 +47,12 @@ export function chooseClientId(wallet: WalletContext, metadata: JsonObject): str
   if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
   const what = 'the attestation of this wallet'
   const { payload } = readOrRefuseWith('unsupported', what, () => readJws(attestation.jwt))
-  return ownString(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
+  return stringMemberOf(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
 }
 
 /** Returns the attestation, if the server supports attestations. */
 function attestationFor({ attestation }: WalletContext, metadata: JsonObject): WalletAttestation | undefined {
-  const methods = stringsIn(own(metadata, 'token_endpoint_auth_methods_supported') ?? [])
+  const methods = stringsIn(memberOf(metadata, 'token_endpoint_auth_methods_supported') ?? [])
   return methods.includes('attest_jwt_client_auth') ? attestation : undefined
 }
 
@@ -66,7 +66,7 @@ async function fetchChallenge(wallet: WalletContext, endpoint: unknown): Promise
     body: '',
   })
   return (
-    ownString(answer, 'attestation_challenge') ??
+    stringMemberOf(answer, 'attestation_challenge') ??
     refuseWith('invalid_response', 'the answer has no attestation_challenge')
   )
 }

@@ -2,7 +2,7 @@
  * Encrypted credential requests and responses, for issuers that require them. OpenID4VCI 1.0, Encrypted Credential
  * Requests and Responses.
  */
-import { isObject, type JsonObject, memberOf, own } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import {
   decryptJwe,
@@ -36,8 +36,8 @@ const JWT_TYPE = 'application/jwt'
  * without encrypted requests.
  */
 export function readCredentialEncryption(metadata: JsonObject): CredentialEncryption | undefined {
-  const request = own(metadata, 'credential_request_encryption')
-  const response = own(metadata, 'credential_response_encryption')
+  const request = memberOf(metadata, 'credential_request_encryption')
+  const response = memberOf(metadata, 'credential_response_encryption')
   if (memberOf(request, 'encryption_required') !== true && memberOf(response, 'encryption_required') !== true)
     return undefined
   if (!isObject(request)) {
@@ -81,7 +81,7 @@ async function decryptAnswer(text: string, key: PrivateJwk, enc: JweEncryption, 
 
 /** Returns the first supported key for requests. */
 function findRequestKey(metadata: JsonObject): JweRecipient {
-  const key = findEncryptionKey(own(metadata, 'jwks'))
+  const key = findEncryptionKey(memberOf(metadata, 'jwks'))
   if (!('problems' in key)) return key
   const reason = key.problems.join('; ') || 'credential_request_encryption.jwks has none'
   return refuseWith(
@@ -91,7 +91,7 @@ function findRequestKey(metadata: JsonObject): JweRecipient {
 }
 
 function chooseResponseEncryption(metadata: JsonObject): JweEncryption {
-  const algorithms = own(metadata, 'alg_values_supported')
+  const algorithms = memberOf(metadata, 'alg_values_supported')
   if (!Array.isArray(algorithms) || !algorithms.includes('ECDH-ES')) {
     refuseWith(
       'unsupported',
@@ -102,5 +102,5 @@ function chooseResponseEncryption(metadata: JsonObject): JweEncryption {
 }
 
 function chooseIssuerEncryption(metadata: JsonObject, name: string): JweEncryption {
-  return chooseEncryption(own(metadata, 'enc_values_supported'), 'the issuer', `${name}.enc_values_supported`)
+  return chooseEncryption(memberOf(metadata, 'enc_values_supported'), 'the issuer', `${name}.enc_values_supported`)
 }

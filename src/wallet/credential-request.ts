@@ -2,7 +2,7 @@
  * Requests credentials: fetches a nonce, makes the key proofs, and sends the request. OpenID4VCI 1.0, Credential
  * Endpoint.
  */
-import { type JsonObject, ownString } from '../codec/json.ts'
+import { type JsonObject, stringMemberOf } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -55,7 +55,8 @@ async function fetchNonce(wallet: WalletContext, { nonceEndpoint }: IssuerDescri
     body: '',
   })
   return (
-    ownString(answer, 'c_nonce') || refuseWith('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
+    stringMemberOf(answer, 'c_nonce') ||
+    refuseWith('invalid_response', 'the answer of the nonce endpoint has no c_nonce')
   )
 }
 

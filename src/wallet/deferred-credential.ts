@@ -1,5 +1,5 @@
 /** Polls for deferred credentials. OpenID4VCI 1.0, Deferred Credential Endpoint. */
-import { type JsonObject, own } from '../codec/json.ts'
+import { type JsonObject, memberOf } from '../codec/json.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
 import { exchangeEncrypted } from './credential-encryption.ts'
@@ -36,7 +36,7 @@ export async function awaitCredential(
  * Returns the transaction id of a deferred response; undefined if it has credentials. Refuses with `invalid_response`.
  */
 export function readTransactionId(answer: JsonObject): string | undefined {
-  const id = own(answer, 'transaction_id')
+  const id = memberOf(answer, 'transaction_id')
   return id === undefined || typeof id === 'string'
     ? id
     : refuseWith('invalid_response', 'transaction_id is not a string')
@@ -69,7 +69,7 @@ export function requestDeferredCredential(
 }
 
 function intervalOf(answer: JsonObject): number {
-  const interval = own(answer, 'interval')
+  const interval = memberOf(answer, 'interval')
   if (interval === undefined) return USUAL_INTERVAL
   return typeof interval === 'number' && interval > 0
     ? Math.max(1, interval)

@@ -2,7 +2,7 @@
  * Sends an HTTP request and reads its response, for both protocols. Redirects are not followed, and responses are
  * limited in time, size and media type.
  */
-import { isObject, type JsonObject, ownString, parseJson, parseJsonObject } from '../codec/json.ts'
+import { isObject, type JsonObject, parseJson, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { removeControlCharacters } from '../codec/untrusted-text.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { describeCertificateProblem } from '../protocol/tls-problem.ts'
@@ -160,9 +160,9 @@ function readBodyError(text: string): ServerError | undefined {
   } catch {
     return undefined
   }
-  const error = isObject(body) ? ownString(body, 'error') : undefined
+  const error = isObject(body) ? stringMemberOf(body, 'error') : undefined
   if (error === undefined) return undefined
-  const description = ownString(body as JsonObject, 'error_description')
+  const description = stringMemberOf(body as JsonObject, 'error_description')
   return {
     error: serverText(error),
     ...(description ? { error_description: serverText(description) } : {}),

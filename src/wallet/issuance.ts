@@ -2,7 +2,7 @@
  * Obtains a credential with an access token: makes keys, sends the request, and checks and stores the credential.
  * OpenID4VCI 1.0, Credential Endpoint and Deferred Credential Endpoint.
  */
-import { type JsonObject, ownString } from '../codec/json.ts'
+import { type JsonObject, stringMemberOf } from '../codec/json.ts'
 import type { AccessToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { sendCredentialRequest } from './credential-request.ts'
@@ -95,7 +95,7 @@ export async function checkAndStoreCredential(
   const issuerName = issuer.name
   const description = { name, format, display, claimNames, receivedAt, issuerName }
   const credential = await storeCredential(wallet, { ...description, copies, source })
-  await notifyAccepted(wallet, issuer, ownString(answer, 'notification_id'), accessToken)
+  await notifyAccepted(wallet, issuer, stringMemberOf(answer, 'notification_id'), accessToken)
   return credential
 }
 

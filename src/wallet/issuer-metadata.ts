@@ -1,5 +1,5 @@
 /** The metadata of an issuer and its credentials. OpenID4VCI 1.0, Credential Issuer Metadata. */
-import { isObject, type Json, type JsonObject, memberOf, own, ownString, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { isClaimPath } from '../protocol/claim-path.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
@@ -55,19 +55,19 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   })
   // Identifiers are compared exactly, so that no issuer can pose as another. OpenID4VCI 1.0, Credential Issuer Metadata
   // Parameters.
-  if (own(metadata, 'credential_issuer') !== credentialIssuer) {
+  if (memberOf(metadata, 'credential_issuer') !== credentialIssuer) {
     refuseWith('invalid_metadata', `the metadata of ${credentialIssuer} is about another credential_issuer`)
   }
   return {
     credentialIssuer,
     name: displayName(metadata),
-    credentialEndpoint: requireEndpoint(own(metadata, 'credential_endpoint'), 'credential_endpoint'),
+    credentialEndpoint: requireEndpoint(memberOf(metadata, 'credential_endpoint'), 'credential_endpoint'),
     encryption: readCredentialEncryption(metadata),
     nonceEndpoint: readOptionalEndpoint(metadata, 'nonce_endpoint'),
     deferredCredentialEndpoint: readOptionalEndpoint(metadata, 'deferred_credential_endpoint'),
     notificationEndpoint: readOptionalEndpoint(metadata, 'notification_endpoint'),
-    authorizationServers: readServers(own(metadata, 'authorization_servers'), credentialIssuer),
-    batchSize: readBatchSize(memberOf(own(metadata, 'batch_credential_issuance'), 'batch_size')),
+    authorizationServers: readServers(memberOf(metadata, 'authorization_servers'), credentialIssuer),
+    batchSize: readBatchSize(memberOf(memberOf(metadata, 'batch_credential_issuance'), 'batch_size')),
     configurations: requireObjectMember(metadata, 'credential_configurations_supported'),
   }
 }
@@ -81,11 +81,11 @@ export function readOfferedCredential(
   issuer: IssuerDescription,
   configurationId: string,
 ): OfferedCredential {
-  const configuration = own(issuer.configurations, configurationId)
+  const configuration = memberOf(issuer.configurations, configurationId)
   if (!isObject(configuration)) {
     return refuseWith('invalid_metadata', `the issuer does not describe the credential ${configurationId}`)
   }
-  const format = ownString(configuration, 'format') ?? ''
+  const format = stringMemberOf(configuration, 'format') ?? ''
   const meta = requireHeldFormat(format).metaOf(configuration)
   const metadata = memberOf(configuration, 'credential_metadata')
   return {
@@ -138,11 +138,11 @@ function requireEndpoint(value: Json | undefined, name: string): string {
 }
 
 function readOptionalEndpoint(metadata: JsonObject, name: string): string | undefined {
-  const value = own(metadata, name)
+  const value = memberOf(metadata, name)
   return value === undefined ? undefined : requireEndpoint(value, name)
 }
 
 function requireObjectMember(object: JsonObject, name: string): JsonObject {
-  const value = own(object, name)
+  const value = memberOf(object, name)
   return isObject(value) ? value : refuseWith('invalid_metadata', `${name} of the issuer is not an object`)
 }

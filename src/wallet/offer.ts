@@ -1,5 +1,5 @@
 /** Credential offers, by value or by reference. OpenID4VCI 1.0, Credential Offer. */
-import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
@@ -64,7 +64,7 @@ export async function readOffer(wallet: WalletContext, link: string): Promise<Re
 }
 
 function readOfferObject(offer: JsonObject): ReceivedOffer {
-  const grants = own(offer, 'grants')
+  const grants = memberOf(offer, 'grants')
   const [preAuthorizedGrant, authorizationCodeGrant] = [PRE_AUTHORIZED_GRANT, AUTHORIZATION_CODE_GRANT].map((name) =>
     memberOf(grants, name),
   )
@@ -73,10 +73,10 @@ function readOfferObject(offer: JsonObject): ReceivedOffer {
     return refuseWith('unsupported', 'the offer has no pre-authorized code and no authorization code flow')
   }
   return {
-    credentialIssuer: readIdentifier(own(offer, 'credential_issuer')),
-    configurationIds: readConfigurationIds(own(offer, 'credential_configuration_ids')),
+    credentialIssuer: readIdentifier(memberOf(offer, 'credential_issuer')),
+    configurationIds: readConfigurationIds(memberOf(offer, 'credential_configuration_ids')),
     grant: grant === preAuthorizedGrant ? readPreAuthorizedGrant(grant) : readAuthorizationCodeGrant(grant),
-    authorizationServer: ownString(grant, 'authorization_server'),
+    authorizationServer: stringMemberOf(grant, 'authorization_server'),
   }
 }
 
@@ -84,15 +84,15 @@ function readPreAuthorizedGrant(grant: JsonObject): OfferedGrant {
   return {
     name: 'pre-authorized_code',
     preAuthorizedCode:
-      ownString(grant, 'pre-authorized_code') ||
+      stringMemberOf(grant, 'pre-authorized_code') ||
       refuseWith('invalid_offer', 'the pre-authorized_code of the offer is missing'),
     // A code is required if `tx_code` is present, even if it is empty.
-    txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(own(grant, 'tx_code')) : undefined,
+    txCode: Object.hasOwn(grant, 'tx_code') ? readTxCode(memberOf(grant, 'tx_code')) : undefined,
   }
 }
 
 function readAuthorizationCodeGrant(grant: JsonObject): OfferedGrant {
-  const issuerState = own(grant, 'issuer_state')
+  const issuerState = memberOf(grant, 'issuer_state')
   if (issuerState === undefined || typeof issuerState === 'string') return { name: 'authorization_code', issuerState }
   return refuseWith('invalid_offer', 'the issuer_state of the offer is not a string')
 }

@@ -2,7 +2,7 @@
  * Presentations: makes a plan for a request, which the person can review, and sends exactly that, or declines.
  * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
-import { own } from '../codec/json.ts'
+import { memberOf } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
 import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
 import { isSafeAddress } from './address.ts'
@@ -167,7 +167,7 @@ async function sendResponse(
 ): Promise<PresentationResult> {
   const body = new URLSearchParams(form)
   const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
-  const redirectUri = own(answer, 'redirect_uri')
+  const redirectUri = memberOf(answer, 'redirect_uri')
   // An unsafe redirect URI is ignored; the presentation was accepted anyway.
   return typeof redirectUri === 'string' && isSafeAddress(redirectUri) ? { redirect_uri: redirectUri } : {}
 }

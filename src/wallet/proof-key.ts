@@ -1,5 +1,5 @@
 /** Selects the kind of key for a credential. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-import { isObject, type JsonObject, memberOf, own, stringsIn } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringsIn } from '../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/signature.ts'
@@ -24,7 +24,7 @@ type BindingMethod = (typeof BINDING_METHODS)[number]
  * requires key attestations if the wallet cannot make them.
  */
 export function chooseProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
-  const proof = memberOf(own(configuration, 'proof_types_supported'), 'jwt')
+  const proof = memberOf(memberOf(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
   // The algorithms are in order of preference.
   const alg = joseAlgorithms.find((name) => algs.includes(name))
@@ -44,7 +44,7 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
     )
   }
   const attestationMember = isObject(requirements) ? { attestation: requirements } : {}
-  const methods = stringsIn(own(configuration, 'cryptographic_binding_methods_supported'))
+  const methods = stringsIn(memberOf(configuration, 'cryptographic_binding_methods_supported'))
   const method = BINDING_METHODS.find((each) => methods.includes(each))
   const issuerMethods = methods.join(', ') || 'nothing'
   return method === undefined

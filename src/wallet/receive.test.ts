@@ -5,7 +5,7 @@ import { configurationOf } from '../../test/support/configuration.ts'
 import { ISSUER_URL, makeKey, type Services, startServices } from '../../test/support/services.ts'
 import { changing, errorOf, memoryStore, testWallet, withMembers } from '../../test/support/wallet.ts'
 import { configuration, dataset, declare, holderSigner, startIssuance } from '../../test/support/wire.ts'
-import { type JsonObject, own } from '../codec/json.ts'
+import { type JsonObject, memberOf } from '../codec/json.ts'
 import { readJws, writeJws } from '../codec/jws.ts'
 import type { Order } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
@@ -35,7 +35,7 @@ const changedEncryption =
   (name: string, members: object): Answer =>
   async (response) => {
     const metadata = (await response.json()) as JsonObject
-    const block = { ...(own(metadata, name) as JsonObject), encryption_required: true, ...members }
+    const block = { ...(memberOf(metadata, name) as JsonObject), encryption_required: true, ...members }
     return Response.json({ ...metadata, [name]: block })
   }
 
@@ -782,7 +782,7 @@ describe('receiving', () => {
 
 function proofKey({ body }: RequestInit): PublicJwk {
   const { proofs } = JSON.parse(body as string) as { proofs: { jwt: string[] } }
-  const kid = own(readJws(proofs.jwt[0] ?? '').header, 'kid')
+  const kid = memberOf(readJws(proofs.jwt[0] ?? '').header, 'kid')
   return readDid(kid as string)
 }
 

@@ -2,7 +2,7 @@
  * Receives credentials from an offer, or without one from a named issuer, and stores them. OpenID4VCI 1.0,
  * Pre-Authorized Code Flow and Authorization Code Flow.
  */
-import { memberOf, own } from '../codec/json.ts'
+import { memberOf } from '../codec/json.ts'
 import { type AccessToken, fetchTokenServer, redeemCode, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
 import { authorizeByCode, requireBrowser } from './authorization-code.ts'
@@ -69,7 +69,7 @@ function findConfigurationIds(
   { configurations }: IssuerDescription,
   credential: WalletInitiatedRequest['credential'],
 ): readonly string[] {
-  const scopeOf = (id: string) => memberOf(own(configurations, id), 'scope')
+  const scopeOf = (id: string) => memberOf(memberOf(configurations, id), 'scope')
   const ids = Object.keys(configurations)
   const matching = ids.filter((id) => {
     return 'scope' in credential ? scopeOf(id) === credential.scope : id === credential.configurationId

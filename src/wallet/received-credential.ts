@@ -2,7 +2,7 @@
  * Checks that the issuer sent the requested credentials, each usable and bound to a key of the wallet. Does not decide
  * on trust: the wallet shows who signed. OpenID4VCI 1.0, Credential Response; RFC 9901, Verification by the Holder.
  */
-import { type Json, type JsonObject, memberOf, own } from '../codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Problem } from '../codec/malformed.ts'
 import type { Evidence } from '../credential/format.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
@@ -22,7 +22,7 @@ export function checkReceivedCredentials(
   keys: readonly HolderKey[],
   now: Date,
 ): readonly [CredentialCopy, ...CredentialCopy[]] {
-  const credentials = own(answer, 'credentials')
+  const credentials = memberOf(answer, 'credentials')
   const [first, ...others] = (Array.isArray(credentials) ? credentials : []).map((each) => memberOf(each, 'credential'))
   const unusedKeys = new Map(keys.map((key) => [key.signer.kid, key]))
   const checkMember = (credential: Json | undefined): CredentialCopy => {

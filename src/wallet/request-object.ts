@@ -3,7 +3,7 @@
  * names. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, own, ownString } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
@@ -70,7 +70,7 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
   const now = wallet.now()
   const certificate = verifySigner(jws, clientId, now)
   // OpenID4VP 1.0, Request URI Response: `wallet_nonce` must be the sent one.
-  if (nonce !== undefined && own(jws.payload, 'wallet_nonce') !== nonce)
+  if (nonce !== undefined && memberOf(jws.payload, 'wallet_nonce') !== nonce)
     refuseRequestObject('it was not made for this wallet (wallet_nonce)')
   wallet.onStep?.({
     what: 'verified the request object',
@@ -122,10 +122,10 @@ function makeNonceBody(nonce: string) {
 /** Verifies the signature of the request, and that `client_id` names its certificate. Returns the certificate. */
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
-  if (own(header, 'typ') !== 'oauth-authz-req+jwt') refuseRequestObject('its typ is not oauth-authz-req+jwt')
-  if (!joseAlgorithms.includes(ownString(header, 'alg') ?? ''))
+  if (memberOf(header, 'typ') !== 'oauth-authz-req+jwt') refuseRequestObject('its typ is not oauth-authz-req+jwt')
+  if (!joseAlgorithms.includes(stringMemberOf(header, 'alg') ?? ''))
     refuseRequestObject(`its alg must be one of ${joseAlgorithms.join(', ')}`)
-  const chain = own(header, 'x5c')
+  const chain = memberOf(header, 'x5c')
   const leaf = Array.isArray(chain) ? chain[0] : undefined
   if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
   const certificate = readOrRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
@@ -148,22 +148,22 @@ function readRequestPayload(
   certificate: Certificate,
   now: Date,
 ): AuthorizationRequest {
-  if (own(payload, 'client_id') !== clientId) refuseRequestObject('its client_id is not the one of the link')
-  if (own(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
-  if (own(payload, 'aud') !== STATIC_AUDIENCE) refuseRequestObject(`its aud is not ${STATIC_AUDIENCE}`)
+  if (memberOf(payload, 'client_id') !== clientId) refuseRequestObject('its client_id is not the one of the link')
+  if (memberOf(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
+  if (memberOf(payload, 'aud') !== STATIC_AUDIENCE) refuseRequestObject(`its aud is not ${STATIC_AUDIENCE}`)
   // OpenID4VP 1.0, Response Mode direct_post
   if (Object.hasOwn(payload, 'redirect_uri')) refuseRequestObject('it has a redirect_uri beside its response_uri')
   const query = readQuery(payload)
-  const metadata = own(payload, 'client_metadata')
+  const metadata = memberOf(payload, 'client_metadata')
   return {
     clientId,
-    clientName: isObject(metadata) ? ownString(metadata, 'client_name') : undefined,
+    clientName: isObject(metadata) ? stringMemberOf(metadata, 'client_name') : undefined,
     certificate,
     query,
-    nonce: ownString(payload, 'nonce') || refuseRequestObject('it has no nonce'),
+    nonce: stringMemberOf(payload, 'nonce') || refuseRequestObject('it has no nonce'),
     state: readState(payload),
     // Unlike x509_san_dns, x509_hash does not restrict the host of response_uri.
-    responseUri: requireAddress(own(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
+    responseUri: requireAddress(memberOf(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
     expiresAt: readExpiry(payload, now),
     encryption: requiresEncryption(payload) ? readEncryption(payload) : undefined,
     transactions: readTransactions(payload, query),
@@ -171,7 +171,7 @@ function readRequestPayload(
 }
 
 function requiresEncryption(payload: JsonObject): boolean {
-  const mode = own(payload, 'response_mode')
+  const mode = memberOf(payload, 'response_mode')
   if (mode !== 'direct_post' && mode !== 'direct_post.jwt') {
     abortUnsupported(payload, 'response_mode', 'direct_post and direct_post.jwt')
   }
@@ -179,7 +179,7 @@ function requiresEncryption(payload: JsonObject): boolean {
 }
 
 function readQuery(payload: JsonObject): DcqlQuery {
-  const query = own(payload, 'dcql_query')
+  const query = memberOf(payload, 'dcql_query')
   if (query === undefined) refuseRequestObject('it has no dcql_query')
   try {
     return readDcqlQuery(query)
@@ -194,7 +194,7 @@ function readQuery(payload: JsonObject): DcqlQuery {
 }
 
 function readState(payload: JsonObject): string | undefined {
-  const state = own(payload, 'state')
+  const state = memberOf(payload, 'state')
   return state === undefined || typeof state === 'string' ? state : refuseRequestObject('its state is not a string')
 }
 
@@ -214,14 +214,14 @@ function readExpiry(payload: JsonObject, now: Date): Date | undefined {
 }
 
 function readTime(payload: JsonObject, name: string): Date | undefined {
-  const value = own(payload, name)
+  const value = memberOf(payload, name)
   if (value === undefined) return undefined
   const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN)
   return Number.isNaN(date.getTime()) ? refuseRequestObject(`its ${name} is not a time`) : date
 }
 
 function abortUnsupported(payload: JsonObject, name: string, supportedValues: string): never {
-  const value = ownString(payload, name) ?? 'of another kind'
+  const value = stringMemberOf(payload, name) ?? 'of another kind'
   return refuseWith(
     'unsupported',
     `the verifier wants a ${name} ${value}, and this wallet supports ${supportedValues} only`,

@@ -1,5 +1,5 @@
 /** Encrypts the response with the verifier's key in the request. OpenID4VP 1.0, Encrypted Responses. */
-import { isObject, type Json, type JsonObject, own } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { encryptJwe, findEncryptionKey, type JweEncryption, type JweParameters, jweEncryptions } from '../keys/jwe.ts'
 import { thumbprint } from '../keys/jwk.ts'
 import { DEFAULT_ENCRYPTION } from '../protocol/oid4vp.ts'
@@ -7,9 +7,9 @@ import { refuseWith } from './error.ts'
 
 /** Selects the first supported key. Refuses with `unsupported` if there is none. */
 export function readEncryption(payload: JsonObject): JweParameters {
-  const metadata = own(payload, 'client_metadata')
+  const metadata = memberOf(payload, 'client_metadata')
   const clientMetadata = isObject(metadata) ? metadata : {}
-  const key = findEncryptionKey(own(clientMetadata, 'jwks'))
+  const key = findEncryptionKey(memberOf(clientMetadata, 'jwks'))
   if (!('problems' in key)) return { ...key, enc: chooseVerifierEncryption(clientMetadata) }
   const reason = key.problems.join('; ') || 'client_metadata.jwks has none'
   return refuseWith(
@@ -34,7 +34,7 @@ export async function encryptMembers(
 function chooseVerifierEncryption(metadata: JsonObject): JweEncryption {
   const name = 'encrypted_response_enc_values_supported'
   const verifier = 'the verifier wants an encrypted answer, and'
-  return chooseEncryption(own(metadata, name) ?? [DEFAULT_ENCRYPTION], verifier, name)
+  return chooseEncryption(memberOf(metadata, name) ?? [DEFAULT_ENCRYPTION], verifier, name)
 }
 
 /**

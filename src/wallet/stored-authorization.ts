@@ -3,7 +3,7 @@
  * RFC 6749 section 6.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { malformed, readOrUndefined } from '../codec/malformed.ts'
 import type { AccessToken } from './access-token.ts'
 import type { TextStore, WalletContext } from './context.ts'
@@ -86,13 +86,13 @@ function requireAuthorizationStore({ store }: WalletContext): TextStore {
 }
 
 function readAuthorizationRecord(name: string, record: JsonObject): StoredAuthorization {
-  const dpopKey = own(record, 'dpop_key')
-  const pending = own(record, 'pending')
+  const dpopKey = memberOf(record, 'dpop_key')
+  const pending = memberOf(record, 'pending')
   return {
     name,
     credentialIssuer: requireText(record, 'credential_issuer'),
     authorizationServer: requireText(record, 'authorization_server'),
-    clientId: ownString(record, 'client_id'),
+    clientId: stringMemberOf(record, 'client_id'),
     refreshToken: requireText(record, 'refresh_token'),
     dpopKey: isObject(dpopKey) ? dpopKey : undefined,
     pending: (Array.isArray(pending) ? pending : []).map(readPendingCredential),
@@ -105,7 +105,7 @@ function readPendingCredential(value: Json): PendingCredential {
     configurationId: requireText(value, 'credential_configuration_id'),
     transactionId: requireText(value, 'transaction_id'),
     keys: (Array.isArray(keys) ? keys : []).filter(isObject),
-    replaces: isObject(value) ? ownString(value, 'replaces') : undefined,
+    replaces: isObject(value) ? stringMemberOf(value, 'replaces') : undefined,
   }
 }
 

@@ -1,6 +1,6 @@
 /** Stored credentials. Each has its copies and their keys in one text, which is validated when it is read. */
 import { hash } from 'node:crypto'
-import { isObject, type Json, type JsonObject, memberOf, own, ownString, parseJsonObject } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { lastStart } from '../credential/evidence.ts'
@@ -152,33 +152,33 @@ export async function findCredential(store: WalletStore, prefix: string): Promis
 
 async function readStoredCredential(id: string, text: string, keys: HolderKeys): Promise<StoredCredential> {
   const record = parseJsonObject(text)
-  const first = ownString(record, 'credential') ?? malformed('it has no credential')
+  const first = stringMemberOf(record, 'credential') ?? malformed('it has no credential')
   if (idOf(first) !== id) malformed('the credential is not the one that was stored under this id')
   const all = copiesOf(record)
   const presentationCount = readPresentationCount(record)
   // After all copies were presented, the one presented longest ago is used.
   const copy = all[presentationCount % all.length] ?? record
-  const credential = ownString(copy, 'credential') ?? malformed('one of its copies has no credential')
-  const format = ownString(record, 'format') ?? ''
+  const credential = stringMemberOf(copy, 'credential') ?? malformed('one of its copies has no credential')
+  const format = stringMemberOf(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
   const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
-  const [holderKey, display] = [own(copy, 'holder_key'), own(record, 'display')]
+  const [holderKey, display] = [memberOf(copy, 'holder_key'), memberOf(record, 'display')]
   const holder = await keys.open(isObject(holderKey) ? holderKey : malformed('it has no holder key'))
   const [leaf] = issuer.chain
   const issuerCertificate = leaf && parseCertificate(leaf)
   if ('problem' in boundKey || boundKey.thumbprint !== holder.kid) malformed('its key is not the one it is bound to')
   return {
     id,
-    name: ownString(record, 'name') ?? 'Credential',
+    name: stringMemberOf(record, 'name') ?? 'Credential',
     display: isObject(display) ? display : undefined,
     format,
     types,
     claims,
     envelope,
-    claimNames: (own(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
+    claimNames: (memberOf(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
     issuer: issuer.identifiers[0] ?? issuerCertificate?.subjectText ?? '',
-    issuerName: ownString(record, 'issuer_name'),
-    receivedAt: dateOf(own(record, 'received_at')),
+    issuerName: stringMemberOf(record, 'issuer_name'),
+    receivedAt: dateOf(memberOf(record, 'received_at')),
     validFrom: lastStart(validity),
     expiresAt,
     hidable,
@@ -196,21 +196,21 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
  * record.
  */
 function copiesOf(record: JsonObject): readonly JsonObject[] {
-  const more = own(record, 'more_copies') ?? []
+  const more = memberOf(record, 'more_copies') ?? []
   const copies = Array.isArray(more) ? more.filter(isObject) : []
   if (!Array.isArray(more) || copies.length < more.length) malformed('its copies cannot be read')
   return [record, ...copies]
 }
 
 function readPresentationCount(record: JsonObject): number {
-  const presentationCount = own(record, 'presented') ?? 0
+  const presentationCount = memberOf(record, 'presented') ?? 0
   if (typeof presentationCount === 'number' && Number.isInteger(presentationCount) && presentationCount >= 0)
     return presentationCount
   return malformed('it does not say how often it was presented')
 }
 
 function sourceOf(record: JsonObject): CredentialSource | undefined {
-  const source = own(record, 'source')
+  const source = memberOf(record, 'source')
   const names = ['configuration_id', 'authorization'].map((name) => memberOf(source, name))
   const [configurationId, authorization] = names
   if (typeof configurationId !== 'string' || typeof authorization !== 'string') return undefined

@@ -2,7 +2,7 @@
  * Transaction data: the wallet shows all of it, and presenting approves it. The wallet knows no specific types.
  * OpenID4VP 1.0, Transaction Data.
  */
-import { type JsonObject, own, refuseMany } from '../codec/json.ts'
+import { type JsonObject, memberOf, refuseMany } from '../codec/json.ts'
 import { readOrElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
@@ -25,7 +25,7 @@ export type Approval = RequestedTransaction & { readonly queryId: string }
  * credential that is not requested, and with `unsupported` one that this wallet cannot approve.
  */
 export function readTransactions(payload: JsonObject, query: DcqlQuery): readonly RequestedTransaction[] {
-  const value = own(payload, 'transaction_data')
+  const value = memberOf(payload, 'transaction_data')
   if (value === undefined) return []
   if (!Array.isArray(value) || value.length === 0 || value.length > MAX_TRANSACTIONS) {
     return refuseTransactionData(`is not an array of 1 to ${MAX_TRANSACTIONS} transactions`)

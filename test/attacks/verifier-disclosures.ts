@@ -3,7 +3,7 @@
  */
 
 import { digestOf } from '../../src/codec/digest.ts'
-import { type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { conceal, concealMember, contentOf, disclosure, disclosureOf, subjectOf } from '../support/forge.ts'
 import { type Attack, after } from './attack.ts'
 
@@ -254,7 +254,7 @@ export const w3cDisclosureAttacks: readonly Attack[] = [
     change(forgery) {
       const vc: JsonObject = {}
       for (const name of ['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'credentialSubject']) {
-        vc[name] = own(forgery.payload, name) ?? null
+        vc[name] = memberOf(forgery.payload, name) ?? null
         Reflect.deleteProperty(forgery.payload, name)
       }
       forgery.payload.vc = vc

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { supportedFormats } from '../../src/credential/formats.ts'
 import { selectClaims } from '../../src/protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../../src/protocol/dcql.ts'
@@ -90,7 +90,7 @@ const stricter: readonly (readonly [string, RegExp])[] = [
 const lenient: readonly (readonly [string, (query: CredentialQuery) => boolean])[] = [
   [
     'Credential Query: an empty meta places no constraint, also in W3C formats',
-    ({ format, meta }) => format === 'jwt_vc_json' && own(meta, 'type_values') === undefined,
+    ({ format, meta }) => format === 'jwt_vc_json' && memberOf(meta, 'type_values') === undefined,
   ],
 ]
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { decodeCbor, type Tagged } from '../../src/codec/cbor.ts'
 import { digestOf } from '../../src/codec/digest.ts'
-import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { readSdJwt, revealClaims } from '../../src/codec/sd-jwt.ts'
 import { formatOf } from '../../src/credential/formats.ts'
@@ -110,7 +110,7 @@ function sdJwtMistakes(credential: unknown, { typ, vct, holder, now }: ExpectedC
   const { jws, disclosures } = readSdJwt(credential)
   const seconds = Math.floor(now.getTime() / 1000)
   const { iat, exp, nbf, cnf } = jws.payload as Record<string, Json | undefined>
-  const bound = isObject(cnf) ? own(cnf, 'jwk') : undefined
+  const bound = memberOf(cnf, 'jwk')
   const salts = disclosures.map((text) => (JSON.parse(Buffer.from(text, 'base64url').toString()) as [string])[0])
   // Throws when a disclosure fits nowhere.
   revealClaims(jws.payload, disclosures)

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'vitest'
-import { type JsonObject, own } from '../../src/codec/json.ts'
+import { type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import {
   type CodeWallet,
@@ -126,7 +126,7 @@ async function post(
 }
 
 function textAt(object: JsonObject, name: string): string {
-  const value = own(object, name)
+  const value = memberOf(object, name)
   expect([name, typeof value]).toEqual([name, 'string'])
   return value as string
 }

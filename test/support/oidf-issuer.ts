@@ -5,7 +5,7 @@
 import { randomBytes, type webcrypto } from 'node:crypto'
 import { compactDecrypt } from 'jose'
 import { expect } from 'vitest'
-import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import type { App } from '../../src/http/app-type.ts'
 import type { Signer } from '../../src/keys/signer.ts'
@@ -143,7 +143,7 @@ function tokenByPlan(discovery: DiscoveredIssuer, plan: HaipPlan, dpopKey: Signe
 }
 
 function tokenByOffer({ services, offer, server }: DiscoveredIssuer, dpopKey: Signer | undefined): Promise<Response> {
-  const grant = own(offer.grants as JsonObject, GRANT) as JsonObject
+  const grant = memberOf(offer.grants as JsonObject, GRANT) as JsonObject
   const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
   const url = textOf(server, 'token_endpoint')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -291,7 +291,7 @@ export async function expectError(response: Response, code: string): Promise<voi
 }
 
 export function textOf(object: JsonObject, name: string): string {
-  const value = own(object, name)
+  const value = memberOf(object, name)
   expect([name, typeof value]).toEqual([name, 'string'])
   return value as string
 }

@@ -1,5 +1,5 @@
 /** The checks of `oid4vci-1_0-issuer-metadata-test` on the metadata of issuer and authorization server. */
-import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { mistakes } from './oidf-formats.ts'
 import { GRANT } from './wire.ts'
 
@@ -40,9 +40,9 @@ export function metadataMistakes(document: JsonObject, identifier: string): read
 
 function configurationMistakes(configuration: JsonObject): readonly string[] {
   const { format, scope, credential_metadata: metadata = {} } = configuration
-  const algorithms = own(configuration, 'credential_signing_alg_values_supported')
-  const methods = own(configuration, 'cryptographic_binding_methods_supported')
-  const proofs = own(configuration, 'proof_types_supported')
+  const algorithms = memberOf(configuration, 'credential_signing_alg_values_supported')
+  const methods = memberOf(configuration, 'cryptographic_binding_methods_supported')
+  const proofs = memberOf(configuration, 'proof_types_supported')
   const { display, claims } = metadata as Record<string, Json | undefined>
   return mistakes({
     'the format is one of OpenID4VCI': isText(format, FORMATS),
@@ -70,7 +70,7 @@ export function serverMistakes(
   const configurations = Object.values(metadata.credential_configurations_supported as JsonObject)
   const unscoped = configurations.some((each) => !Object.hasOwn(each as JsonObject, 'scope'))
   const { grant_types_supported: grants } = server
-  const types = own(server, 'authorization_details_types_supported')
+  const types = memberOf(server, 'authorization_details_types_supported')
   return mistakes({
     'issuer is the identifier that led here': server.issuer === identifier,
     'the token endpoint is https': isHttps(server.token_endpoint),
@@ -133,14 +133,14 @@ function isProofTypes(value: Json): boolean {
 /** Checks that there is one object for each locale, and that every locale is a tag of BCP 47. */
 function isDisplay(value: Json): boolean {
   if (!Array.isArray(value) || value.length === 0) return false
-  const locales = value.map((each) => (isObject(each) ? own(each, 'locale') : null))
+  const locales = value.map((each) => (isObject(each) ? memberOf(each, 'locale') : null))
   const tagged = locales.every((locale) => locale === undefined || isLocale(locale))
   return tagged && new Set(locales).size === locales.length && value.every(isDisplayed)
 }
 
 function isDisplayed(value: Json): boolean {
   if (!isObject(value) || typeof value.name !== 'string') return false
-  const uris = ['logo', 'background_image'].map((name) => own(value, name)).filter((image) => image !== undefined)
+  const uris = ['logo', 'background_image'].map((name) => memberOf(value, name)).filter((image) => image !== undefined)
   return uris.every((image) => isObject(image) && typeof image.uri === 'string' && URL.canParse(image.uri))
 }
 
@@ -154,7 +154,7 @@ function isLocale(value: Json): boolean {
 
 function isClaims(value: Json): boolean {
   if (!Array.isArray(value)) return false
-  const paths = value.map((each) => JSON.stringify(isObject(each) ? own(each, 'path') : null))
+  const paths = value.map((each) => JSON.stringify(isObject(each) ? memberOf(each, 'path') : null))
   return (
     new Set(paths).size === paths.length &&
     value.every(

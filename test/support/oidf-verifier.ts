@@ -2,7 +2,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { CompactEncrypt, importJWK, type JWK } from 'jose'
 import { expect } from 'vitest'
-import { isObject, type Json, type JsonObject, own } from '../../src/codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { type Jws, readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
@@ -85,7 +85,7 @@ export function requestMistakes({ link, jws, driven, services, request }: Played
       'dcql_query is what was asked': JSON.stringify(request.dcql_query) === JSON.stringify(driven.dcqlQuery),
       'there is no other query': !Object.hasOwn(request, 'scope') && !Object.hasOwn(request, 'presentation_definition'),
       'vp_formats_supported names the format': isObject(
-        own(metadata.vp_formats_supported as JsonObject, driven.format),
+        memberOf(metadata.vp_formats_supported as JsonObject, driven.format),
       ),
     }),
     ...(request.response_mode === 'direct_post.jwt' ? encryptionMistakes(request) : []),

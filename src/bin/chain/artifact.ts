@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { artifacts } from '../../../components/artifacts/index.ts'
 import { type AbiItem, parseFunction } from '../../chain/evm/abi.ts'
-import { isObject, type Json, own } from '../../codec/json.ts'
+import { isObject, type Json, memberOf } from '../../codec/json.ts'
 
 export interface Artifact {
   readonly name: string
@@ -27,11 +27,11 @@ export function readArtifact(name: string): Artifact {
     )
   }
   const artifact = parseArtifact(name)
-  const [abi, bytecode] = [own(artifact, 'abi'), bytecodeOf(own(artifact, 'bytecode'))]
+  const [abi, bytecode] = [memberOf(artifact, 'abi'), bytecodeOf(memberOf(artifact, 'bytecode'))]
   if (!Array.isArray(abi) || bytecode === undefined) {
     throw new Error(`${name} is not a compiled contract: it must have "abi" and "bytecode", with all libraries linked`)
   }
-  const contractName = own(artifact, 'contractName')
+  const contractName = memberOf(artifact, 'contractName')
   return {
     name: typeof contractName === 'string' ? contractName : 'contract',
     abi: abi as unknown as AbiItem[],
@@ -67,7 +67,7 @@ function readText(file: string): string {
 
 /** Returns the bytecode, which Foundry has in an object. */
 function bytecodeOf(value: Json | undefined): string | undefined {
-  const text = isObject(value) ? own(value, 'object') : value
+  const text = isObject(value) ? memberOf(value, 'object') : value
   if (typeof text !== 'string' || !/^(0x)?([0-9a-f]{2})+$/i.test(text)) return undefined
   return text.startsWith('0x') ? text : `0x${text}`
 }

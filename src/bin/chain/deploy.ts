@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
 import { sha256Hex } from '../../codec/digest.ts'
-import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, memberOf, parseJson, stringMemberOf } from '../../codec/json.ts'
 import { readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
@@ -159,10 +159,10 @@ async function fetchEngine(
   try {
     const { body } = await jsonHttp(url, outbound)('GET', '/engine')
     const engine = isObject(body) ? body : {}
-    const chain = own(engine, 'chain')
+    const chain = memberOf(engine, 'chain')
     return {
-      address: evmAddress(parseAddress(ownString(engine, 'address') ?? '')),
-      chain: isObject(chain) ? ownString(chain, 'id') : undefined,
+      address: evmAddress(parseAddress(stringMemberOf(engine, 'address') ?? '')),
+      chain: isObject(chain) ? stringMemberOf(chain, 'id') : undefined,
     }
   } catch (error) {
     if (pause === undefined || !(error instanceof OutboundError) || error.limit !== undefined) throw error

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
-import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, memberOf, parseJson } from '../../codec/json.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { endFailedRequest, reportError } from '../failed-request.ts'
@@ -195,7 +195,7 @@ interface Question {
 
 function readQuestion(request: Json): Question | undefined {
   if (!isObject(request)) return undefined
-  const [id, method, params] = [own(request, 'id'), own(request, 'method'), own(request, 'params') ?? []]
+  const [id, method, params] = [memberOf(request, 'id'), memberOf(request, 'method'), memberOf(request, 'params') ?? []]
   if (typeof method !== 'string' || !Array.isArray(params)) return undefined
   return typeof id === 'boolean' || (typeof id === 'object' && id !== null) ? undefined : { id, method, params }
 }

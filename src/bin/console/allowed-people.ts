@@ -1,5 +1,5 @@
 /** The people who may sign in to a console with an OpenID Connect provider, by the values of claims. */
-import { type Json, type JsonObject, own, stringsIn } from '../../codec/json.ts'
+import { type Json, type JsonObject, memberOf, stringsIn } from '../../codec/json.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
 
 /** A claim and a value that it must have; if the claim is an array, it must contain the value. */
@@ -29,9 +29,9 @@ const DEFAULT_SCOPE = 'openid email'
 /** Tests whether the claims have one of the allowed values. An email address must be verified by the provider. */
 export function mayPersonEnter(claims: JsonObject, allowed: readonly AllowedClaim[]): boolean {
   return allowed.some(({ claim, value }) => {
-    const actual = own(claims, claim)
+    const actual = memberOf(claims, claim)
     if (claim !== 'email') return actual === value || stringsIn(actual).includes(value)
-    return own(claims, 'email_verified') === true && isSameEmail(actual, value)
+    return memberOf(claims, 'email_verified') === true && isSameEmail(actual, value)
   })
 }
 

@@ -1,5 +1,5 @@
 /** The calls of the applications in the demo to the services, with an API key. */
-import { ownString, parseJsonObject } from '../../codec/json.ts'
+import { parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import type { DescribedReport } from '../../verifier/check-descriptions.ts'
 import type { DemoService } from './services.ts'
 
@@ -54,6 +54,6 @@ export interface StartedSession {
 
 export function readStartedSession({ text }: Pick<ApiResult, 'text'>): StartedSession {
   const answer = parseJsonObject(text)
-  const link = ownString(answer, 'credential_offer_uri') ?? ownString(answer, 'request_uri')
-  return { sessionId: ownString(answer, 'session_id') ?? '', link: link ?? '' }
+  const link = stringMemberOf(answer, 'credential_offer_uri') ?? stringMemberOf(answer, 'request_uri')
+  return { sessionId: stringMemberOf(answer, 'session_id') ?? '', link: link ?? '' }
 }

@@ -3,7 +3,7 @@
  * forwards only operations without API key, according to the OpenAPI documents of the services.
  */
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
-import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf } from '../../codec/json.ts'
 import { closeServer, findFreePort } from '../network.ts'
 
 /** A service behind the front. */
@@ -60,7 +60,7 @@ export function createFront(services: readonly FrontService[]): Server {
 }
 
 function openOperations({ port, openapi }: FrontService): readonly OpenOperation[] {
-  return Object.entries(membersOf(own(openapi, 'paths'))).flatMap(([path, methods]) =>
+  return Object.entries(membersOf(memberOf(openapi, 'paths'))).flatMap(([path, methods]) =>
     Object.entries(membersOf(methods))
       .filter(([, operation]) => !needsApiKey(membersOf(operation)))
       .map(([method]) => ({ port, method: method.toUpperCase(), path: patternOf(path) })),
@@ -69,7 +69,7 @@ function openOperations({ port, openapi }: FrontService): readonly OpenOperation
 
 /** Tests whether an operation requires an API key; one without `security` does. */
 function needsApiKey(operation: JsonObject): boolean {
-  const ways = own(operation, 'security')
+  const ways = memberOf(operation, 'security')
   return !Array.isArray(ways) || ways.some((way) => Object.hasOwn(membersOf(way), 'apiKey'))
 }
 

@@ -3,7 +3,7 @@
  * everybody as Ada Lovelace; a real page would have people log in first.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { ownString, parseJsonObject } from '../../codec/json.ts'
+import { parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import { escapeHtml } from '../../http/browser-page.ts'
 import { endFailedRequest } from '../failed-request.ts'
 import { chooseDefaultHost, closeServer } from '../network.ts'
@@ -55,7 +55,7 @@ async function answerRequest(
     const { text } = requireSuccess(
       await callIssuer(`/auth/interaction/complete/${id}`, { credential_dataset: dataset }),
     )
-    response.writeHead(303, { location: ownString(parseJsonObject(text), 'redirect_uri') ?? '' }).end()
+    response.writeHead(303, { location: stringMemberOf(parseJsonObject(text), 'redirect_uri') ?? '' }).end()
     return
   }
   const interaction = await callIssuer(`/auth/interaction/${id}`)
@@ -64,8 +64,8 @@ async function answerRequest(
 
 function pageOf({ status, text }: ApiResult): string {
   const request = parseJsonObject(text)
-  const question = `<p>A wallet that calls itself ${escapeHtml(ownString(request, 'client_id') ?? '')} asks for your student card.
-It will go to <b>${escapeHtml(ownString(request, 'redirect_uri') ?? '')}</b>. Is that your wallet?</p>
+  const question = `<p>A wallet that calls itself ${escapeHtml(stringMemberOf(request, 'client_id') ?? '')} asks for your student card.
+It will go to <b>${escapeHtml(stringMemberOf(request, 'redirect_uri') ?? '')}</b>. Is that your wallet?</p>
 <form method="post"><button>Give me my student card</button></form>`
   const body = status === 200 ? question : '<p>This link is over. Begin anew in your wallet.</p>'
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -1,7 +1,7 @@
 /** A resumable upload: stored in a private file until each engine has its share. */
 import { existsSync, unlinkSync } from 'node:fs'
 import { prepareUpload, type Upload } from '../../../sdk/client/upload.ts'
-import { isObject, own, ownString, parseJson, stringsIn } from '../../codec/json.ts'
+import { isObject, memberOf, parseJson, stringMemberOf, stringsIn } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { shellWord } from '../command-line.ts'
 import { readSecret, readText, writePrivate } from './files.ts'
@@ -50,9 +50,13 @@ function readUpload(file: string): Upload {
   try {
     const value = parseJson(readText(file))
     if (!isObject(value)) return malformed('it is not an object')
-    const [chain, contract, id] = [ownString(value, 'chain'), ownString(value, 'contract'), ownString(value, 'id')]
-    const threshold = own(value, 'threshold')
-    const [engines, shares] = [stringsIn(own(value, 'engines')), stringsIn(own(value, 'shares'))]
+    const [chain, contract, id] = [
+      stringMemberOf(value, 'chain'),
+      stringMemberOf(value, 'contract'),
+      stringMemberOf(value, 'id'),
+    ]
+    const threshold = memberOf(value, 'threshold')
+    const [engines, shares] = [stringsIn(memberOf(value, 'engines')), stringsIn(memberOf(value, 'shares'))]
     if (chain === undefined || contract === undefined || id === undefined || typeof threshold !== 'number') {
       return malformed('a member is missing')
     }

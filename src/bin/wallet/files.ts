@@ -1,7 +1,7 @@
 /** The directory of the wallet: a private file for each credential and each authorization, replaced atomically. */
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
+import { type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { createSigner } from '../../keys/file-signer.ts'
@@ -75,10 +75,10 @@ export async function readAttestationFile(home: string): Promise<StoredAttestati
  */
 function readWalletAttestation(text: string): StoredAttestation {
   const storedAttestation = parseJsonObject(text)
-  const jwt = ownString(storedAttestation, 'attestation') ?? malformed('it has no attestation')
+  const jwt = stringMemberOf(storedAttestation, 'attestation') ?? malformed('it has no attestation')
   readJws(jwt)
-  const key = createSigner(importPrivateKey((own(storedAttestation, 'key') ?? {}) as JsonObject), [])
-  return { jwt, key, provider: ownString(storedAttestation, 'provider') }
+  const key = createSigner(importPrivateKey((memberOf(storedAttestation, 'key') ?? {}) as JsonObject), [])
+  return { jwt, key, provider: stringMemberOf(storedAttestation, 'provider') }
 }
 
 /** Replaces a file atomically. */

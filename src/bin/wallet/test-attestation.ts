@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { isObject, type JsonObject, own, parseJsonObject, stringsIn } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, parseJsonObject, stringsIn } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { MalformedError, readOrUndefined, readPart } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
@@ -83,7 +83,7 @@ export function keyAttesterOf(directory: string): KeyAttester {
 function firstLevels(requirements: JsonObject): JsonObject {
   return Object.fromEntries(
     LEVELS.flatMap((name) => {
-      const [first] = stringsIn(own(requirements, name))
+      const [first] = stringsIn(memberOf(requirements, name))
       return first === undefined ? [] : [[name, [first]] as const]
     }),
   )
@@ -113,6 +113,6 @@ function readProviderFile(directory: string, name: string): Promise<string> {
 }
 
 function readKeyIn(text: string): JsonObject | undefined {
-  const key = readOrUndefined(() => own(parseJsonObject(text), 'key'))
+  const key = readOrUndefined(() => memberOf(parseJsonObject(text), 'key'))
   return isObject(key) ? key : undefined
 }

@@ -1,6 +1,6 @@
 /** Converts JSON values to arguments of the types of an ABI. */
 import { hexToBytes } from '@noble/hashes/utils.js'
-import { isObject, type Json, own } from '../../codec/json.ts'
+import { type Json, memberOf } from '../../codec/json.ts'
 
 export interface AbiParameter {
   readonly name?: string
@@ -37,7 +37,7 @@ function refuseValue({ name, type }: AbiParameter, expected: string): never {
 function toTuple(parameter: AbiParameter, json: Json): unknown {
   const components = parameter.components ?? []
   const members = components.map((component, at) => {
-    const member = Array.isArray(json) ? json[at] : isObject(json) ? own(json, component.name ?? '') : undefined
+    const member = Array.isArray(json) ? json[at] : memberOf(json, component.name ?? '')
     if (member === undefined) refuseValue(parameter, `an object with ${components.map(({ name }) => name).join(', ')}`)
     return [component.name ?? '', toArgument(component, member ?? null)] as const
   })

@@ -3,7 +3,7 @@
  * answers. All methods reject with a ChainError: `reverted` when the contract refused, otherwise when the node could
  * not be asked or its answer is invalid.
  */
-import { isObject, type JsonObject, own } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf } from '../../codec/json.ts'
 import { malformed, readOrElse } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
@@ -130,31 +130,31 @@ function requireObject(value: unknown): JsonObject {
 }
 
 function readBlock(block: JsonObject): NodeBlock {
-  const baseFee = own(block, 'baseFeePerGas') ?? undefined
-  const time = new Date(readNumber(own(block, 'timestamp')) * 1000)
+  const baseFee = memberOf(block, 'baseFeePerGas') ?? undefined
+  const time = new Date(readNumber(memberOf(block, 'timestamp')) * 1000)
   if (Number.isNaN(time.getTime())) malformed('its timestamp is out of range')
   return {
-    number: readNumber(own(block, 'number')),
-    hash: readHash(own(block, 'hash')),
+    number: readNumber(memberOf(block, 'number')),
+    hash: readHash(memberOf(block, 'hash')),
     time,
-    gasLimit: readQuantity(own(block, 'gasLimit')),
+    gasLimit: readQuantity(memberOf(block, 'gasLimit')),
     baseFee: baseFee === undefined ? undefined : readQuantity(baseFee),
   }
 }
 
 function readReceipt(receipt: JsonObject): Receipt {
-  const contractAddress = own(receipt, 'contractAddress') ?? undefined
+  const contractAddress = memberOf(receipt, 'contractAddress') ?? undefined
   return {
-    block: readNumber(own(receipt, 'blockNumber')),
-    succeeded: readQuantity(own(receipt, 'status')) === 1n,
-    gasUsed: readQuantity(own(receipt, 'gasUsed')),
+    block: readNumber(memberOf(receipt, 'blockNumber')),
+    succeeded: readQuantity(memberOf(receipt, 'status')) === 1n,
+    gasUsed: readQuantity(memberOf(receipt, 'gasUsed')),
     created: contractAddress === undefined ? undefined : readEvmAddress(contractAddress),
   }
 }
 
 function readLogs(answer: unknown): readonly Address[] {
   if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is not a list of logs, or too long')
-  return [...new Set(answer.map((log: unknown) => readEvmAddress(own(requireObject(log), 'address'))))]
+  return [...new Set(answer.map((log: unknown) => readEvmAddress(memberOf(requireObject(log), 'address'))))]
 }
 
 /** Converts an error of a JsonRpc call to the error that callers get, and throws it. */

@@ -1,6 +1,6 @@
 /** Decodes the reason for which a contract reverted a call. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { isObject, own } from '../../codec/json.ts'
+import { isObject, memberOf } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { abiReader } from './abi-reader.ts'
 import { readData } from './values.ts'
@@ -25,7 +25,7 @@ const PANICS: Readonly<Record<number, string>> = {
 
 /** Reads the `data` of a JSON-RPC error. Some nodes wrap it in an object. Returns undefined when there is none. */
 export function revertData(value: unknown): Uint8Array | undefined {
-  const text = isObject(value) ? own(value, 'data') : value
+  const text = isObject(value) ? memberOf(value, 'data') : value
   return typeof text === 'string' ? readOrUndefined(() => readData(text)) : undefined
 }
 

@@ -3,7 +3,7 @@
  * hash, so that a file that was truncated, changed, or copied from another chain is detected.
  */
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { isObject, type Json, own, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, memberOf, parseJson } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { writeData } from '../evm/values.ts'
 
@@ -52,23 +52,23 @@ export function writeBlock({ hash, number, parent, time, chainId, transaction }:
 export function readBlock(text: string): HashedBlock {
   const value = parseJson(text)
   if (!isObject(value)) return malformed('it is not a block')
-  const transaction = own(value, 'transaction')
-  const chainId = own(value, 'chainId')
+  const transaction = memberOf(value, 'transaction')
+  const chainId = memberOf(value, 'chainId')
   const block = hashBlock({
-    number: numberOf(own(value, 'number')),
-    parent: hexOf(own(value, 'parent')),
-    time: numberOf(own(value, 'time')),
+    number: numberOf(memberOf(value, 'number')),
+    parent: hexOf(memberOf(value, 'parent')),
+    time: numberOf(memberOf(value, 'time')),
     ...(chainId === undefined
       ? {}
       : { chainId: typeof chainId === 'string' ? chainId : malformed('it is not a block') }),
     ...(transaction === undefined ? {} : { transaction: transactionOf(transaction) }),
   })
-  return block.hash === own(value, 'hash') ? block : malformed('it was changed after it was written')
+  return block.hash === memberOf(value, 'hash') ? block : malformed('it was changed after it was written')
 }
 
 function transactionOf(value: Json): StoredBlock['transaction'] & object {
   if (!isObject(value)) return malformed('its transaction is not an object')
-  return { raw: hexOf(own(value, 'raw')), from: hexOf(own(value, 'from')) }
+  return { raw: hexOf(memberOf(value, 'raw')), from: hexOf(memberOf(value, 'from')) }
 }
 
 function numberOf(value: Json | undefined): number {

@@ -1,6 +1,6 @@
 /** Calls on a local chain that change nothing: `eth_call` and `eth_estimateGas`. */
 import { startTimer } from '../../async/timer.ts'
-import { isObject, own } from '../../codec/json.ts'
+import { isObject, memberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
 import { readData, readNumber, readQuantity, writeData } from '../evm/values.ts'
@@ -112,8 +112,8 @@ async function runOrRefuse(ledger: Ledger, trial: Trial): Promise<Result> {
 /** Reads the message of a call. Throws a MalformedError. */
 function readMessage(call: unknown): Message {
   if (!isObject(call)) return malformed('the call is not an object')
-  const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => own(call, name) ?? undefined)
-  const input = own(call, 'input') ?? own(call, 'data') ?? '0x'
+  const [from, to, gas, value] = ['from', 'to', 'gas', 'value'].map((name) => memberOf(call, name) ?? undefined)
+  const input = memberOf(call, 'input') ?? memberOf(call, 'data') ?? '0x'
   const gasLimit = gas === undefined ? BLOCK_GAS : BigInt(readNumber(gas))
   return {
     from: from === undefined ? NOBODY : readAddressText(from),

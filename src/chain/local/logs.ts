@@ -1,5 +1,5 @@
 /** `eth_getLogs` of a local chain. */
-import { isObject, type Json, own } from '../../codec/json.ts'
+import { isObject, type Json, memberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { writeQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
@@ -53,7 +53,7 @@ function refuseOldLogs(): never {
 }
 
 function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly LedgerEntry[] {
-  const [hash, first, last] = ['blockHash', 'fromBlock', 'toBlock'].map((name) => own(filter, name) ?? undefined)
+  const [hash, first, last] = ['blockHash', 'fromBlock', 'toBlock'].map((name) => memberOf(filter, name) ?? undefined)
   if (hash !== undefined) {
     if (first !== undefined || last !== undefined) return malformed('blockHash goes with neither fromBlock nor toBlock')
     return [findByHash(ledger, hash) ?? malformed('there is no block with this hash')]
@@ -71,8 +71,8 @@ function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly L
  * value, and a log must have a topic at every position of the filter, also where any topic matches.
  */
 function createLogFilter(filter: Record<string, Json>): (log: Log) => boolean {
-  const addresses = readAlternatives(own(filter, 'address') ?? [], readAddressText)
-  const topics = listOf(own(filter, 'topics') ?? []).map((topic) =>
+  const addresses = readAlternatives(memberOf(filter, 'address') ?? [], readAddressText)
+  const topics = listOf(memberOf(filter, 'topics') ?? []).map((topic) =>
     readAlternatives(listOf(topic).includes(null) ? [] : topic, hashText),
   )
   if (topics.length > MAX_TOPICS) return malformed(`a log has no more than ${MAX_TOPICS} topics`)

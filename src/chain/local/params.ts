@@ -1,5 +1,5 @@
 /** Reads the parameters of JSON-RPC methods of a local chain. All functions of this file throw a MalformedError. */
-import { isObject, own } from '../../codec/json.ts'
+import { isObject, memberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { readEvmAddress, readHash, readNumber, readQuantity } from '../evm/values.ts'
@@ -12,8 +12,8 @@ export function findEntry(ledger: Ledger, tag: unknown): LedgerEntry | undefined
   if (NEWEST.includes(tag)) return ledger.entries.at(-1)
   if (tag === 'earliest') return ledger.entries[0]
   if (isObject(tag)) {
-    const hash = own(tag, 'blockHash')
-    return hash === undefined ? findEntry(ledger, own(tag, 'blockNumber')) : findByHash(ledger, hash)
+    const hash = memberOf(tag, 'blockHash')
+    return hash === undefined ? findEntry(ledger, memberOf(tag, 'blockNumber')) : findByHash(ledger, hash)
   }
   return ledger.entries[readNumber(tag)]
 }

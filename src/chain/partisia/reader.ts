@@ -3,7 +3,7 @@
  * uses, with validated answers. UNVERIFIED: written from the published OpenAPI description, and tested with answers
  * that were made from it, never with a live node. All operations reject with a ChainError.
  */
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import { ChainError, ChainRefusal } from '../chain.ts'
@@ -51,7 +51,7 @@ export function partisiaReader(http: JsonHttp) {
   return {
     /** Returns the id of the chain, and the names of its shards. */
     fetchChain: () =>
-      ask('/chain', (body) => ({ id: readText(body, 'chainId'), shards: readShards(own(body, 'shards')) })),
+      ask('/chain', (body) => ({ id: readText(body, 'chainId'), shards: readShards(memberOf(body, 'shards')) })),
     fetchLatestBlock: (shard: string) =>
       ask(`/chain/shards/${encodePart(shard)}/blocks`, (body) => readBlock(shard, body)),
     fetchBlock: (shard: string, identifier: string) =>
@@ -109,17 +109,17 @@ function encodePart(value: string): string {
 }
 
 function readText(body: JsonObject, name: string): string {
-  const value = ownString(body, name)
+  const value = stringMemberOf(body, name)
   return value !== undefined && value.length <= 200 ? value : malformed(`it has no ${name}`)
 }
 
 function readNumber(body: JsonObject, name: string): number {
-  const value = own(body, name)
+  const value = memberOf(body, name)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : malformed(`it has no ${name}`)
 }
 
 function readBase64(body: JsonObject, name: string): Uint8Array {
-  const value = ownString(body, name)
+  const value = stringMemberOf(body, name)
   if (value === undefined || value.length > MAX_STATE_CHARACTERS)
     return malformed(`it has no ${name}, or too long a one`)
   return /^[A-Za-z0-9+/]*={0,2}$/.test(value) ? Buffer.from(value, 'base64') : malformed(`its ${name} is not base64`)
@@ -137,7 +137,7 @@ function readBlock(shard: string, body: JsonObject): ShardBlock {
 }
 
 function readExecution(body: JsonObject): ExecutedTransaction {
-  const status = own(body, 'executionStatus')
+  const status = memberOf(body, 'executionStatus')
   if (!isObject(status)) return { finalized: false, success: false }
-  return { finalized: own(status, 'finalized') === true, success: own(status, 'success') === true }
+  return { finalized: memberOf(status, 'finalized') === true, success: memberOf(status, 'success') === true }
 }

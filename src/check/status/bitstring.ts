@@ -3,7 +3,7 @@
  * VC-JOSE-COSE, Securing JSON-LD Verifiable Credentials with JOSE.
  */
 import { fromBase64url } from '../../codec/base64url.ts'
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
 import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence.ts'
@@ -19,15 +19,15 @@ const MIN_BYTES = 131_072 / 8
 export async function readBitstringCredential(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
-  if (!TYPES.includes(own(header, 'typ'))) malformed('its type is not vc+jwt')
+  if (!TYPES.includes(memberOf(header, 'typ'))) malformed('its type is not vc+jwt')
   // VCDM 1.1 has the credential in the claim `vc`.
-  const inner = own(payload, 'vc')
+  const inner = memberOf(payload, 'vc')
   const credential = isObject(inner) ? inner : payload
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
   if (!types.includes('BitstringStatusListCredential')) malformed('it is not a BitstringStatusListCredential')
   // VCDM 1.1 section 6.3.1: a JWT may have the id in `jti`. Without an id, another list of the issuer could be used in
   // place of this one.
-  const id = own(credential, 'id') ?? own(payload, 'jti')
+  const id = memberOf(credential, 'id') ?? memberOf(payload, 'jti')
   if (id === undefined) malformed('it has no id, by which it would say its address')
   if (id !== uri) malformed('its id is not the address that it was fetched from')
   return {
@@ -35,17 +35,17 @@ export async function readBitstringCredential(text: string, uri: string): Promis
     isSignedBy: (key) => isJwsSignedBy(jws, key),
     validity,
     identifiers,
-    ...(await readContent(own(credential, 'credentialSubject'))),
+    ...(await readContent(memberOf(credential, 'credentialSubject'))),
   }
 }
 
 async function readContent(
   subject: unknown,
 ): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
-  if (!isObject(subject) || !readOneOrMoreStrings(own(subject, 'type')).includes('BitstringStatusList')) {
+  if (!isObject(subject) || !readOneOrMoreStrings(memberOf(subject, 'type')).includes('BitstringStatusList')) {
     return malformed('its credentialSubject is not a BitstringStatusList')
   }
-  const encodedList = ownString(subject, 'encodedList')
+  const encodedList = stringMemberOf(subject, 'encodedList')
   // The prefix `u` is that of multibase for base64url without padding.
   if (encodedList?.startsWith('u') !== true) return malformed('its encodedList does not begin with u')
   const bytes = await unpack(
@@ -55,7 +55,7 @@ async function readContent(
   if (bytes.length < MIN_BYTES) malformed(`its list has fewer than ${MIN_BYTES * 8} entries`)
   return {
     ttlSeconds: readTtl(subject),
-    purposes: readOneOrMoreStrings(own(subject, 'statusPurpose')),
+    purposes: readOneOrMoreStrings(memberOf(subject, 'statusPurpose')),
     width: 1,
     first: 'highest',
     bytes,
@@ -64,7 +64,7 @@ async function readContent(
 
 /** Returns `ttl` in seconds; undefined if it is absent. Bitstring Status List has it in milliseconds. */
 function readTtl(subject: JsonObject): number | undefined {
-  const ttl = own(subject, 'ttl')
+  const ttl = memberOf(subject, 'ttl')
   if (ttl === undefined) return undefined
   return typeof ttl === 'number' && ttl > 0 ? ttl / 1000 : malformed('its ttl is not a positive number')
 }

@@ -9,7 +9,7 @@ import { gunzip, inflate } from 'node:zlib'
 import { fromBase64url } from '../../codec/base64url.ts'
 import { asBytes, asMap, type Cbor, contentOfTag, decodeCbor } from '../../codec/cbor.ts'
 import { readSign1 } from '../../codec/cose.ts'
-import { isObject, type Json, type JsonObject, memberOf, own, ownString } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
 import { isStatusPurpose, type StatusPurpose, type StatusWidth } from '../../codec/status-list.ts'
@@ -64,25 +64,25 @@ export function readStatusReferences({
 }
 
 function readTokenReference(status: JsonObject): StatusReference {
-  const list = own(status, 'status_list')
+  const list = memberOf(status, 'status_list')
   if (!isObject(list)) return malformed('its status has no status_list, and no other way is supported')
-  const index = own(list, 'idx')
+  const index = memberOf(list, 'idx')
   if (typeof index !== 'number' || !isIndex(index)) return malformed('idx of its status_list is not an index')
-  return { kind: 'token', uri: readUri(own(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
+  return { kind: 'token', uri: readUri(memberOf(list, 'uri'), 'uri of its status_list'), index, purpose: undefined }
 }
 
 function readBitstringEntry(entry: JsonObject): BitstringEntry {
-  if (own(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
-  const purpose = ownString(entry, 'statusPurpose')
+  if (memberOf(entry, 'type') !== 'BitstringStatusListEntry') malformed('it is not a BitstringStatusListEntry')
+  const purpose = stringMemberOf(entry, 'statusPurpose')
   if (purpose === undefined) return malformed('it has no statusPurpose')
   // Entries with other purposes do not affect validity.
   if (!isStatusPurpose(purpose)) return { ignored: 'a statusPurpose that is neither revocation nor suspension' }
-  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, own(entry, 'statusListIndex')]
+  const [size, index] = [memberOf(entry, 'statusSize') ?? 1, memberOf(entry, 'statusListIndex')]
   if (size !== 1) malformed(`its statusSize is not 1, which it has to be for ${purpose}`)
   if (typeof index !== 'string' || !/^\d{1,16}$/.test(index) || !isIndex(Number(index))) {
     return malformed('statusListIndex is not an index, as a text')
   }
-  const uri = readUri(own(entry, 'statusListCredential'), 'statusListCredential')
+  const uri = readUri(memberOf(entry, 'statusListCredential'), 'statusListCredential')
   return { reference: { kind: 'bitstring', uri, index: Number(index), purpose } }
 }
 
@@ -174,16 +174,16 @@ interface Claims {
 export async function readStatusListJwt(text: string, uri: string): Promise<FetchedStatusList> {
   const jws = readJws(text)
   const { header, payload } = jws
-  if (ownString(header, 'typ') !== 'statuslist+jwt') malformed('its type is not statuslist+jwt')
-  const claim = (name: string): Json | undefined => own(payload, name)
+  if (stringMemberOf(header, 'typ') !== 'statuslist+jwt') malformed('its type is not statuslist+jwt')
+  const claim = (name: string): Json | undefined => memberOf(payload, name)
   const list = claim('status_list')
-  const lst = isObject(list) ? ownString(list, 'lst') : undefined
+  const lst = isObject(list) ? stringMemberOf(list, 'lst') : undefined
   if (!isObject(list) || lst === undefined) return malformed('it has no status_list with a lst')
   const claims = { sub: claim('sub'), iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
   return {
     chain: readX5cHeader(header),
     isSignedBy: (key) => isJwsSignedBy(jws, key),
-    ...(await readContent({ ...claims, bits: own(list, 'bits'), packedList: fromBase64url(lst) }, uri)),
+    ...(await readContent({ ...claims, bits: memberOf(list, 'bits'), packedList: fromBase64url(lst) }, uri)),
   }
 }
 

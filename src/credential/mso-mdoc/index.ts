@@ -1,7 +1,7 @@
 /**
  * The format `mso_mdoc`. ISO/IEC 18013-5; OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP 1.0, Mobile Documents or mdocs.
  */
-import { isObject, type JsonObject, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, stringMemberOf } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms, coseAlgorithms } from '../../keys/signature.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
@@ -45,7 +45,7 @@ export const msoMdoc: CredentialFormat = {
   checkDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes,
-  metaOf: (configuration) => ({ doctype_value: ownString(configuration, 'doctype') ?? '' }),
+  metaOf: (configuration) => ({ doctype_value: stringMemberOf(configuration, 'doctype') ?? '' }),
   matchesMeta,
   issue,
   fulfils,

@@ -2,7 +2,7 @@
  * Validates configurations and datasets of mdocs, and queries for them. OpenID4VCI 1.0, appendix ISO mdoc; OpenID4VP
  * 1.0, Mobile Documents or mdocs (ISO/IEC 18013 and ISO/IEC 23220).
  */
-import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
@@ -59,12 +59,12 @@ export function checkDataset(dataset: JsonObject): void {
 
 /** Returns mistakes in `meta` and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
 export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
-  const meta = own(query, 'meta')
+  const meta = memberOf(query, 'meta')
   if (isObject(meta)) {
-    const type = own(meta, 'doctype_value')
+    const type = memberOf(meta, 'doctype_value')
     if (type !== undefined) yield* checkText(type, `${at}.meta.doctype_value`)
   }
-  const claims = own(query, 'claims')
+  const claims = memberOf(query, 'claims')
   if (!Array.isArray(claims)) return
   for (const [index, claim] of claims.entries()) {
     if (isObject(claim)) yield* findClaimMistakes(claim, `${at}.claims[${index}]`)
@@ -73,7 +73,7 @@ export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
 
 /** Tests whether a presentation has the `doctype_value` of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
-  const doctype = own(meta, 'doctype_value')
+  const doctype = memberOf(meta, 'doctype_value')
   return doctype === undefined || types.some((type) => type === doctype)
 }
 
@@ -136,7 +136,7 @@ function refuseIfMalformed(path: ClaimPosition, convert: () => unknown): void {
 }
 
 function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {
-  const path = own(claim, 'path')
+  const path = memberOf(claim, 'path')
   if (!Array.isArray(path) || path.length !== 2 || path.some((step) => typeof step !== 'string')) {
     yield `${at}.path: must be two strings, a namespace and an element`
   }

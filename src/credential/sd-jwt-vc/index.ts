@@ -1,5 +1,5 @@
 /** The format `dc+sd-jwt` (SD-JWT VC). SD-JWT VC; OpenID4VCI 1.0 and OpenID4VP 1.0, IETF SD-JWT VC. */
-import { type JsonObject, ownString } from '../../codec/json.ts'
+import { type JsonObject, stringMemberOf } from '../../codec/json.ts'
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { selectClaims } from '../../protocol/claim-path.ts'
@@ -44,7 +44,7 @@ export const sdJwtVc: CredentialFormat = {
 } satisfies CredentialFormat<SdJwtVcMembers>
 
 function metaOf(configuration: JsonObject): JsonObject {
-  const vct = ownString(configuration, 'vct')
+  const vct = stringMemberOf(configuration, 'vct')
   return vct ? { vct_values: [vct] } : {}
 }
 

@@ -1,6 +1,6 @@
 /** Parses a presentation of an SD-JWT VC into evidence, without verifying it. SD-JWT VC; RFC 9901. */
 import { isDeepStrictEqual } from 'node:util'
-import { type JsonObject, own, ownString, stringsIn } from '../../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf, stringsIn } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
@@ -26,13 +26,13 @@ export function read(presentation: string): Evidence {
 function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
   const { payload: claims, hidable, problem } = revealSdJwt(sdJwt, mustBeShown)
-  const vct = ownString(payload, 'vct')
+  const vct = stringMemberOf(payload, 'vct')
   const evidence: Evidence = {
     formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
     statedFormat: `${statedTypeText(header)}${vct ? '' : ', and it has no vct'}`,
     issuer: {
       // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
-      identifiers: namesOf([own(payload, 'iss')]),
+      identifiers: namesOf([memberOf(payload, 'iss')]),
       chain: readX5cHeader(header),
       isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
     },
@@ -46,14 +46,14 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
       notBefore: [readNumericDate(payload, 'nbf'), readNumericDate(payload, 'iat')].flat(),
       notAfter: readNumericDate(payload, 'exp'),
     },
-    status: statusObject(own(payload, 'status')),
+    status: statusObject(memberOf(payload, 'status')),
   }
   return { evidence, hidable }
 }
 
 /** Returns the types in `aka_vcts`; none if it is not an array of strings without the `vct`. SD-JWT VC. */
 function otherTypesOf(payload: JsonObject, vct: string): readonly string[] {
-  const value = own(payload, 'aka_vcts')
+  const value = memberOf(payload, 'aka_vcts')
   const types = stringsIn(value)
   return Array.isArray(value) && types.length === value.length && !types.includes(vct) ? types : []
 }
@@ -63,10 +63,10 @@ function otherTypesOf(payload: JsonObject, vct: string): readonly string[] {
  * which is that of W3C credentials: it is accepted with a `vct` and without `@context`.
  */
 function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, problem: string | undefined): boolean {
-  const [typ, vct] = [ownString(header, 'typ'), ownString(payload, 'vct')]
+  const [typ, vct] = [stringMemberOf(header, 'typ'), stringMemberOf(payload, 'vct')]
   // If a disclosure is invalid, `vct` may be hidden by it and does not count as missing.
   if (typ === 'dc+sd-jwt') return Boolean(vct) || problem !== undefined
-  const isW3c = [payload, claims].some((members) => own(members, '@context') !== undefined)
+  const isW3c = [payload, claims].some((members) => memberOf(members, '@context') !== undefined)
   return typ === 'vc+sd-jwt' && Boolean(vct) && !isW3c
 }
 
@@ -81,15 +81,15 @@ export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boole
   const subjectClaims = Object.entries(heldCredential.claims).filter(([name]) => !ENVELOPE.includes(name))
   const { akaVcts, typeIntegrity } = order.configuration
   const hasTypes =
-    isDeepStrictEqual(own(heldCredential.claims, 'aka_vcts'), akaVcts) &&
-    own(heldCredential.claims, 'vct#integrity') === typeIntegrity
+    isDeepStrictEqual(memberOf(heldCredential.claims, 'aka_vcts'), akaVcts) &&
+    memberOf(heldCredential.claims, 'vct#integrity') === typeIntegrity
   const hasClaims = isDeepStrictEqual(Object.fromEntries(subjectClaims), claimsOf(order.dataset))
   return hasClaims && hasTypes && hasOrderedStatus(order, heldCredential)
 }
 
 /** Tests whether one of the types of the credential, `vct` or `aka_vcts`, is in `vct_values`. */
 export function matchesMeta({ types }: Pick<Evidence, 'types'>, meta: JsonObject): boolean {
-  const vctValues = own(meta, 'vct_values')
+  const vctValues = memberOf(meta, 'vct_values')
   return (
     vctValues === undefined || (Array.isArray(vctValues) && vctValues.some((vct) => types.some((type) => type === vct)))
   )

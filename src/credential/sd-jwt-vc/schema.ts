@@ -3,7 +3,7 @@
  * OpenID4VP 1.0, IETF SD-JWT VC; SD-JWT VC, JWT Claims Set.
  */
 import { hash } from 'node:crypto'
-import { countValues, isObject, type JsonObject, own } from '../../codec/json.ts'
+import { countValues, isObject, type JsonObject, memberOf } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
@@ -99,7 +99,7 @@ export function checkDataset(dataset: JsonObject): void {
   if (registeredName !== undefined) {
     refuse('invalid_request', `${at}.${registeredName}: the issuer writes this claim; use another name`)
   }
-  const sub = own(claims, 'sub')
+  const sub = memberOf(claims, 'sub')
   if (sub !== undefined && typeof sub !== 'string') refuse('invalid_request', `${at}.sub: it must be a string`)
   refuseReservedNames(claims, at)
   // Each value may become a disclosure, and the parser limits their number.
@@ -109,7 +109,7 @@ export function checkDataset(dataset: JsonObject): void {
 
 /** Returns the members of the dataset, or those of `credentialSubject` if there are no others. */
 export function claimsOf(dataset: JsonObject): JsonObject {
-  const subject = own(dataset, 'credentialSubject')
+  const subject = memberOf(dataset, 'credentialSubject')
   return isObject(subject) && Object.keys(dataset).length === 1 ? subject : dataset
 }
 
@@ -118,11 +118,11 @@ export function claimsOf(dataset: JsonObject): JsonObject {
  * parameter in Credential Query.
  */
 export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
-  const meta = own(query, 'meta')
+  const meta = memberOf(query, 'meta')
   if (!isObject(meta)) return
-  const types = own(meta, 'vct_values')
+  const types = memberOf(meta, 'vct_values')
   if (types !== undefined) yield* checkList(types, `${at}.meta.vct_values`, checkText)
-  for (const [index, claim] of readableClaims(own(query, 'claims')).entries()) {
+  for (const [index, claim] of readableClaims(memberOf(query, 'claims')).entries()) {
     if (claim !== undefined) yield* findRegisteredClaimMistakes(claim, `${at}.claims[${index}]`)
   }
 }

@@ -1,5 +1,5 @@
 /** Issues W3C credentials as JWTs. VCDM 1.1, JWT Encoding. */
-import { type JsonObject, own } from '../../codec/json.ts'
+import { type JsonObject, memberOf } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -11,8 +11,8 @@ import type { W3cMembers } from '../w3c/schema.ts'
 /** Issues a W3C credential as a JWT. */
 export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string> {
   const { configuration, dataset, issuer, issuedAt, expiresAt } = order
-  const subject = own(dataset, 'credentialSubject') as JsonObject
-  const id = own(subject, 'id')
+  const subject = memberOf(dataset, 'credentialSubject') as JsonObject
+  const id = memberOf(subject, 'id')
   const payload: JsonObject = {
     iss: issuer,
     ...(typeof id === 'string' ? { sub: id } : {}),

@@ -2,7 +2,7 @@
  * Parses a W3C credential as JWT, or a VP-JWT with one, into evidence, without verifying it. VCDM 1.1, JSON Web Token;
  * OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
  */
-import { isObject, type Json, type JsonObject, own, ownString, refuseMany } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, refuseMany, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
@@ -35,7 +35,7 @@ const MAX_VALUES = 3000
  */
 export function read(presentation: string): Evidence {
   const outer = readJws(presentation)
-  const vp = own(outer.payload, 'vp')
+  const vp = memberOf(outer.payload, 'vp')
   if (vp === undefined) return evidenceOf(outer, undefined)
   const credential = readPart('the credential in vp', () => readJws(readSingleCredential(vp)))
   return evidenceOf(credential, holderEvidence(outer, vp))
@@ -56,7 +56,7 @@ export function fulfils(order: Order, credential: string): boolean {
 
 function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { payload, header } = jws
-  const vc = own(payload, 'vc')
+  const vc = memberOf(payload, 'vc')
   const claims = isObject(vc) ? vc : {}
   readPart('the credential', () => refuseMany(claims, MAX_VALUES))
   const { identifiers, ...members } = w3cEvidence(payload, claims)
@@ -78,7 +78,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
  * query.
  */
 function readSingleCredential(vp: Json): string {
-  const credentials = isObject(vp) ? own(vp, 'verifiableCredential') : malformed('vp is not an object')
+  const credentials = isObject(vp) ? memberOf(vp, 'verifiableCredential') : malformed('vp is not an object')
   const [credential, ...more] = Array.isArray(credentials) ? credentials : [credentials]
   if (more.length > 0) malformed('a presentation for a credential query has one credential, and this one has several')
   return typeof credential === 'string' ? credential : malformed('verifiableCredential is not a JWT as text')
@@ -89,8 +89,8 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
   return {
     problem: isObject(vp) ? presentationProblem(header, vp) : undefined,
     isSignedBy: (key) => isJwsSignedBy(jws, importPublicKey(key)),
-    nonce: ownString(payload, 'nonce'),
-    audience: ownString(payload, 'aud'),
+    nonce: stringMemberOf(payload, 'nonce'),
+    audience: stringMemberOf(payload, 'aud'),
     presentedAt: readPresentationTime(payload),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: true,
@@ -100,19 +100,23 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
 
 function presentationProblem(header: JsonObject, vp: JsonObject): string | undefined {
   if (!isJwt(header)) return 'the type of the presentation is not JWT'
-  const types = readOneOrMoreStrings(own(vp, 'type'))
+  const types = readOneOrMoreStrings(memberOf(vp, 'type'))
   return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
 }
 
 /** Tests whether `typ` is `JWT` or absent. VCDM 1.1, JWT Encoding. */
 function isJwt(header: JsonObject): boolean {
-  return !Object.hasOwn(header, 'typ') || own(header, 'typ') === 'JWT'
+  return !Object.hasOwn(header, 'typ') || memberOf(header, 'typ') === 'JWT'
 }
 
 /** Returns the members of the credential, with those that the JWT claims represent. VCDM 1.1, JWT Decoding. */
 function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
-  const [iss, jti, sub] = [ownString(payload, 'iss'), ownString(payload, 'jti'), ownString(payload, 'sub')]
-  const subject = own(vc, 'credentialSubject')
+  const [iss, jti, sub] = [
+    stringMemberOf(payload, 'iss'),
+    stringMemberOf(payload, 'jti'),
+    stringMemberOf(payload, 'sub'),
+  ]
+  const subject = memberOf(vc, 'credentialSubject')
   return {
     ...(jti !== undefined ? { id: jti } : {}),
     ...(iss !== undefined ? { issuer: iss } : {}),
@@ -123,9 +127,9 @@ function decodeMembers(payload: JsonObject, vc: JsonObject): JsonObject {
 
 /** Returns the bound key: that in `cnf`, or else that of the subject's DID. Returns a problem if there is none. */
 function boundKeyOf(payload: JsonObject, vc: JsonObject): Evidence['boundKey'] {
-  if (own(payload, 'cnf') !== undefined) return readConfirmedKey(payload)
-  const subject = own(vc, 'credentialSubject')
-  const [did, ...others] = namesOf([own(payload, 'sub'), isObject(subject) ? own(subject, 'id') : undefined])
+  if (memberOf(payload, 'cnf') !== undefined) return readConfirmedKey(payload)
+  const subject = memberOf(vc, 'credentialSubject')
+  const [did, ...others] = namesOf([memberOf(payload, 'sub'), memberOf(subject, 'id')])
   if (did === undefined)
     return { problem: 'the credential is bound to no key (it has no cnf, and no sub that is a DID)' }
   if (others.some((other) => other !== did)) return { problem: 'sub and the id of the credentialSubject differ' }

@@ -3,7 +3,7 @@
  * presentations into evidence, without verifying them. VC-JOSE-COSE, Securing with SD-JWT; RFC 9901 sections 7.1 and
  * 7.3.
  */
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -55,7 +55,7 @@ function claimsOf({ configuration, dataset, issuer, issuedAt, expiresAt }: Order
     type: [...types],
     issuer,
     ...datesOf(contexts, isoSeconds(issuedAt), isoSeconds(expiresAt)),
-    credentialSubject: own(dataset, 'credentialSubject') as JsonObject,
+    credentialSubject: memberOf(dataset, 'credentialSubject') as JsonObject,
   }
 }
 
@@ -80,13 +80,13 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   // If there is a `vc`, a selectively disclosable `credentialSubject` beside it would let the holder choose between two
   // credentials.
   const isSubjectBeside = ([name, ...deeper]: ClaimPosition): boolean =>
-    name === 'credentialSubject' && deeper.length === 0 && isObject(own(payload, 'vc'))
+    name === 'credentialSubject' && deeper.length === 0 && isObject(memberOf(payload, 'vc'))
   const revealedPayload = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
   const claims = credentialOf(revealedPayload.payload)
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
-    formats: ownString(header, 'typ') === 'vc+sd-jwt' && own(payload, 'vct') === undefined ? IDS : [],
-    statedFormat: `${statedTypeText(header)}${own(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
+    formats: stringMemberOf(header, 'typ') === 'vc+sd-jwt' && memberOf(payload, 'vct') === undefined ? IDS : [],
+    statedFormat: `${statedTypeText(header)}${memberOf(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
     issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
@@ -120,7 +120,7 @@ function mustBeShown(position: ClaimPosition): boolean {
 
 /** Returns the members of the credential: those of `vc` in a VCDM 1.1 payload. DCQL paths begin there. */
 function credentialOf(payload: JsonObject): JsonObject {
-  const vc = own(payload, 'vc')
-  const root = isObject(vc) && own(payload, 'credentialSubject') === undefined ? vc : payload
+  const vc = memberOf(payload, 'vc')
+  const root = isObject(vc) && memberOf(payload, 'credentialSubject') === undefined ? vc : payload
   return Object.fromEntries(Object.entries(root).filter(([name]) => root === vc || !PROTOCOL_MEMBERS.has(name)))
 }

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { isObject, type Json, type JsonObject, memberOf, own, stringsIn } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringsIn } from '../../codec/json.ts'
 import { statusPurposes } from '../../codec/status-list.ts'
 import { selectClaims } from '../../protocol/claim-path.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
@@ -40,12 +40,12 @@ export function w3cEvidence(
   payload: JsonObject,
   claims: JsonObject,
 ): Pick<Evidence, 'types' | 'validity' | 'status' | 'credentialStatus'> & { readonly identifiers: readonly string[] } {
-  const entries = statusEntriesOf(own(claims, 'credentialStatus'))
+  const entries = statusEntriesOf(memberOf(claims, 'credentialStatus'))
   return {
     identifiers: identifiersOf(payload, claims),
-    types: readOneOrMoreStrings(own(claims, 'type')),
+    types: readOneOrMoreStrings(memberOf(claims, 'type')),
     validity: validityOf(payload, claims),
-    status: statusObject(own(payload, 'status')),
+    status: statusObject(memberOf(payload, 'status')),
     ...(entries === undefined ? {} : { credentialStatus: entries }),
   }
 }
@@ -93,16 +93,16 @@ export function sourceOfMember(
 export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims' | 'status'>): boolean {
   const { claims } = evidence
   return (
-    isDeepStrictEqual(own(claims, 'credentialSubject'), own(order.dataset, 'credentialSubject')) &&
-    isDeepStrictEqual(own(claims, 'credentialStatus'), credentialStatusMember(order).credentialStatus) &&
+    isDeepStrictEqual(memberOf(claims, 'credentialSubject'), memberOf(order.dataset, 'credentialSubject')) &&
+    isDeepStrictEqual(memberOf(claims, 'credentialStatus'), credentialStatusMember(order).credentialStatus) &&
     hasOrderedStatus(order, evidence)
   )
 }
 
 /** Returns the identifiers of the issuer. A missing issuer, which is required, is an empty text. */
 function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string[] {
-  const issuer = own(claims, 'issuer')
-  const identifiers = namesOf([own(payload, 'iss'), isObject(issuer) ? own(issuer, 'id') : issuer])
+  const issuer = memberOf(claims, 'issuer')
+  const identifiers = namesOf([memberOf(payload, 'iss'), isObject(issuer) ? memberOf(issuer, 'id') : issuer])
   return identifiers.length === 0 ? [''] : identifiers
 }
 
@@ -139,7 +139,7 @@ const expansions: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
 
 /** Makes the `meta` that requests all types of a configuration; empty if it has no types. */
 export function typeValuesOf(configuration: JsonObject): JsonObject {
-  const definition = own(configuration, 'credential_definition')
+  const definition = memberOf(configuration, 'credential_definition')
   const names = stringsIn(memberOf(definition, 'type'))
   return names.length > 0 ? { type_values: [[...names]] } : {}
 }
@@ -152,11 +152,11 @@ export function matchesTypeValues(
   { types, claims }: { readonly types: readonly string[]; readonly claims: JsonObject },
   meta: JsonObject,
 ): boolean {
-  const typeValues = own(meta, 'type_values')
+  const typeValues = memberOf(meta, 'type_values')
   if (typeValues === undefined) return true
   // Accepts both the written and the expanded type. The specification requires the expanded one, but people use both.
   const names = new Set<Json>(types)
-  for (const context of new Set([own(claims, '@context')].flat())) {
+  for (const context of new Set([memberOf(claims, '@context')].flat())) {
     const expansion = typeof context === 'string' ? expansions.get(context) : undefined
     for (const [type, expandedType] of expansion ?? []) if (names.has(type)) names.add(expandedType)
   }

@@ -2,7 +2,7 @@
  * Validates configurations and datasets of W3C credentials, and queries for them. OpenID4VCI 1.0, appendix W3C
  * Verifiable Credentials; OpenID4VP 1.0, W3C Verifiable Credentials.
  */
-import { countValues, isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { countValues, isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
@@ -29,11 +29,11 @@ export function parseDefinition(
   if (!isObject(definition)) {
     return refuse('invalid_request', `credential_definition: this format needs it, with ${needs}`)
   }
-  const types = requireStrings(own(definition, 'type'), 'credential_definition.type')
+  const types = requireStrings(memberOf(definition, 'type'), 'credential_definition.type')
   if (!types.includes('VerifiableCredential')) {
     refuse('invalid_request', 'credential_definition.type: it must contain VerifiableCredential')
   }
-  const contexts = own(definition, '@context')
+  const contexts = memberOf(definition, '@context')
   return {
     types,
     contexts: contexts === undefined ? undefined : requireStrings(contexts, 'credential_definition.@context'),
@@ -48,7 +48,7 @@ const SUBJECT_PATH = 'credential_dataset.credentialSubject'
  * claims, or whose `id` is not a URL. VCDM 2.0, Credential Subject and Identifiers.
  */
 export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
-  const subject = own(dataset, 'credentialSubject')
+  const subject = memberOf(dataset, 'credentialSubject')
   if (!isObject(subject)) refuseSubject()
   const stray = Object.keys(dataset).find((name) => name !== 'credentialSubject')
   if (stray !== undefined) {
@@ -58,7 +58,7 @@ export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration
     )
   }
   if (Object.keys(subject).length === 0) refuseSubject()
-  const id = own(subject, 'id')
+  const id = memberOf(subject, 'id')
   if (
     id !== undefined &&
     (typeof id !== 'string' || /[\s\p{Cc}]/u.test(id) || parseInternationalUrl(id) === undefined)
@@ -79,13 +79,13 @@ function refuseSubject(): never {
  * `meta` parameter in Credential Query.
  */
 export function* findW3cQueryMistakes(query: JsonObject, at: string): Mistakes {
-  yield* findTypeMistakes(own(query, 'meta'), `${at}.meta`)
+  yield* findTypeMistakes(memberOf(query, 'meta'), `${at}.meta`)
   yield* findW3cClaimMistakes(query, at)
 }
 
 function* findTypeMistakes(meta: Json | undefined, at: string): Mistakes {
   if (!isObject(meta)) return
-  const types = own(meta, 'type_values')
+  const types = memberOf(meta, 'type_values')
   if (types !== undefined)
     yield* checkList(types, `${at}.type_values`, (set, setAt) => checkList(set, setAt, checkText))
 }
@@ -110,7 +110,7 @@ const TEXTS: readonly unknown[] = ['id', 'validFrom', 'validUntil', 'issuanceDat
  * have. VCDM 2.0, Verifiable Credentials; VC-JOSE-COSE, Securing with JOSE.
  */
 function* findW3cClaimMistakes(query: JsonObject, at: string): Mistakes {
-  for (const [i, claim] of readableClaims(own(query, 'claims')).entries()) {
+  for (const [i, claim] of readableClaims(memberOf(query, 'claims')).entries()) {
     if (claim === undefined) continue
     const [path, values] = [`${at}.claims[${i}].path`, `${at}.claims[${i}].values`]
     const [member] = claim.path

@@ -3,7 +3,7 @@
  * response lists the credential identifiers. OpenID4VCI 1.0, Using Authorization Details Parameter and Successful Token
  * Response; RFC 9396.
  */
-import { isObject, type Json, own, ownString, parseJson } from '../../codec/json.ts'
+import { isObject, type Json, memberOf, parseJson, stringMemberOf } from '../../codec/json.ts'
 import { isClaimPath } from '../../protocol/claim-path.ts'
 import { readOrRefuse, refuse } from '../../protocol/error.ts'
 import type { AuthorizationDetail } from '../../protocol/oid4vci.ts'
@@ -60,23 +60,26 @@ function identifierOf(configurationId: string): string {
 }
 
 function configurationOf(detail: Json, identifiers: readonly string[]): string {
-  if (!isObject(detail) || own(detail, 'type') !== DETAIL_TYPE) return refuseDetails(`its type must be ${DETAIL_TYPE}`)
-  const locations = own(detail, 'locations')
+  if (!isObject(detail) || memberOf(detail, 'type') !== DETAIL_TYPE)
+    return refuseDetails(`its type must be ${DETAIL_TYPE}`)
+  const locations = memberOf(detail, 'locations')
   if (locations !== undefined) {
     const namesThisIssuer =
       Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
     if (!namesThisIssuer) refuseDetails('its locations must contain the credential issuer identifier')
   }
-  const claims = own(detail, 'claims')
+  const claims = memberOf(detail, 'claims')
   if (claims !== undefined && !isClaimsMember(claims))
     refuseDetails('its claims must be an array of objects with a path')
-  return ownString(detail, 'credential_configuration_id') ?? refuseDetails('its credential_configuration_id is missing')
+  return (
+    stringMemberOf(detail, 'credential_configuration_id') ?? refuseDetails('its credential_configuration_id is missing')
+  )
 }
 
 /** Tests whether `claims` has the form of OpenID4VCI 1.0, or the object of drafts up to 14. Its content is ignored. */
 function isClaimsMember(claims: Json): boolean {
   if (!Array.isArray(claims)) return isObject(claims)
-  return claims.length > 0 && claims.every((each) => isPathOfClaim(isObject(each) ? own(each, 'path') : undefined))
+  return claims.length > 0 && claims.every((each) => isPathOfClaim(memberOf(each, 'path')))
 }
 
 function isPathOfClaim(path: Json | undefined): boolean {

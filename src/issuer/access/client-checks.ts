@@ -5,7 +5,7 @@
 import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
 import type { StatusPolicy } from '../../check/status/lists.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
-import { isObject, own, ownString } from '../../codec/json.ts'
+import { isObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { findTrustPath, type TrustPath } from '../../keys/trust-anchors.ts'
@@ -146,7 +146,7 @@ const popChecks: readonly ClientCheck[] = [
     spec: POP,
     level: 'MUST',
     run: ({ pop }, { audiences, profile }) => {
-      const aud = own(pop.payload, 'aud')
+      const aud = memberOf(pop.payload, 'aud')
       // FAPI 2.0 Security Profile, Requirements for authorization servers: aud is a string.
       const [audience, ...others] = Array.isArray(aud) && profile === undefined ? aud : [aud]
       const isOurs = others.length === 0 && audiences.some((each) => each === audience)
@@ -173,7 +173,7 @@ const popChecks: readonly ClientCheck[] = [
     spec: `${CLIENT_ATTESTATION}, Challenges`,
     level: 'MUST',
     run: ({ pop }, { challenges, now }) => {
-      const challenge = ownString(pop.payload, 'challenge')
+      const challenge = stringMemberOf(pop.payload, 'challenge')
       if (challenge === undefined) return fail('challenge is missing')
       return challenges.isValid(challenge, now) ? pass() : fail('challenge is not one of the last minutes')
     },
@@ -199,7 +199,7 @@ const statusCheck: ClientCheck = {
   // Fetches the status list only if every other check passed.
   needs: [...attestationChecks, ...popChecks].map(({ id }) => id),
   run: ({ attestation, readChain }, context) => {
-    const statusClaim = own(attestation.payload, 'status')
+    const statusClaim = memberOf(attestation.payload, 'status')
     if (statusClaim === undefined) return pass('the attestation carries no status')
     if (!isObject(statusClaim)) return fail('status must be an object')
     const certificates = readChain()

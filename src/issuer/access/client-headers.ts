@@ -1,6 +1,6 @@
 /** Parses the headers of a wallet attestation and of its proof of possession. `client-checks.ts` verifies them. */
 import type { KeyObject } from 'node:crypto'
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
 import type { Certificate } from '../../keys/certificate.ts'
@@ -46,9 +46,9 @@ export function readClientHeaders(headers: {
     evidence: {
       attestation,
       pop,
-      subject: ownString(payload, 'sub'),
-      popId: ownString(pop.payload, 'jti'),
-      readChain: memoize(() => readX5c(own(header, 'x5c'))),
+      subject: stringMemberOf(payload, 'sub'),
+      popId: stringMemberOf(pop.payload, 'jti'),
+      readChain: memoize(() => readX5c(memberOf(header, 'x5c'))),
       readInstanceKey: memoize(() => parseInstanceKey(payload)),
     },
   }
@@ -61,9 +61,9 @@ function readHeader(text: string | undefined): Jws {
 }
 
 function parseInstanceKey(payload: JsonObject): InstanceKey {
-  const confirmation = own(payload, 'cnf')
+  const confirmation = memberOf(payload, 'cnf')
   if (!isObject(confirmation)) return malformed('it has no cnf')
-  const jwk = readPart('cnf.jwk', () => readSigningJwk(own(confirmation, 'jwk')))
+  const jwk = readPart('cnf.jwk', () => readSigningJwk(memberOf(confirmation, 'jwk')))
   return { key: readPart('cnf.jwk', () => importPublicKey(jwk)), thumbprint: thumbprint(jwk) }
 }
 

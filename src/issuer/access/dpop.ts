@@ -3,7 +3,7 @@
  * the request then marks the proof as used, with `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { own, ownString } from '../../codec/json.ts'
+import { memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
@@ -62,21 +62,21 @@ export function verifyDpopProof(
 ): DpopProof {
   const jws = readProof(request.dpop, context.config)
   const { header, payload } = jws
-  const jwk = readOrRefuseDpopProof(() => readSigningJwk(own(header, 'jwk')))
+  const jwk = readOrRefuseDpopProof(() => readSigningJwk(memberOf(header, 'jwk')))
   const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
   if (!isJwsSignedBy(jws, key)) refuseProof('its signature is not by the key in its header')
-  if (own(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
-  if (!isSameAddress(ownString(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
+  if (memberOf(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
+  if (!isSameAddress(stringMemberOf(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
     refuseProof('htu must be the address that the request was sent to')
   }
   const { clockSkewSeconds } = context.config
   refuseProblem(jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds }))
-  if (tokenDigest !== undefined && own(payload, 'ath') !== tokenDigest) {
+  if (tokenDigest !== undefined && memberOf(payload, 'ath') !== tokenDigest) {
     refuseProof('ath must be the digest of the access token')
   }
-  const id = ownString(payload, 'jti')
+  const id = stringMemberOf(payload, 'jti')
   if (!id) return refuseProof('jti is missing')
-  const nonce = ownString(payload, 'nonce')
+  const nonce = stringMemberOf(payload, 'nonce')
   if (nonce === undefined || !context.dpopNonces.isValid(nonce, context.now())) {
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }

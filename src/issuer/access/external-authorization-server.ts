@@ -3,7 +3,7 @@
  * 7517) and its introspection endpoint (RFC 7662). Keys and introspection responses are cached.
  */
 import { cacheRemote } from '../../async/cache-remote.ts'
-import { type JsonObject, own, ownString, parseJsonObject } from '../../codec/json.ts'
+import { type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
@@ -83,7 +83,7 @@ export function createAuthorizationServer(
  * whether a key is missing.
  */
 function hasKeyFor(keys: readonly PublishedKey[], jws: Jws): boolean {
-  return own(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : candidateKeys(keys, jws).length > 0
+  return memberOf(jws.header, 'kid') === undefined ? isSignedByOneOf(keys, jws) : candidateKeys(keys, jws).length > 0
 }
 
 type Address = Pick<HttpClientRequest, 'url' | 'allowPrivateAddresses'>
@@ -96,7 +96,7 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
     try {
       const metadata = await fetchJson(outbound, { url, allowPrivateAddresses: true, ...LIMITS })
       // RFC 8414 section 3.3.
-      if (own(metadata, 'issuer') === issuer) return metadata
+      if (memberOf(metadata, 'issuer') === issuer) return metadata
       failures.push(new Error(`${url} is about another issuer`))
     } catch (error) {
       failures.push(error)
@@ -110,7 +110,7 @@ async function discoverMetadata(outbound: Outbound, { issuer }: AuthorizationSer
  * allowed only where the URL is of the server's own origin, because the operator configured only the server.
  */
 function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject, name: string): Address {
-  const url = ownString(metadata, name) ?? ''
+  const url = stringMemberOf(metadata, name) ?? ''
   const address = parseInternationalUrl(url)
   if (address === undefined) {
     return refuseUnavailable(`the metadata of ${issuer} has no ${name}; name the address in authorizationServer`)

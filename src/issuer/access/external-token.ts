@@ -2,7 +2,7 @@
  * Verifies access tokens of an external authorization server, and finds their sessions. Verifies JWTs by RFC 9068
  * section 4, or introspects the token by RFC 7662 section 2.2.
  */
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -81,7 +81,7 @@ async function findNamedSession(
   { config }: ExternalAuthorizationServer,
   claims: JsonObject,
 ): Promise<{ readonly sessionId: string | undefined; readonly grant: OfferGrant }> {
-  const [code, state] = [ownString(claims, config.sessionClaim), ownString(claims, config.issuerStateClaim)]
+  const [code, state] = [stringMemberOf(claims, config.sessionClaim), stringMemberOf(claims, config.issuerStateClaim)]
   if (!code && !state) return refuse('insufficient_scope', 'the access token is for no issuance session')
   const stateSessionId = state ? findIdOfDerivedCode(context.secrets.issuerState, state) : undefined
   if (!code) return { sessionId: stateSessionId, grant: AUTHORIZATION_CODE_GRANT }
@@ -95,9 +95,9 @@ async function findNamedSession(
  * other bindings (such as mTLS, RFC 8705), which this service cannot verify. RFC 9449 section 6.1.
  */
 function readBoundKey(claims: JsonObject): string | undefined {
-  const binding = own(claims, 'cnf')
+  const binding = memberOf(claims, 'cnf')
   if (binding === undefined) return undefined
-  const jkt = isObject(binding) ? ownString(binding, 'jkt') : undefined
+  const jkt = isObject(binding) ? stringMemberOf(binding, 'jkt') : undefined
   return jkt ?? refuseExternalToken('it is bound to a key in a way other than DPoP')
 }
 
@@ -109,16 +109,17 @@ async function verifySignedToken(
   const jws = readToken(token)
   const { header, payload } = jws
   // `typ` is compared without regard to case, and its prefix is optional. RFC 7515 section 4.1.9.
-  if (!/^(application\/)?at\+jwt$/i.test(ownString(header, 'typ') ?? '')) refuseExternalToken('its typ is not at+jwt')
-  if (own(payload, 'iss') !== server.config.issuer) refuseExternalToken('it is of another issuer')
+  if (!/^(application\/)?at\+jwt$/i.test(stringMemberOf(header, 'typ') ?? ''))
+    refuseExternalToken('its typ is not at+jwt')
+  if (memberOf(payload, 'iss') !== server.config.issuer) refuseExternalToken('it is of another issuer')
   // Checks the times before the keys, so that an expired token causes no request for keys.
   refuseUnlessTimely(context, payload, SIGNED_TOKEN_TIMES)
   return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
 
 function checkIntrospection(server: ExternalAuthorizationServer, claims: JsonObject): JsonObject {
-  if (own(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
-  const issuer = own(claims, 'iss')
+  if (memberOf(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
+  const issuer = memberOf(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) refuseExternalToken('it is of another issuer')
   return claims
 }
@@ -145,7 +146,7 @@ function refuseOtherAudience(
   { config }: ExternalAuthorizationServer,
   { claims, sessionId }: { readonly claims: JsonObject; readonly sessionId: string },
 ): void {
-  const audience = own(claims, 'aud')
+  const audience = memberOf(claims, 'aud')
   if (audience === undefined && config.introspection !== undefined && config.audience === undefined) return
   const ownAudiences = config.audience === undefined ? acceptedAudiences(context.config, sessionId) : [config.audience]
   const audiences = Array.isArray(audience) ? audience : [audience]

@@ -5,7 +5,7 @@
  */
 import { createLru, isFresh } from '../../async/cache.ts'
 import { digestOf } from '../../codec/digest.ts'
-import { type JsonObject, own } from '../../codec/json.ts'
+import { type JsonObject, memberOf } from '../../codec/json.ts'
 import { refuse } from '../../protocol/error.ts'
 
 const CACHED_MS = 5000
@@ -47,7 +47,7 @@ export function limitIntrospections(
     const cache = goodAnswer === undefined ? otherAnswers : goodAnswers
     cache.set(digest, entry)
     const claims = await answer
-    const isGood = own(claims, 'active') === true
+    const isGood = memberOf(claims, 'active') === true
     if (isGood) goodAnswers.set(digest, entry)
     else if (goodAnswer !== undefined) {
       goodAnswers.delete(digest)

@@ -3,7 +3,7 @@
  * and the time claims (`exp`, `nbf`, `iat`). Each time claim that a JWT has is checked, whatever kind of JWT it is. RFC
  * 7519 section 4.1. Reads the JWTs of key proofs and key attestations.
  */
-import { type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { joseAlgorithms } from '../../keys/signature.ts'
 import { readOrRefuse, refuse } from '../../protocol/error.ts'
@@ -43,19 +43,19 @@ export function headerValueProblem(value: string): string | undefined {
 
 /** Returns why the `typ` of a JWT's header is not `type`; undefined if it is. */
 export function typeProblem(header: JsonObject, type: string): string | undefined {
-  return own(header, 'typ') === type ? undefined : `typ must be ${type}`
+  return memberOf(header, 'typ') === type ? undefined : `typ must be ${type}`
 }
 
 /** Returns why the `alg` of a JWT's header is not accepted; undefined if it is. */
 export function algorithmProblem(header: JsonObject, algorithms: readonly string[]): string | undefined {
-  const isAccepted = algorithms.includes(ownString(header, 'alg') ?? '')
+  const isAccepted = algorithms.includes(stringMemberOf(header, 'alg') ?? '')
   return isAccepted ? undefined : `alg must be one of ${algorithms.join(', ')}`
 }
 
 /** Returns why a JWT is not valid at the current time, and what to do about it; undefined if it is valid. */
 export function jwtTimeProblem(payload: JsonObject, rule: TimeRule, clock: JwtClock): string | undefined {
   for (const name of TIMES) {
-    const time = own(payload, name)
+    const time = memberOf(payload, name)
     if (time === undefined && !rule.requires.includes(name)) continue
     const problem = timeProblem(name, time, rule, clock)
     if (problem !== undefined) return problem

@@ -4,7 +4,7 @@
  * them. The service itself compares the digest of the token with the digest that the session stores.
  */
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
-import { ownString } from '../../codec/json.ts'
+import { stringMemberOf } from '../../codec/json.ts'
 import { readJwsPayload } from '../../codec/jws.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { hasTokenScheme } from '../../http/error-response.ts'
@@ -168,5 +168,5 @@ function verifyProof(
 
 /** Returns the `sub` of the token, without verification. It only selects the session to read. */
 function unverifiedSubject(token: string): string | undefined {
-  return readOrUndefined(() => ownString(readJwsPayload(token), 'sub'))
+  return readOrUndefined(() => stringMemberOf(readJwsPayload(token), 'sub'))
 }

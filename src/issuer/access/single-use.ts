@@ -4,7 +4,7 @@
  * `spent_nonce`, as those of nonces are.
  */
 import { digestOf } from '../../codec/digest.ts'
-import { type JsonObject, own } from '../../codec/json.ts'
+import { type JsonObject, memberOf } from '../../codec/json.ts'
 import type { Change } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import { MAX_PROOF_AGE_SECONDS } from './jwt-checks.ts'
@@ -25,7 +25,7 @@ export function proofUseOf(
   { kind, thumbprint, id, payload }: UsableProof,
   refuseReuse: SingleUse['refuseReuse'],
 ): SpentValue {
-  const dueAt = new Date(Math.ceil((Number(own(payload, 'iat')) + MAX_PROOF_AGE_SECONDS) * 1000) + 1)
+  const dueAt = new Date(Math.ceil((Number(memberOf(payload, 'iat')) + MAX_PROOF_AGE_SECONDS) * 1000) + 1)
   const rowId = `${kind}.${digestOf(`${thumbprint}.${id}`)}`
   return { change: { insert: 'spent_nonce', id: rowId, value: {}, dueAt }, refuseReuse }
 }

@@ -4,7 +4,7 @@
  * device gets. So nobody receives a credential for another person's presentation. OpenID4VP 1.0, Session Fixation.
  */
 import { singleFlightByKey } from '../../async/single-flight.ts'
-import { isObject, type JsonObject, memberOf, ownString, parseJsonObject } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
 import { readOrProblem } from '../../codec/malformed.ts'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
@@ -57,7 +57,7 @@ async function findPresentationLink(context: IssuerContext, settings: Presentati
       expires_in: INTERACTION_SECONDS,
     },
   })
-  const [sessionId, link] = [ownString(newSession, 'session_id'), ownString(newSession, 'request_uri')]
+  const [sessionId, link] = [stringMemberOf(newSession, 'session_id'), stringMemberOf(newSession, 'request_uri')]
   if (sessionId === undefined || link === undefined)
     return refuseUnavailableVerifier(new Error('the answer of the verifier has no session'))
   return context.retryOnConflict<string>(async () => {
@@ -92,9 +92,9 @@ export async function finishPresentation(
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`
   const status = await askVerifier(context, settings, { path: addParameters(path, { response_code: responseCode }) })
-  if (ownString(status, 'status') === 'DECLINED') return denySignIn(context, id, 'the person declined')
+  if (stringMemberOf(status, 'status') === 'DECLINED') return denySignIn(context, id, 'the person declined')
   const result = memberOf(status, 'result')
-  if (ownString(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
+  if (stringMemberOf(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
     return refuseCode()
   }
   if (memberOf(result, 'trust') !== 'anchors') {

@@ -2,7 +2,7 @@
  * Encrypted credential requests and responses: decrypts requests with the issuer's key, and encrypts responses for the
  * wallet's key. Error responses are never encrypted. OpenID4VCI 1.0, Encrypted Credential Requests and Responses.
  */
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import {
   decryptJwe,
   encryptJwe,
@@ -55,16 +55,16 @@ export function decryptRequest({ decryptionKeys }: IssuerContext, text: string):
 /** Reads `credential_response_encryption`. Refuses with `invalid_encryption_parameters`. */
 export function readResponseEncryption(member: unknown): JweParameters {
   if (!isObject(member)) return refuse('invalid_encryption_parameters', `${MEMBER} must be an object`)
-  const enc = jweEncryptions.find((each) => each === ownString(member, 'enc'))
+  const enc = jweEncryptions.find((each) => each === stringMemberOf(member, 'enc'))
   if (enc === undefined) {
     return refuse('invalid_encryption_parameters', `${MEMBER}.enc must be ${jweEncryptions.join(' or ')}`)
   }
-  const zip = own(member, 'zip')
+  const zip = memberOf(member, 'zip')
   if (zip !== undefined && zip !== 'DEF') {
     return refuse('invalid_encryption_parameters', `${MEMBER}.zip must be DEF, or be left out`)
   }
   const key = readOrRefuse('invalid_encryption_parameters', `${MEMBER}.jwk`, () =>
-    readEncryptionKey(own(member, 'jwk')),
+    readEncryptionKey(memberOf(member, 'jwk')),
   )
   return { ...key, enc, zip }
 }

@@ -2,7 +2,7 @@
  * Key attestations: a wallet provider attests how keys are stored and how their user is authenticated. OpenID4VCI 1.0,
  * Key Attestation in JWT format, jwt Proof Type (`key_attestation`), and attestation Proof Type.
  */
-import { isObject, type Json, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -147,19 +147,23 @@ export function verifyKeyAttestation(
 ): KeyAttestation {
   const jws = readProofJwt(text, KIND)
   const { header, payload } = jws
-  if (own(header, 'x5c') === undefined) refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
-  const chain = readOrRefuseProof(KIND, () => readX5c(own(header, 'x5c')))
+  if (memberOf(header, 'x5c') === undefined)
+    refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')
+  const chain = readOrRefuseProof(KIND, () => readX5c(memberOf(header, 'x5c')))
   refuseUntrustedSigner(chain, policy)
   if (!isJwsSignedBy(jws, chain[0].publicKey)) {
     refuse('invalid_proof', 'the signature of the key attestation is not by the key of its certificate')
   }
-  if (proofType === 'jwt' && own(payload, 'exp') === undefined) {
+  if (proofType === 'jwt' && memberOf(payload, 'exp') === undefined) {
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
-  refuseProofProblem(KIND, jwtTimeProblem(payload, own(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy))
+  refuseProofProblem(
+    KIND,
+    jwtTimeProblem(payload, memberOf(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy),
+  )
   const { attestedKeys, keyIds } = readOrRefuseProof(KIND, () => readAttestedKeys(payload, maxKeys))
   refuseLowLevels(payload, policy)
-  const nonce = own(payload, 'nonce')
+  const nonce = memberOf(payload, 'nonce')
   if (nonce !== undefined && typeof nonce !== 'string') {
     return refuse('invalid_proof', 'nonce of the key attestation must be a string')
   }
@@ -180,13 +184,13 @@ function countKeys(attestations: VerifiedAttestations): number {
 }
 
 function readAttestedKeys(payload: JsonObject, maxKeys: number): Pick<KeyAttestation, 'attestedKeys' | 'keyIds'> {
-  const keys = own(payload, 'attested_keys')
+  const keys = memberOf(payload, 'attested_keys')
   if (!Array.isArray(keys)) return malformed('attested_keys is not an array')
   if (keys.length > maxKeys)
     malformed(`attested_keys has too many keys: a request may have ${MAX_KEYS}, in all attestations together`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
   if (first === undefined) return malformed('attested_keys is empty')
-  const keyIds = keys.map((key) => (isObject(key) ? ownString(key, 'kid') : undefined))
+  const keyIds = keys.map((key) => (isObject(key) ? stringMemberOf(key, 'kid') : undefined))
   return { attestedKeys: [first, ...others], keyIds }
 }
 
@@ -206,7 +210,7 @@ function readCurvePoint(value: unknown): PublicJwk {
  */
 function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {
-    const [levels, acceptedLevels] = [own(payload, name), requirement[name]]
+    const [levels, acceptedLevels] = [memberOf(payload, name), requirement[name]]
     if (levels !== undefined && !(Array.isArray(levels) && levels.every((level) => typeof level === 'string'))) {
       refuse('invalid_proof', `${name} of the key attestation must be an array of strings`)
     }

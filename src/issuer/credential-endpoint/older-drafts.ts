@@ -3,7 +3,7 @@
  * specification, and the responses back, so that other modules need only the final form. `configuration-metadata.ts`
  * makes the metadata of older wallets. Draft 13 is supported only if it is configured.
  */
-import { isObject, type Json, type JsonObject, own } from '../../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { typeMembers } from '../../credential/formats.ts'
 import { jweAlgorithms, jweEncryptions } from '../../keys/jwe.ts'
@@ -110,13 +110,13 @@ export function draft15EncryptionMetadata({
 
 /** Tests whether `credential_response_encryption` has the form of drafts up to 15, with `alg` outside of the JWK. */
 function isDraft15Encryption(member: unknown): member is JsonObject & { readonly alg: Json } {
-  return isObject(member) && own(member, 'alg') !== undefined
+  return isObject(member) && memberOf(member, 'alg') !== undefined
 }
 
 /** Converts `credential_response_encryption` of drafts up to 15 to the final form. */
 function toFinalEncryption(member: JsonObject & { readonly alg: Json }): JsonObject {
   const { alg } = member
-  const jwk = own(member, 'jwk')
+  const jwk = memberOf(member, 'jwk')
   if (!jweAlgorithms.some((each) => each === alg)) {
     const names = jweAlgorithms.join(' or ')
     refuse('invalid_encryption_parameters', `credential_response_encryption.alg must be ${names}`)
@@ -163,8 +163,8 @@ function translateProof(proof: unknown, proofs: unknown): JsonObject | undefined
   if (proofs !== undefined) refuse('invalid_credential_request', 'send either proof or proofs, not both')
   // A proof that is not an object counts as missing.
   if (!isObject(proof)) return undefined
-  if (own(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
-  const jwt = own(proof, 'jwt')
+  if (memberOf(proof, 'proof_type') !== 'jwt') refuse('invalid_proof', 'proof.proof_type must be jwt')
+  const jwt = memberOf(proof, 'jwt')
   return typeof jwt === 'string' ? { jwt: [jwt] } : refuse('invalid_proof', 'proof.jwt must be the key proof')
 }
 
@@ -201,10 +201,10 @@ function isOfType({ format, formatId, posted }: Configuration, request: Credenti
 
 function isSameType(declaredType: unknown, requestedType: unknown): boolean {
   if (!isObject(declaredType) || !isObject(requestedType)) return declaredType === requestedType
-  const context = own(requestedType, '@context')
+  const context = memberOf(requestedType, '@context')
   return (
-    haveSameElements(own(declaredType, 'type'), own(requestedType, 'type')) &&
-    (context === undefined || haveSameElements(own(declaredType, '@context'), context))
+    haveSameElements(memberOf(declaredType, 'type'), memberOf(requestedType, 'type')) &&
+    (context === undefined || haveSameElements(memberOf(declaredType, '@context'), context))
   )
 }
 

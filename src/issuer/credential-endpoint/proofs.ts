@@ -4,7 +4,7 @@
  * Type and Verifying Proof.
  */
 import { runInTurn } from '../../async/concurrency.ts'
-import { isObject, type JsonObject, own, ownString } from '../../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { Configuration } from '../../credential/format.ts'
@@ -103,7 +103,7 @@ export async function verifyProofs(
 function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
   if (!isObject(proofs)) return refuse('invalid_proof', 'the request has no key proof; send proofs or proof')
   const [type, ...others] = Object.keys(proofs)
-  const proofList = type === undefined ? undefined : own(proofs, type)
+  const proofList = type === undefined ? undefined : memberOf(proofs, type)
   if ((type !== 'jwt' && type !== 'attestation') || others.length > 0 || !Array.isArray(proofList)) {
     return refuse('invalid_proof', 'proofs must have exactly one member, jwt or attestation, with an array of proofs')
   }
@@ -165,15 +165,15 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
 export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   const jws = readProofJwt(text, 'key proof')
   const { header, payload } = jws
-  const [audience, ...otherAudiences] = [own(payload, 'aud')].flat()
+  const [audience, ...otherAudiences] = [memberOf(payload, 'aud')].flat()
   if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
   refuseProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
-  const nonce = ownString(payload, 'nonce')
+  const nonce = stringMemberOf(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
   const headerKey = readOrRefuseProof('key proof', () => readHeaderKey(header, policy))
-  return { jws, headerKey, kid: own(header, 'kid'), nonce, keyAttestation: own(header, 'key_attestation') }
+  return { jws, headerKey, kid: memberOf(header, 'kid'), nonce, keyAttestation: memberOf(header, 'key_attestation') }
 }
 
 /**
@@ -181,9 +181,9 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
  * undefined if the key is in the key attestation of the header.
  */
 function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefined {
-  const [kid, jwk, x5c] = [own(header, 'kid'), own(header, 'jwk'), own(header, 'x5c')]
+  const [kid, jwk, x5c] = [memberOf(header, 'kid'), memberOf(header, 'jwk'), memberOf(header, 'x5c')]
   const isAttestedKeyId = kid === undefined || (typeof kid === 'string' && !kid.startsWith('did:'))
-  if (isAttestedKeyId && own(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
+  if (isAttestedKeyId && memberOf(header, 'key_attestation') !== undefined && jwk === undefined && x5c === undefined) {
     return undefined
   }
   if ([kid, jwk, x5c].filter((value) => value !== undefined).length !== 1) {
