@@ -134,13 +134,13 @@ function keyProof(holder: Signer, nonce: string, id: string): Promise<string> {
 
 function checkCredential(credential: string, target: IssuanceTarget, holder: Signer): void {
   const { issued, issuerKey, bindsHolder } = target
-  const heldCredential = pluginOf(issued).hold(credential)
+  const heldCredential = pluginOf(issued).readHeld(credential)
   must(heldCredential.issuer.isSignedBy(issuerKey), 'credential', 'the signature is not by the issuer')
   // The service chooses which entry of a status list the credential has.
   const { idx: index, uri } = (heldCredential.status?.status_list ?? {}) as { idx?: number; uri?: string }
   const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }
   const order = { ...orderOf(issued, holder.jwk), ...status }
-  must(pluginOf(issued).fulfils(order, credential), 'credential', 'other claims')
+  must(pluginOf(issued).matchesOrder(order, credential), 'credential', 'other claims')
   if (!bindsHolder) return
   const isBound =
     'thumbprint' in heldCredential.boundKey && heldCredential.boundKey.thumbprint === thumbprint(holder.jwk)

@@ -30,7 +30,7 @@ export async function measureIssuing(workplace: Workplace, options: IssuingOptio
     'issue and read back': await inLoop(options, async (holder) => {
       const order = orderFor(holder)
       const credential = await plugin.issue(order, issuer, randomBytes)
-      must(plugin.fulfils(order, credential), 'issue', 'it does not read back as it was ordered')
+      must(plugin.matchesOrder(order, credential), 'issue', 'it does not read back as it was ordered')
     }),
     'credential request': await throughService(workplace, options),
   }

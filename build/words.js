@@ -46,13 +46,13 @@ const OF_A_FORMAT = new Set([
   'IDS',
   'read',
   'issue',
-  'hold',
+  'readHeld',
   'present',
-  'fulfils',
+  'matchesOrder',
   'parseMembers',
   'findOwnQueryMistakes',
   'matchesMeta',
-  'checkDataset',
+  'refuseInvalidDataset',
 ])
 
 /** The public names that two packages have, by file: a component and its test import them from one package each. */

@@ -1,7 +1,7 @@
 /** Draws what the wallet holds, and what it would disclose. */
 import type { Json } from '../../src/codec/json.ts'
 import type { AnsweredQuery } from '../../src/wallet/answer.ts'
-import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../src/wallet/claim-text.ts'
+import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../src/wallet/claim-text.ts'
 import type { Step } from '../../src/wallet/context.ts'
 import type { StoredCredential } from '../../src/wallet/stored-credential.ts'
 import { drawCard } from '../card.ts'
@@ -35,7 +35,7 @@ export function drawCredential(credential: StoredCredential, now: Date): HTMLEle
 export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery): HTMLElement {
   const claims = sortClaims(
     credential,
-    disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position)),
+    disclosed.filter(({ position }) => !isAboutCredential(credential, position)),
   )
   const reasons = { asked: '', always: ' (cannot be hidden)', inseparable: ' (comes with what was asked)' }
   const hiddenClaims = sortClaims(

@@ -89,7 +89,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     title: 'Stale proof',
     does: 'The proof of the holder is an hour old.',
     expectedCheck: firstApplicableCheck('holder.fresh'),
-    findProblem: ({ credential }) => reasonUnasked(credential.format, 'holder.fresh'),
+    findProblem: ({ credential }) => notApplicableReason(credential.format, 'holder.fresh'),
     createPresentation: () => (wallet, plan, answer) => makePresentation(setClockBack(wallet), plan, answer),
   },
   {
@@ -117,7 +117,8 @@ export const misbehaviours: readonly Misbehaviour[] = [
     title: 'Changed claim',
     does: 'The wallet changes the value of a claim that it discloses, and signs that.',
     expectedCheck: firstApplicableCheck('disclosures.valid'),
-    findProblem: (answer) => reasonUnasked(answer.credential.format, 'disclosures.valid') ?? hidableProblem(answer),
+    findProblem: (answer) =>
+      notApplicableReason(answer.credential.format, 'disclosures.valid') ?? disclosableProblem(answer),
     createPresentation: () => (wallet, plan, answer) =>
       isSdJwt(answer.credential.format)
         ? withChangedDisclosure(wallet, plan, answer)
@@ -128,7 +129,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     title: 'Missing claim',
     does: 'The wallet leaves out a claim that the verifier asked for.',
     expectedCheck: firstApplicableCheck('query.claims'),
-    findProblem: hidableProblem,
+    findProblem: disclosableProblem,
     createPresentation: () => (wallet, plan, answer) =>
       makePresentation(wallet, plan, removeClaims(withoutOneClaim(answer))),
   },
@@ -157,11 +158,11 @@ export const misbehaviours: readonly Misbehaviour[] = [
 
 /** Makes a function that finds the first check of `ids` that is asked of credentials of a format. */
 function firstApplicableCheck(...ids: readonly [string, ...string[]]): (format: string) => string {
-  return (format) => ids.find((id) => reasonUnasked(format, id) === undefined) ?? ids[0]
+  return (format) => ids.find((id) => notApplicableReason(format, id) === undefined) ?? ids[0]
 }
 
-function reasonUnasked(format: string, id: string): string | undefined {
-  return requireHeldFormat(format).unasked[id]
+function notApplicableReason(format: string, id: string): string | undefined {
+  return requireHeldFormat(format).notApplicableChecks[id]
 }
 
 function noProblem(): undefined {
@@ -169,11 +170,11 @@ function noProblem(): undefined {
 }
 
 function isSdJwt(format: string): boolean {
-  return reasonUnasked(format, 'holder.sd_hash') === undefined
+  return notApplicableReason(format, 'holder.sd_hash') === undefined
 }
 
 function isMdoc(format: string): boolean {
-  return reasonUnasked(format, 'credential.doc_type') === undefined
+  return notApplicableReason(format, 'credential.doc_type') === undefined
 }
 
 export function withRequest(plan: PresentationPlan, changes: Partial<PresentationPlan['request']>): PresentationPlan {
@@ -191,17 +192,17 @@ function removeClaims(answer: AnsweredQuery): AnsweredQuery {
 }
 
 /** Finds a claim that was asked for and could stay hidden; undefined when there is none. */
-function findHidableClaim({ disclosed, credential }: AnsweredQuery) {
+function findDisclosableClaim({ disclosed, credential }: AnsweredQuery) {
   const positions = disclosed.filter(({ because }) => because === 'asked').map(({ position }) => position)
-  return positions.find((position) => credential.hidable.some((cover) => isWithin(position, cover)))
+  return positions.find((position) => credential.disclosable.some((cover) => isWithin(position, cover)))
 }
 
-function hidableProblem(answer: AnsweredQuery): string | undefined {
-  return findHidableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
+function disclosableProblem(answer: AnsweredQuery): string | undefined {
+  return findDisclosableClaim(answer) === undefined ? 'no claim is asked for that could stay hidden' : undefined
 }
 
 function withoutOneClaim(answer: AnsweredQuery): AnsweredQuery {
-  const omittedClaim = findHidableClaim(answer) ?? []
+  const omittedClaim = findDisclosableClaim(answer) ?? []
   return {
     ...answer,
     positions: answer.positions.filter((each) => !isWithin(each, omittedClaim) && !isWithin(omittedClaim, each)),

@@ -78,19 +78,19 @@ export function formatContract(fixture: FormatFixture): void {
       issuer,
       randomBytes,
     )
-  const below = (...place: ClaimPosition): ClaimPosition => [...root, ...place]
+  const below = (...position: ClaimPosition): ClaimPosition => [...root, ...position]
   /** Without any claim, where they would be may be missing as well. */
-  const claimsOf = ({ claims, envelope }: Evidence): Json =>
+  const claimsOf = ({ claims, securingMembers }: Evidence): Json =>
     root.reduce<Json>(
       (value, name) => (isObject(value) ? (memberOf(value, name) ?? {}) : {}),
-      Object.fromEntries(Object.entries(claims).filter(([name]) => !envelope.includes(name))),
+      Object.fromEntries(Object.entries(claims).filter(([name]) => !securingMembers.includes(name))),
     )
   const problemsIn = (evidence: Evidence, key = issuer.key): string[] => {
     const certificates = evidence.issuer.chain.map((der) => Buffer.from(der).toString('base64'))
     const others = certificates.join() === issuer.x5c.join() ? [] : ['other certificates']
     return [...others, ...problemsOf(format, evidence, key)]
   }
-  const isAsked = (check: string): boolean => format.unasked[check] === undefined
+  const isAsked = (check: string): boolean => format.notApplicableChecks[check] === undefined
   const takenClaims = anyClaims(reserved).filter((claims) => isTaken(fixture, claims))
   const holds = (evidence: Evidence): boolean => problemsIn(evidence).length === 0
   const example: JsonObject = {
@@ -101,7 +101,7 @@ export function formatContract(fixture: FormatFixture): void {
 
   it('reads as it was issued: by whom, to whom, of which type, until when', async () => {
     const credential = await issue(example)
-    const held = format.hold(credential)
+    const held = format.readHeld(credential)
     const identifiers = isAsked('issuer.identifier') ? [ISSUER] : []
     expect(held.issuer.identifiers).toEqual(expect.arrayContaining(identifiers))
     expect(claimsOf(held)).toEqual(example)
@@ -128,24 +128,24 @@ export function formatContract(fixture: FormatFixture): void {
     const order = orderOf(example, entry)
     const credential = await format.issue(order, issuer, randomBytes)
     const status = { status_list: { idx: entry.index, uri: entry.uri } }
-    expect(format.hold(credential).status).toEqual(status)
+    expect(format.readHeld(credential).status).toEqual(status)
     const evidence = format.read(await format.present(credential, [], binding, holder))
     expect(problemsIn(evidence)).toEqual([])
     expect(evidence.status).toEqual(status)
-    expect(claimsOf(format.hold(credential))).toEqual(example)
-    expect(format.fulfils(order, credential)).toBe(true)
-    expect(format.fulfils(orderOf(example), credential)).toBe(false)
+    expect(claimsOf(format.readHeld(credential))).toEqual(example)
+    expect(format.matchesOrder(order, credential)).toBe(true)
+    expect(format.matchesOrder(orderOf(example), credential)).toBe(false)
     for (const changed of [{ index: 0 }, { uri: 'https://issuer.example/status-list/b' }]) {
-      expect(format.fulfils(orderOf(example, { ...entry, ...changed }), credential)).toBe(false)
+      expect(format.matchesOrder(orderOf(example, { ...entry, ...changed }), credential)).toBe(false)
     }
     const without = await issue(example)
-    expect(format.fulfils(orderOf(example), without)).toBe(true)
-    expect(format.fulfils(order, without)).toBe(false)
+    expect(format.matchesOrder(orderOf(example), without)).toBe(true)
+    expect(format.matchesOrder(order, without)).toBe(false)
   })
 
   it('is what a query asks for with the meta of its configuration, and not with that of a type nobody has', async () => {
     const meta = format.metaOf(configuration)
-    const held = format.hold(await issue(example))
+    const held = format.readHeld(await issue(example))
     expect(Object.keys(meta)).toHaveLength(1)
     expect(format.matchesMeta(held, meta)).toBe(true)
     expect(format.matchesMeta(held, {})).toBe(true)
@@ -175,7 +175,7 @@ export function formatContract(fixture: FormatFixture): void {
     await fc.assert(
       fc.asyncProperty(takenClaims, async (claims) => {
         const credential = await issue(claims)
-        expect(claimsOf(format.hold(credential))).toEqual(claims)
+        expect(claimsOf(format.readHeld(credential))).toEqual(claims)
         const evidence = format.read(await format.present(credential, [below()], binding, holder))
         expect(problemsIn(evidence)).toEqual([])
         expect(claimsOf(evidence)).toEqual(claims)
@@ -216,10 +216,10 @@ export function formatContract(fixture: FormatFixture): void {
       it('has every claim of any dataset but one, wherever that is', async () => {
         await fc.assert(
           fc.asyncProperty(takenClaims, fc.nat(), async (claims, choice) => {
-            const places = placesIn(claims, []).filter((place) => !flat || place.length === 1)
-            const hidden = places[choice % places.length]
+            const positions = positionsIn(claims, []).filter((position) => !flat || position.length === 1)
+            const hidden = positions[choice % positions.length]
             fc.pre(hidden !== undefined)
-            const shown = besides(claims, hidden).map((place) => below(...place))
+            const shown = besides(claims, hidden).map((position) => below(...position))
             const evidence = format.read(await format.present(await issue(claims), shown, binding, holder))
             expect(problemsIn(evidence)).toEqual([])
             expect(claimsOf(evidence)).toEqual(without(claims, hidden) ?? {})
@@ -278,7 +278,7 @@ export function formatContract(fixture: FormatFixture): void {
 }
 
 /** Returns what keeps a presentation from proving anything, in words; the checks of the verifier ask more. */
-function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey: KeyObject): string[] {
+function problemsOf({ notApplicableChecks }: CredentialFormat, evidence: Evidence, issuerKey: KeyObject): string[] {
   const { holder, boundKey, disclosuresProblem, formats } = evidence
   const problems: (string | false | undefined)[] = [
     formats.length === 0 && 'format',
@@ -289,17 +289,19 @@ function problemsOf({ unasked }: CredentialFormat, evidence: Evidence, issuerKey
       ? boundKey.problem
       : !holder?.isSignedBy(boundKey.jwk, binding) && 'not signed by the bound key',
     (evidence.statedTypes ?? []).some((type) => !evidence.types.includes(type)) && 'states another type',
-    holder?.nonce !== binding.nonce && unasked['holder.nonce'] === undefined && 'nonce',
-    holder?.audience !== binding.audience && unasked['holder.audience'] === undefined && 'audience',
-    holder?.presentedAt?.getTime() !== binding.at.getTime() && unasked['holder.fresh'] === undefined && 'time',
-    !holder?.coversPresentation && unasked['holder.sd_hash'] === undefined && 'made for other claims',
+    holder?.nonce !== binding.nonce && notApplicableChecks['holder.nonce'] === undefined && 'nonce',
+    holder?.audience !== binding.audience && notApplicableChecks['holder.audience'] === undefined && 'audience',
+    holder?.presentedAt?.getTime() !== binding.at.getTime() &&
+      notApplicableChecks['holder.fresh'] === undefined &&
+      'time',
+    !holder?.coversPresentation && notApplicableChecks['holder.sd_hash'] === undefined && 'made for other claims',
   ]
   return problems.filter((problem) => typeof problem === 'string')
 }
 
 function isTaken({ format, dataset, configuration }: FormatFixture, claims: JsonObject): boolean {
   try {
-    format.checkDataset(dataset(claims), configurationOf(configuration))
+    format.refuseInvalidDataset(dataset(claims), configurationOf(configuration))
     return true
   } catch (error) {
     if (error instanceof ProtocolError) return false
@@ -365,17 +367,17 @@ function childrenOf(value: Json): readonly (readonly [string | number, Json])[] 
   return isObject(value) ? Object.entries(value) : []
 }
 
-function placesIn(value: Json, at: ClaimPosition): ClaimPosition[] {
-  return childrenOf(value).flatMap(([step, child]) => [[...at, step], ...placesIn(child, [...at, step])])
+function positionsIn(value: Json, at: ClaimPosition): ClaimPosition[] {
+  return childrenOf(value).flatMap(([step, child]) => [[...at, step], ...positionsIn(child, [...at, step])])
 }
 
-/** Returns the places that show everything except `hidden`, and what only leads to it. */
+/** Returns the positions that show everything except `hidden`, and what only leads to it. */
 function besides(value: Json, hidden: ClaimPosition): ClaimPosition[] {
   const [step, ...rest] = hidden
   return childrenOf(value).flatMap(([name, child]) => {
     if (name !== step) return [[name]]
     if (rest.length === 0) return []
-    return besides(child, rest).map((place) => [name, ...place])
+    return besides(child, rest).map((position) => [name, ...position])
   })
 }
 

@@ -126,7 +126,7 @@ export interface Evidence {
    * The top-level members of `claims` that secure the credential and do not describe the subject. Reports leave them
    * out.
    */
-  readonly envelope: readonly string[]
+  readonly securingMembers: readonly string[]
   readonly types: readonly string[]
   /** The types that the presentation names outside of what the issuer signed; absent if it names none. */
   readonly statedTypes?: readonly string[]
@@ -149,7 +149,7 @@ export interface Instant {
   readonly at: Date | undefined
 }
 
-/** The holder's proof. Members for checks in `unasked` of the format are undefined or false. */
+/** The holder's proof. Members for checks in `notApplicableChecks` of the format are undefined or false. */
 export interface HolderEvidence {
   /** Why the proof has the wrong type or algorithm; undefined if it has not. */
   readonly problem: string | undefined
@@ -178,7 +178,7 @@ export interface HeldCredential extends Evidence {
   /** The earliest end of the validity of the credential and of its signing key. */
   readonly expiresAt: Date | undefined
   /** The positions of the claims that the holder can withhold; parents come before children. */
-  readonly hidable: readonly ClaimPosition[]
+  readonly disclosable: readonly ClaimPosition[]
 }
 
 /** The top-level members of a dataset that a format uses, if several formats share the dataset. */
@@ -220,7 +220,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Why a presentation of this format cannot approve transactions, for the report; undefined if it can. */
   readonly transactionProblem?: string
   /** The ids of checks that do not apply to this format, each with the reason for the report. */
-  readonly unasked: Readonly<Record<string, string>>
+  readonly notApplicableChecks: Readonly<Record<string, string>>
   /**
    * Returns the identifier of the algorithm of issuer signatures in the format's metadata. OpenID4VCI 1.0, Credential
    * Format Profiles.
@@ -239,7 +239,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Returns where credentials of a configuration have a claim from; undefined if they never have it. */
   sourceOf(path: ClaimPath, configuration: Configuration<OwnMembers>): ClaimSource | undefined
   /** Refuses with `invalid_request` and the path a dataset that this configuration cannot be issued with. */
-  checkDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
+  refuseInvalidDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
   /** Returns the claims of a valid dataset, as they will be in the credential. */
   claimsOf(dataset: JsonObject): JsonObject
   /**
@@ -252,12 +252,14 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** Tests whether a credential with these types and claims matches `meta`. OpenID4VP 1.0, `meta` of each format. */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
-  /** Tests whether an issued credential matches its order, when it is parsed as a wallet does. Throws like `hold`. */
-  fulfils(order: Order<OwnMembers>, credential: string): boolean
+  /**
+   * Tests whether an issued credential matches its order, when it is parsed as a wallet does. Throws like `readHeld`.
+   */
+  matchesOrder(order: Order<OwnMembers>, credential: string): boolean
   /**
    * Parses a credential for its holder. Throws a MalformedError if it is of another format or a disclosure is invalid.
    */
-  hold(credential: string): HeldCredential
+  readHeld(credential: string): HeldCredential
   /**
    * Makes a presentation that discloses only `positions` and what they require, signed with the holder's key for
    * `binding`.

@@ -38,9 +38,9 @@ it.each([
   ['jwt_vc_json', ['credential.doc_type', 'disclosures.valid', 'holder.sd_hash']],
   ['mso_mdoc', ['issuer.identifier', 'holder.nonce', 'holder.audience', 'holder.fresh', 'holder.sd_hash']],
 ])('%s says why some checks have nothing to ask of it', (id, checks) => {
-  const unasked = formatOf(id)?.unasked ?? {}
-  expect(Object.keys(unasked)).toEqual(checks)
-  for (const reason of Object.values(unasked)) expect(reason).toMatch(/ /)
+  const notApplicable = formatOf(id)?.notApplicableChecks ?? {}
+  expect(Object.keys(notApplicable)).toEqual(checks)
+  for (const reason of Object.values(notApplicable)) expect(reason).toMatch(/ /)
 })
 
 it.each([
@@ -49,9 +49,9 @@ it.each([
   ['jwt_vc_json', /no place for an approval/, false],
   ['mso_mdoc', /elements that the device signs/, true],
 ])('%s says whether it can approve transactions, and what its signature covers', (id, problem, covers) => {
-  const { transactionProblem, signatureCoversRequest, unasked } = formatOf(id) ?? {}
+  const { transactionProblem, signatureCoversRequest, notApplicableChecks } = formatOf(id) ?? {}
   if (problem === undefined) expect(transactionProblem).toBeUndefined()
   else expect(transactionProblem).toMatch(problem)
   expect(signatureCoversRequest).toBe(covers)
-  expect(unasked?.['holder.nonce'] !== undefined).toBe(covers)
+  expect(notApplicableChecks?.['holder.nonce'] !== undefined).toBe(covers)
 })

@@ -47,7 +47,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
   })
 
   /** Reads a text; the result is undefined when it was malformed. Any other exception is a mistake of ours. */
-  const read = (how: 'read' | 'hold', text: string): Evidence | undefined => {
+  const read = (how: 'read' | 'readHeld', text: string): Evidence | undefined => {
     try {
       const evidence = format[how](text)
       askEverything(format, evidence, key, signer)
@@ -67,7 +67,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
     fc.assert(
       fc.property(fc.array(piece), (pieces) => {
         read('read', pieces.join(''))
-        read('hold', pieces.join(''))
+        read('readHeld', pieces.join(''))
       }),
       { seed: 20_260_601, numRuns: 250 * TIMES },
     )
@@ -80,7 +80,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
       const presented = seed % 2 === 0
       let text = presented ? presentation : credential
       for (let times = random(3); times >= 0; times--) text = mutateStructured(random, text)
-      outcomes[read(presented ? 'read' : 'hold', text) ? 'read' : 'malformed'] += 1
+      outcomes[read(presented ? 'read' : 'readHeld', text) ? 'read' : 'malformed'] += 1
     }
     // Neither: nothing would have been tried.
     expect(outcomes.read).toBeGreaterThan(30)
@@ -88,7 +88,7 @@ describe.each(profiles)('a reader of $format', (profile) => {
   })
 
   it('takes a query and the meta of a configuration that are anything', () => {
-    const { claims, types } = format.hold(credential)
+    const { claims, types } = format.readHeld(credential)
     for (const seed of seeds(150)) {
       const random = seededRandom(seed)
       const meta = mutateJson(random, { ...profile.meta })

@@ -83,7 +83,7 @@ describe('what the disclosures reveal', () => {
   it('stands in its place', async () => {
     expect((await revealed(() => false)).revealed).toEqual({
       payload: { name: 'Ada', address: { city: 'London' } },
-      hidable: [['address', 'city']],
+      disclosable: [['address', 'city']],
       problem: undefined,
     })
   })
@@ -91,11 +91,11 @@ describe('what the disclosures reveal', () => {
   it('is nothing where a claim that must be shown could be hidden', async () => {
     const { payload, revealed: found } = await revealed(([first]) => first === 'address')
     const problem = 'address.city must not be selectively disclosable'
-    expect(found).toEqual({ payload, hidable: [], problem })
+    expect(found).toEqual({ payload, disclosable: [], problem })
   })
 
   it('is nothing where a disclosure is not of this credential', async () => {
     const { payload, revealed: found } = await revealed(() => false, [toBase64url('["s","role","x"]')])
-    expect(found).toEqual({ payload, hidable: [], problem: expect.stringContaining('not referred to') as string })
+    expect(found).toEqual({ payload, disclosable: [], problem: expect.stringContaining('not referred to') as string })
   })
 })

@@ -78,15 +78,15 @@ export const sdJwtAlgorithms = { 'sd-jwt_alg_values': [...joseAlgorithms], 'kb-j
  * Parses an issued SD-JWT with `takeApart`. Throws a MalformedError if a disclosure is invalid, or with `otherwise` if
  * the format is another one.
  */
-export function holdSdJwt(
+export function readHeldSdJwt(
   credential: string,
   takeApart: (sdJwt: SdJwt) => SdJwtParts,
   otherwise: string,
 ): HeldCredential {
-  const { evidence, hidable } = takeApart(readSdJwt(completeSdJwt(credential)))
+  const { evidence, disclosable } = takeApart(readSdJwt(completeSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(`${otherwise}: ${evidence.statedFormat}`)
-  return { ...evidence, hidable, expiresAt: firstEnd(evidence.validity) }
+  return { ...evidence, disclosable, expiresAt: firstEnd(evidence.validity) }
 }
 
 /**
@@ -131,7 +131,7 @@ export async function bindSdJwt(
 export interface SdJwtParts {
   readonly evidence: Evidence
   /** The positions of the claims with a disclosure, which the holder can withhold. */
-  readonly hidable: readonly ClaimPosition[]
+  readonly disclosable: readonly ClaimPosition[]
 }
 
 /**
@@ -141,15 +141,15 @@ export interface SdJwtParts {
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (position: ClaimPosition) => boolean,
-): Pick<SdJwtParts, 'hidable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
+): Pick<SdJwtParts, 'disclosable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
   const revealedPayload = readOrProblem(() => {
     const { claims, appliedDisclosures } = revealClaims(jws.payload, disclosures)
     const concealedClaim = appliedDisclosures.find(({ position }) => mustBeShown(position))
     if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)
-    return { payload: claims, hidable: appliedDisclosures.map(({ position }) => position) }
+    return { payload: claims, disclosable: appliedDisclosures.map(({ position }) => position) }
   })
   return 'problem' in revealedPayload
-    ? { payload: jws.payload, hidable: [], problem: revealedPayload.problem }
+    ? { payload: jws.payload, disclosable: [], problem: revealedPayload.problem }
     : { ...revealedPayload, problem: undefined }
 }
 

@@ -17,7 +17,7 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
   for (const configuration of configurations) {
     const { format } = configuration
     const part = datasetPart(dataset, format, formats)
-    format.checkDataset(part, configuration)
+    format.refuseInvalidDataset(part, configuration)
     if (Object.keys(part).length === 0 && Object.keys(dataset).length > 0) refuseEmpty(configuration)
     refuseUnlessComplete(format.claimsOf(part), configuration)
     refuseMisspeltClaims(format.claimsOf(part), configuration)
@@ -67,8 +67,8 @@ function kindOfMember(name: string, value: Json): DatasetMembers {
 }
 
 /**
- * Refuses a member that no format uses, if the session has several formats. For a single format, `checkDataset` does
- * this.
+ * Refuses a member that no format uses, if the session has several formats. For a single format, its
+ * `refuseInvalidDataset` does this.
  */
 function refuseUnusedMember(dataset: JsonObject, formats: readonly CredentialFormat[]): void {
   if (formats.length === 1) return

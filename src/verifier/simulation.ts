@@ -89,7 +89,7 @@ export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulati
   const results = new Map(query.credentials.map((each) => [each.id, resultOf(each, candidates)]))
   const answeredIds = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
   const choice = chooseCredentials(query, answeredIds)
-  const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnaskedParts(query)]
+  const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnrequestedParts(query)]
   const sets = query.credential_sets?.map((set) => ({
     required: isRequired(set),
     satisfied_by: satisfiedOption(set, answeredIds) ?? null,
@@ -143,7 +143,7 @@ function readCandidate(postedCredential: PostedCredential, at: string): Candidat
   const heldCredential = readOrRefuse(
     'invalid_request',
     `${at}.credential: is not a credential of the format ${formatId}`,
-    () => format.hold(credential ?? ''),
+    () => format.readHeld(credential ?? ''),
   )
   return candidateOf(format, formatId, heldCredential)
 }
@@ -159,7 +159,7 @@ function readUnknownFormat(credential: string, at: string): Candidate {
     const format = formatOf(formatId)
     // A format with several identifiers is tried once.
     if (format === undefined || format.ids[0] !== formatId) continue
-    const heldCredential = readOrProblem(() => format.hold(credential))
+    const heldCredential = readOrProblem(() => format.readHeld(credential))
     if (!('problem' in heldCredential)) return candidateOf(format, formatId, heldCredential)
     problems.push(`${formatId}: ${heldCredential.problem}`)
   }
@@ -186,7 +186,7 @@ function readDescription(
 function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): QueryResult {
   const answers = candidates.map((candidate, credential): Match | NonMatch => {
     const claims = answerClaims(query, candidate.claims)
-    const reason = envelopeReason(query, candidate) ?? claims.missing ?? claims.mismatch
+    const reason = reasonApartFromClaims(query, candidate) ?? claims.missing ?? claims.mismatch
     if (reason !== undefined) return { credential, reason }
     return { credential, discloses: chosenClaims(query, claims).map(({ path }) => path) }
   })
@@ -197,7 +197,7 @@ function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): Que
 }
 
 /** Returns why the credential does not match, apart from its claims; undefined if it does. */
-function envelopeReason(
+function reasonApartFromClaims(
   query: CredentialQuery,
   { format, formatId, types, claims, heldCredential }: Candidate,
 ): string | undefined {
@@ -216,18 +216,20 @@ function envelopeReason(
 }
 
 /** Returns the parts of a query that never request anything. They are allowed, but probably mistakes. */
-function findUnaskedParts(query: DcqlQuery): string[] {
+function findUnrequestedParts(query: DcqlQuery): string[] {
   const askedIds = answerableIds(query)
   return query.credentials.flatMap(({ id, claims = [], claim_sets: claimSets }) => {
     const idsInClaimSets = new Set<unknown>(claimSets?.flat() ?? claims.map((claim) => claim.id))
-    const unaskedClaims = claims.flatMap((claim, i) => (idsInClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
+    const unrequestedClaims = claims.flatMap((claim, i) => (idsInClaimSets.has(claim.id) ? [] : [`claims[${i}]`]))
     return [
       ...(askedIds.has(id)
         ? []
         : [`credential query ${id} is in no option of credential_sets, so that nobody is asked for it`]),
-      ...(unaskedClaims.length === 0
+      ...(unrequestedClaims.length === 0
         ? []
-        : [`credential query ${id} has ${unaskedClaims.join(', ')} in no claim set, so that nobody is asked for them`]),
+        : [
+            `credential query ${id} has ${unrequestedClaims.join(', ')} in no claim set, so that nobody is asked for them`,
+          ]),
     ]
   })
 }

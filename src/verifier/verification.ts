@@ -207,6 +207,6 @@ function certificateName(certificate: Certificate): NamedCertificate {
   return { subject: certificate.subjectText, sha256: hexFingerprint(certificate) }
 }
 
-function shownClaims({ claims, envelope }: Evidence): JsonObject {
-  return Object.fromEntries(Object.entries(claims).filter(([name]) => !envelope.includes(name)))
+function shownClaims({ claims, securingMembers }: Evidence): JsonObject {
+  return Object.fromEntries(Object.entries(claims).filter(([name]) => !securingMembers.includes(name)))
 }

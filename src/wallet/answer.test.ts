@@ -10,7 +10,7 @@ const stored = {
   format: 'vc+sd-jwt',
   types: ['VerifiableCredential', 'Card'],
   claims: { credentialSubject: {} },
-  hidable: [],
+  disclosable: [],
   chain: [],
 } as unknown as StoredCredential
 
@@ -77,8 +77,8 @@ it('a wallet looks at the claims of a credential once, however many queries ask 
     types: ['urn:card'],
     claims: Object.fromEntries(names.map((name) => [name, name])),
     claimNames: names.slice(0, 400).map((name) => ({ path: [name], name: `Claim ${name}` })),
-    envelope: [],
-    hidable: names.map((name) => [name]),
+    securingMembers: [],
+    disclosable: names.map((name) => [name]),
   } as unknown as StoredCredential
   const start = process.cpuUsage()
   for (let index = 0; index < 50; index++) {

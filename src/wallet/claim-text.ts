@@ -7,7 +7,15 @@ import { leavesOf } from './disclosure.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 /** The members that describe the credential itself. */
-const ENVELOPE = new Set(['@context', 'type', 'issuer', 'validFrom', 'validUntil', 'issuanceDate', 'expirationDate'])
+const CREDENTIAL_MEMBERS = new Set([
+  '@context',
+  'type',
+  'issuer',
+  'validFrom',
+  'validUntil',
+  'issuanceDate',
+  'expirationDate',
+])
 
 interface ClaimText {
   /** The index of its description in the issuer's metadata; the number of descriptions if it has none. */
@@ -21,7 +29,7 @@ const collator = new Intl.Collator('en', { numeric: true })
 
 /** Returns all single claims about the holder. */
 export function holderClaims(credential: StoredCredential): ReturnType<typeof leavesOf> {
-  const claims = leavesOf(credential.claims, []).filter(({ position }) => !isEnvelopeClaim(credential, position))
+  const claims = leavesOf(credential.claims, []).filter(({ position }) => !isAboutCredential(credential, position))
   return sortClaims(credential, claims)
 }
 
@@ -37,8 +45,8 @@ export function sortClaims<T extends { readonly position: ClaimPosition }>(
 }
 
 /** Tests whether a claim describes the credential and not the holder. */
-export function isEnvelopeClaim({ envelope }: StoredCredential, [member]: ClaimPosition): boolean {
-  return ENVELOPE.has(String(member)) || envelope.includes(String(member))
+export function isAboutCredential({ securingMembers }: StoredCredential, [member]: ClaimPosition): boolean {
+  return CREDENTIAL_MEMBERS.has(String(member)) || securingMembers.includes(String(member))
 }
 
 /** Returns the issuer's label for the claim, or its path if there is none. */

@@ -36,9 +36,9 @@ const coveredLeaves = new WeakMap<StoredCredential, readonly CoveredLeaf[]>()
 
 /** Returns the smallest disclosure that satisfies the query. */
 export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
-  const { hidable } = credential
-  const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), hidable)]
-  const visible = new Set(hidable.filter((position) => positions.some((each) => isDisclosedFor(position, each))))
+  const { disclosable } = credential
+  const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), disclosable)]
+  const visible = new Set(disclosable.filter((position) => positions.some((each) => isDisclosedFor(position, each))))
   const disclosed: DisclosedClaim[] = []
   const hidden: ClaimPosition[] = []
   for (const { position, value, covers } of coveredLeavesOf(credential)) {
@@ -52,10 +52,10 @@ export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, cred
 function coveredLeavesOf(credential: StoredCredential): readonly CoveredLeaf[] {
   const knownLeaves = coveredLeaves.get(credential)
   if (knownLeaves !== undefined) return knownLeaves
-  const { claims, hidable } = credential
+  const { claims, disclosable } = credential
   const leaves = leavesOf(claims, []).map((leaf) => ({
     ...leaf,
-    covers: hidable.filter((cover) => isWithin(leaf.position, cover)),
+    covers: disclosable.filter((cover) => isWithin(leaf.position, cover)),
   }))
   coveredLeaves.set(credential, leaves)
   return leaves
@@ -84,8 +84,11 @@ function isDisclosedFor(position: ClaimPosition, requestedPosition: ClaimPositio
  * Returns the selectively disclosable elements before an element that a path selects by index. They are disclosed too,
  * since otherwise the index of the requested element would change. A null in a path does not need them.
  */
-function elementsBefore(claims: readonly ClaimAnswer[], hidable: readonly ClaimPosition[]): readonly ClaimPosition[] {
-  const canHide = new Set(hidable.map((position) => JSON.stringify(position)))
+function elementsBefore(
+  claims: readonly ClaimAnswer[],
+  disclosable: readonly ClaimPosition[],
+): readonly ClaimPosition[] {
+  const canHide = new Set(disclosable.map((position) => JSON.stringify(position)))
   const elements = claims.flatMap(({ path, matching }) =>
     matching.flatMap((position) =>
       position.flatMap((step, at) =>

@@ -462,7 +462,7 @@ describe('a credential with one thing wrong', () => {
     )
     const [stored] = await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(stored?.credential).not.toContain('~')
-    expect(stored?.hidable).toEqual([])
+    expect(stored?.disclosable).toEqual([])
   })
 
   const rows: readonly (readonly [string, (made: Made) => Made | Promise<Made>, RegExp])[] = [

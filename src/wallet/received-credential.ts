@@ -55,7 +55,7 @@ function checkCopy(
 function readEvidence(credential: string, id: string): Evidence {
   const format = requireHeldFormat(id)
   const what = 'the issuer sent a credential that cannot be read'
-  return readOrRefuseWith('invalid_credential', what, () => format.hold(credential))
+  return readOrRefuseWith('invalid_credential', what, () => format.readHeld(credential))
 }
 
 function findHolderKey({ boundKey }: Evidence, unusedKeys: ReadonlyMap<string, HolderKey>): HolderKey | Problem {

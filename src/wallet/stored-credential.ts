@@ -22,7 +22,7 @@ export interface StoredCredential {
   readonly types: readonly string[]
   readonly claims: JsonObject
   /** The top-level members of `claims` that are not about the subject. */
-  readonly envelope: readonly string[]
+  readonly securingMembers: readonly string[]
   readonly claimNames: readonly ClaimName[]
   /** The issuer according to the credential or its certificate, and its name in the metadata. */
   readonly issuer: string
@@ -31,7 +31,7 @@ export interface StoredCredential {
   readonly validFrom: Date | undefined
   readonly expiresAt: Date | undefined
   /** The positions of selectively disclosable claims; parents come before children. */
-  readonly hidable: readonly ClaimPosition[]
+  readonly disclosable: readonly ClaimPosition[]
   /**
    * The certificate of the signing key, which was verified when the credential was received; undefined if there was
    * none.
@@ -161,7 +161,8 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
   const credential = stringMemberOf(copy, 'credential') ?? malformed('one of its copies has no credential')
   const format = stringMemberOf(record, 'format') ?? ''
   const plugin = formatOf(format) ?? malformed(`its format ${JSON.stringify(format)} is unknown`)
-  const { claims, envelope, types, expiresAt, issuer, boundKey, validity, hidable } = plugin.hold(credential)
+  const { claims, securingMembers, types, expiresAt, issuer, boundKey, validity, disclosable } =
+    plugin.readHeld(credential)
   const [holderKey, display] = [memberOf(copy, 'holder_key'), memberOf(record, 'display')]
   const holder = await keys.open(isObject(holderKey) ? holderKey : malformed('it has no holder key'))
   const [leaf] = issuer.chain
@@ -174,14 +175,14 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
     format,
     types,
     claims,
-    envelope,
+    securingMembers,
     claimNames: (memberOf(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
     issuer: issuer.identifiers[0] ?? issuerCertificate?.subjectText ?? '',
     issuerName: stringMemberOf(record, 'issuer_name'),
     receivedAt: dateOf(memberOf(record, 'received_at')),
     validFrom: lastStart(validity),
     expiresAt,
-    hidable,
+    disclosable,
     issuerCertificate,
     chain: issuer.chain,
     credential,

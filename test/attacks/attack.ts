@@ -82,9 +82,9 @@ export function expectedOutcomes(
   row: Partial<Attack<never>> = {},
 ): Record<string, string> {
   const waived = row.query?.(profile).require_cryptographic_holder_binding === false
-  const unasked = formatOf(profile.format)?.unasked ?? {}
+  const notApplicable = formatOf(profile.format)?.notApplicableChecks ?? {}
   const outcome = (id: string) => {
-    if (Object.hasOwn(unasked, id)) return 'not_applicable'
+    if (Object.hasOwn(notApplicable, id)) return 'not_applicable'
     if (waived && id.startsWith('holder.')) return 'not_applicable'
     if (id === 'query.trusted_authorities' && row.query?.(profile).trusted_authorities === undefined)
       return 'not_applicable'

@@ -218,7 +218,7 @@ describe('an issuer as it is', () => {
     const answer = await expectBody(
       await request(wallet, { ...mdoc, ...(await proof(wallet, await nonceFromEndpoint(wallet))) }),
     )
-    expect(formatOf('mso_mdoc')?.hold(answer.credential as string).types).toEqual([mdoc.doctype])
+    expect(formatOf('mso_mdoc')?.readHeld(answer.credential as string).types).toEqual([mdoc.doctype])
   })
 
   it('tells a wallet of draft 13, which has no nonce, what it takes to be served', async () => {
@@ -486,7 +486,7 @@ describe('two credentials of one dataset', () => {
       const answer = await expectBody(await request(wallet, { ...asked, ...(await proofs(wallet, nonce)) }))
       const [first] = answer.credentials as { credential: string }[]
       const credential = first?.credential ?? ''
-      const { validity } = formatOf(name)?.hold(credential) ?? {}
+      const { validity } = formatOf(name)?.readHeld(credential) ?? {}
       const { iat, nbf, exp } = name === 'mso_mdoc' ? {} : readJws(credential.split('~')[0] ?? '').payload
       times.push({ validity, iat, nbf, exp })
       services.clock.now = new Date(services.clock.now.getTime() + 17 * 60_000 + 3210)

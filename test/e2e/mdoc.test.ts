@@ -49,7 +49,7 @@ describe('a mobile document', () => {
     const { wallet, link } = await issued()
     const [stored] = await receiveOffer(wallet, link)
     expect(stored).toMatchObject({ format: 'mso_mdoc', name: 'Driving licence', types: [MDL] })
-    expect(stored?.hidable).toHaveLength(8)
+    expect(stored?.disclosable).toHaveLength(8)
     const claims = [
       { path: [NAMESPACE, 'family_name'], values: ['Lovelace'] },
       { path: [NAMESPACE, 'birth_date'], values: ['1815-12-10'] },

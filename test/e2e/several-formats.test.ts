@@ -41,8 +41,8 @@ describe('a session with configurations of several formats', () => {
     const stored = await receiveOffer(testWallet(services.fetch, services.clock).wallet, link)
     return Object.fromEntries(
       stored.map(({ format, credential }) => {
-        const { claims = {}, envelope = [] } = formatOf(format)?.hold(credential) ?? {}
-        const shown = Object.entries(claims).filter(([name]) => !envelope.includes(name))
+        const { claims = {}, securingMembers = [] } = formatOf(format)?.readHeld(credential) ?? {}
+        const shown = Object.entries(claims).filter(([name]) => !securingMembers.includes(name))
         return [format, 'credentialSubject' in claims ? claims.credentialSubject : Object.fromEntries(shown)]
       }),
     )

@@ -99,7 +99,7 @@ describe('an independent wallet that is attested', () => {
         proofs: { jwt: proofs },
       })
       const credentials = (credentialResponse.credentials ?? []) as readonly { readonly credential: string }[]
-      const bound = credentials.map(({ credential }) => formatOf(of.format)?.hold(credential).boundKey)
+      const bound = credentials.map(({ credential }) => formatOf(of.format)?.readHeld(credential).boundKey)
       expect(bound).toMatchObject(keys.map(({ kid }) => ({ thumbprint: kid })))
     },
   )

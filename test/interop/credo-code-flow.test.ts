@@ -108,7 +108,7 @@ describe('Credo, whose wallet is not authenticated', () => {
     // Credo stores an mdoc in an encoding of its own.
     const answers = sent.filter(({ path, answer }) => path.endsWith('/credential-request') && answer.ok)
     const given = (await answers[0]?.answer.json()) as { readonly credentials: readonly { credential: string }[] }
-    const bound = given.credentials.map(({ credential }) => formatOf(of.format)?.hold(credential).boundKey)
+    const bound = given.credentials.map(({ credential }) => formatOf(of.format)?.readHeld(credential).boundKey)
     expect(bound).toMatchObject(keys.map(({ publicJwk }) => ({ thumbprint: thumbprint(publicJwk) })))
     const pushed = sent.find(({ path }) => path.startsWith('/auth/par')) ?? assert.fail('Credo pushed nothing')
     expect(pushed.form.get('code_challenge_method')).toBe('S256')

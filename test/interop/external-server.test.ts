@@ -77,7 +77,7 @@ describe('oidc-provider as the authorization server', () => {
     const signer = await holderSigner()
     const { sessionId, ...started } = await offer('493536')
     const credential = await receive(services, started, { signer }, { ...wallet, txCode: '493536' })
-    expect(formatOf('jwt_vc_json-ld')?.hold(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
+    expect(formatOf('jwt_vc_json-ld')?.readHeld(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
     expect(await statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'SUCCEEDED' })
     const again = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
     await expectRefusal(again, { status: 410, error: 'gone', why: /used/ })

@@ -162,7 +162,7 @@ describe('the package @sd-jwt/core', () => {
         },
       }
       const theirs = await sdJwt({ issuer: issuerKey }).issue(payload, frame, { header: { typ: 'vc+sd-jwt', x5c } })
-      expect(formatOf('jwt_vc_json-ld')?.hold(theirs).claims.credentialSubject).toEqual(dataset.credentialSubject)
+      expect(formatOf('jwt_vc_json-ld')?.readHeld(theirs).claims.credentialSubject).toEqual(dataset.credentialSubject)
 
       const query = {
         credentials: [{ ...dcqlQuery.credentials[0], claims: [{ path: ['credentialSubject', 'address', 'city'] }] }],

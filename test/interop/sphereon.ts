@@ -79,7 +79,9 @@ async function receive(services: Services, format: string, step: Step): Promise<
     }),
   )
   await step('reading', () => {
-    const { claims } = (formatOf(format) ?? assert.fail('no format')).hold(credential ?? assert.fail('no credential'))
+    const { claims } = (formatOf(format) ?? assert.fail('no format')).readHeld(
+      credential ?? assert.fail('no credential'),
+    )
     for (const [name, value] of Object.entries(sampleOf(format).dataset)) assert.deepEqual(claims[name], value)
   })
 }

@@ -46,7 +46,7 @@ describe('an independent wallet', () => {
     ['proof', 'did'],
   ] as const)('receives a credential with %s and a key proof by %s', async (form, by) => {
     const credential = await receiveWith(form, by)
-    expect(formatOf('jwt_vc_json-ld')?.hold(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
+    expect(formatOf('jwt_vc_json-ld')?.readHeld(credential).claims.credentialSubject).toEqual(dataset.credentialSubject)
   })
 
   it('binds its token by DPoP, with the nonce that it is told when it has none', async () => {

@@ -137,7 +137,7 @@ async function presentSdJwt(credential: unknown, holder: Signer, bound: Bound): 
 }
 
 function mdocMistakes(credential: unknown, holder: PublicJwk, now: Date): readonly string[] {
-  const held = formatOf('mso_mdoc')?.hold(String(credential))
+  const held = formatOf('mso_mdoc')?.readHeld(String(credential))
   const times = validityInfoOf(credential)
   const [signed = '', from = '', until = ''] = ['signed', 'validFrom', 'validUntil'].map((name) => times.get(name))
   return mistakes({

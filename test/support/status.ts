@@ -42,7 +42,7 @@ export async function copyOf(of: IssuedCredential): Promise<IssuedCredential> {
 
 /** Returns the reference of the credential to its status, as wallets and verifiers here read it. */
 export function referenceOf(format: string, credential: string): Reference | undefined {
-  const status = formatOf(format)?.hold(credential).status as { readonly status_list: Reference } | undefined
+  const status = formatOf(format)?.readHeld(credential).status as { readonly status_list: Reference } | undefined
   return status?.status_list
 }
 

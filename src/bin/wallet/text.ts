@@ -5,7 +5,7 @@ import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
-import { claimLabel, holderClaims, isEnvelopeClaim, sortClaims } from '../../wallet/claim-text.ts'
+import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../wallet/claim-text.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
@@ -25,9 +25,9 @@ export function formatCard(credential: StoredCredential): string {
 
 /** Formats a credential in full, and marks the selectively disclosable claims. */
 export function formatDetails(credential: StoredCredential): string {
-  const { hidable } = credential
+  const { disclosable } = credential
   const rows = holderClaims(credential).map(({ position, value }) => {
-    const mark = hidable.some((cover) => isWithin(position, cover)) ? '○' : '●'
+    const mark = disclosable.some((cover) => isWithin(position, cover)) ? '○' : '●'
     return [`${mark} ${labelText(credential, position)}`, shorten(valueText(value))] as const
   })
   const types = credential.types.filter((type) => type !== 'VerifiableCredential').map(removeControlCharacters)
@@ -90,19 +90,19 @@ function verifierText(plan: PresentationPlan): string {
 }
 
 function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): string {
-  const claims = disclosed.filter(({ position }) => !isEnvelopeClaim(credential, position))
+  const claims = disclosed.filter(({ position }) => !isAboutCredential(credential, position))
   const rows = sortClaims(credential, claims).map(({ position, value, because }) => {
     const why = { asked: '', always: '  (cannot be hidden)', inseparable: '  (comes with what was asked)' }[because]
     return [labelText(credential, position), `${shorten(valueText(value))}${why}`] as const
   })
   const always = new Set(
     disclosed
-      .filter(({ position }) => isEnvelopeClaim(credential, position))
+      .filter(({ position }) => isAboutCredential(credential, position))
       .map(({ position }) => String(position[0])),
   )
   // An mdoc always discloses its type and dates, which are not claims.
   const facts = always.size > 0 ? [...always] : ['its type', 'its dates']
-  const envelope = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
+  const alwaysShown = `and what every presentation shows: ${[...facts, 'the key it is bound to'].join(', ')}`
   const hiddenLabels = sortClaims(
     credential,
     hidden.map((position) => ({ position })),
@@ -112,7 +112,7 @@ function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): strin
     ...(rows.length > 0
       ? formatColumns(rows, INDENT).map((line) => paint('green', line))
       : [`${INDENT}no claim at all`]),
-    paint('dim', wrapIndented(envelope, INDENT)),
+    paint('dim', wrapIndented(alwaysShown, INDENT)),
     'and it would not see',
     wrapIndented(hiddenLabels.join(', ') || '(nothing stays hidden)', INDENT),
   ].join('\n')

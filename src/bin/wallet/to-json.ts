@@ -16,7 +16,7 @@ export function credentialToJson(credential: StoredCredential) {
     format: credential.format,
     type: credential.types,
     claims: Object.fromEntries(
-      Object.entries(credential.claims).filter(([name]) => !credential.envelope.includes(name)),
+      Object.entries(credential.claims).filter(([name]) => !credential.securingMembers.includes(name)),
     ),
     received_at: credential.receivedAt,
     valid_from: credential.validFrom,

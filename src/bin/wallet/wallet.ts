@@ -224,7 +224,7 @@ async function runShow({ wallet, subject, formatCommandLine, show }: WalletComma
       : error
   })
   show(formatDetails(credential))
-  return { json: { ...credentialToJson(credential), hidable: credential.hidable } }
+  return { json: { ...credentialToJson(credential), hidable: credential.disclosable } }
 }
 
 async function runPresent({ wallet, subject, formatCommandLine, show, askConsent }: WalletCommand): Promise<Outcome> {

@@ -91,7 +91,7 @@ describe('mobile documents', () => {
     const presentation = await msoMdoc.present(credential, [[]], binding, signer)
     const outcomes = { read: 0, malformed: 0, held: 0 }
     for (const seed of seeds(300)) {
-      const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['hold', credential] as const)
+      const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['readHeld', credential] as const)
       const changed = toBase64url(encodeCbor(mutated(decodeCbor(fromBase64url(text)), fractions(seed))))
       try {
         const evidence = msoMdoc[how](changed)
@@ -111,7 +111,7 @@ describe('mobile documents', () => {
   it('takes anything', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
-        for (const how of ['read', 'hold'] as const) {
+        for (const how of ['read', 'readHeld'] as const) {
           expect(() => msoMdoc[how](toBase64url(bytes))).toThrow(MalformedError)
         }
       }),

@@ -7,9 +7,9 @@ import { algorithms, coseAlgorithms } from '../../keys/signature.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { issue } from './issue.ts'
-import { fulfils, hold, present } from './present.ts'
+import { matchesOrder, present, readHeld } from './present.ts'
 import { IDS, read } from './read.ts'
-import { checkDataset, findOwnQueryMistakes, type MdocMembers, matchesMeta, parseMembers } from './schema.ts'
+import { findOwnQueryMistakes, type MdocMembers, matchesMeta, parseMembers, refuseInvalidDataset } from './schema.ts'
 
 const COVERED_BY_SIGNATURE =
   'the signature of the device is over the nonce, the client identifier and the response address: see holder.signature'
@@ -29,7 +29,7 @@ export const msoMdoc: CredentialFormat = {
   signatureCoversRequest: true,
   transactionProblem:
     'an mdoc approves a transaction by elements that the device signs, which this release does not ask for',
-  unasked: {
+  notApplicableChecks: {
     'issuer.identifier': 'an mdoc names its issuer by its certificate only',
     'holder.nonce': COVERED_BY_SIGNATURE,
     'holder.audience': COVERED_BY_SIGNATURE,
@@ -42,14 +42,14 @@ export const msoMdoc: CredentialFormat = {
   datasetMembers: 'namespaces',
   datasetRule: 'mso_mdoc objects with a dot in their name',
   sourceOf: () => 'dataset',
-  checkDataset,
+  refuseInvalidDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes,
   metaOf: (configuration) => ({ doctype_value: stringMemberOf(configuration, 'doctype') ?? '' }),
   matchesMeta,
   issue,
-  fulfils,
-  hold,
+  matchesOrder,
+  readHeld,
   present,
   positionText,
   read,

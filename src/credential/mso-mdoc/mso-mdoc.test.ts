@@ -122,29 +122,29 @@ describe('mobile documents', () => {
       const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
       const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
       const dataset = Object.fromEntries(spaces)
-      msoMdoc.checkDataset(dataset, configurationOf(configuration))
+      msoMdoc.refuseInvalidDataset(dataset, configurationOf(configuration))
       expect(partsOf(await issue(dataset)).items).toHaveLength(1000)
     })
 
     it('is what was ordered, however dates and bytes were written, and nothing else', async () => {
       const credential = await issue()
       const portrait = '_9j_4A'
-      expect(msoMdoc.fulfils(orderOf(), credential)).toBe(true)
-      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, portrait } }), credential)).toBe(true)
-      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: { ...elements, height: 168 } }), credential)).toBe(false)
-      expect(msoMdoc.fulfils(orderOf({ [NAMESPACE]: elements, more: { a: 1 } }), credential)).toBe(false)
+      expect(msoMdoc.matchesOrder(orderOf(), credential)).toBe(true)
+      expect(msoMdoc.matchesOrder(orderOf({ [NAMESPACE]: { ...elements, portrait } }), credential)).toBe(true)
+      expect(msoMdoc.matchesOrder(orderOf({ [NAMESPACE]: { ...elements, height: 168 } }), credential)).toBe(false)
+      expect(msoMdoc.matchesOrder(orderOf({ [NAMESPACE]: elements, more: { a: 1 } }), credential)).toBe(false)
       expect(
-        msoMdoc.fulfils(
+        msoMdoc.matchesOrder(
           { ...orderOf(), configuration: configurationOf({ ...configuration, doctype: 'other' }) },
           credential,
         ),
       ).toBe(false)
-      expect(() => msoMdoc.fulfils(orderOf(), 'AA')).toThrow(MalformedError)
+      expect(() => msoMdoc.matchesOrder(orderOf(), 'AA')).toThrow(MalformedError)
     })
 
     it('can leave out each element by itself', async () => {
-      const held = msoMdoc.hold(await issue({ [NAMESPACE]: elements, 'org.iso.23220.photoid.1': { a: { b: 1 } } }))
-      expect(held.hidable).toEqual([
+      const held = msoMdoc.readHeld(await issue({ [NAMESPACE]: elements, 'org.iso.23220.photoid.1': { a: { b: 1 } } }))
+      expect(held.disclosable).toEqual([
         ...Object.keys(elements).map((name) => [NAMESPACE, name]),
         ['org.iso.23220.photoid.1', 'a'],
       ])
@@ -187,7 +187,7 @@ describe('mobile documents', () => {
         'nameSpaces',
         new Map([[NAMESPACE, [makeTagged(CBOR_TAG.encoded, encodeCbor(new Map([['digestID', 0]])))]]]),
       )
-      expect(() => msoMdoc.hold(toBase64url(encodeCbor(whole)))).toThrow(MalformedError)
+      expect(() => msoMdoc.readHeld(toBase64url(encodeCbor(whole)))).toThrow(MalformedError)
     })
   })
 
@@ -234,7 +234,7 @@ describe('mobile documents', () => {
 
   it('a dataset has its limits', () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, { a: at }]))
-    const check = (dataset: JsonObject) => () => msoMdoc.checkDataset(dataset, configurationOf(configuration))
+    const check = (dataset: JsonObject) => () => msoMdoc.refuseInvalidDataset(dataset, configurationOf(configuration))
     check({ a: Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`e${at}`, at])) })()
     expect(check(many(33))).toThrow(/32 namespaces/)
     expect(check({ a: Object.fromEntries(Array.from({ length: 1001 }, (_, at) => [`e${at}`, at])) })).toThrow(/1000 el/)

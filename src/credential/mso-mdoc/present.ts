@@ -22,7 +22,7 @@ import type { MdocMembers } from './schema.ts'
 import { toCbor, toJson } from './values.ts'
 
 /** Parses an issued mdoc. Throws a MalformedError if it is invalid or of another version. */
-export function hold(credential: string): HeldCredential {
+export function readHeld(credential: string): HeldCredential {
   const evidence = evidenceOf(parseCredential(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${MDOC_VERSION} alone is read`)
@@ -30,7 +30,7 @@ export function hold(credential: string): HeldCredential {
     ...evidence,
     holder: undefined,
     expiresAt: firstEnd(evidence.validity),
-    hidable: Object.entries(evidence.claims).flatMap(([nameSpace, elements]) =>
+    disclosable: Object.entries(evidence.claims).flatMap(([nameSpace, elements]) =>
       Object.keys(elements as JsonObject).map((name) => [nameSpace, name]),
     ),
   }
@@ -40,9 +40,9 @@ export function hold(credential: string): HeldCredential {
  * Tests whether a credential matches its order. Dates and bytes are compared in the form in which they are read, since
  * a dataset may write them in several ways.
  */
-export function fulfils(order: Order<MdocMembers>, credential: string): boolean {
+export function matchesOrder(order: Order<MdocMembers>, credential: string): boolean {
   const { dataset, configuration } = order
-  const heldCredential = hold(credential)
+  const heldCredential = readHeld(credential)
   const { claims, types } = heldCredential
   const orderedClaims = Object.entries(dataset).map(([nameSpace, elements]) => [
     nameSpace,
@@ -109,8 +109,8 @@ function shownNameSpaces(
 ): readonly (readonly [CborKey, Cbor])[] {
   const shownItems = [...nameSpaces].flatMap(([nameSpace, items]) => {
     const chosenItems = items.filter((item) => {
-      const place = [nameSpace, readIdentifier(item)]
-      return positions.some((each) => isWithin(place, each) || isWithin(each, place))
+      const position = [nameSpace, readIdentifier(item)]
+      return positions.some((each) => isWithin(position, each) || isWithin(each, position))
     })
     return chosenItems.length > 0
       ? [[nameSpace, chosenItems.map((item) => makeTagged(CBOR_TAG.encoded, item))] as const]

@@ -6,7 +6,7 @@ import { CBOR_TAG, type Cbor, type CborKey, type CborMap, embedCbor, encodeCbor,
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
-import { hold } from './present.ts'
+import { readHeld } from './present.ts'
 import { evidenceOf, read } from './read.ts'
 
 const { jwk } = createSigner(generateKeyPairSync('ed25519').privateKey, [])
@@ -43,7 +43,7 @@ describe('what the issuer of a mobile document says', () => {
       boundKey: { jwk, thumbprint: expect.any(String) as string },
       disclosuresProblem: undefined,
       claims: {},
-      envelope: [],
+      securingMembers: [],
       types: ['org.example'],
       validity: {
         notBefore: [signed, { member: 'validFrom', at: new Date('2026-01-02T00:00:00Z') }],
@@ -128,9 +128,13 @@ describe('a presentation of a mobile document', () => {
       toBase64url(
         encodeCbor(mapOf({ issuerAuth: await sealed(embedCbor(new Map([...mso, ['version', version]])), false) })),
       )
-    expect(hold(await credential('1.0'))).toMatchObject({ holder: undefined, hidable: [], expiresAt: undefined })
+    expect(readHeld(await credential('1.0'))).toMatchObject({
+      holder: undefined,
+      disclosable: [],
+      expiresAt: undefined,
+    })
     const other = await credential('1.1')
-    expect(() => hold(other)).toThrow('its mobile security object is of version 1.1, and 1.0 alone is read')
+    expect(() => readHeld(other)).toThrow('its mobile security object is of version 1.1, and 1.0 alone is read')
   })
 
   it('may have errors about others', async () => {

@@ -70,7 +70,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
     boundKey: makeBoundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
     disclosuresProblem: problem,
     claims,
-    envelope: [],
+    securingMembers: [],
     types: [mso.docType],
     validity: {
       notBefore: [signedAt, readInstant(mso.validityInfo, 'validFrom')],

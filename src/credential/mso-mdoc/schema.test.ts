@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { msoMdoc } from './index.ts'
-import { checkDataset, matchesMeta } from './schema.ts'
+import { matchesMeta, refuseInvalidDataset } from './schema.ts'
 
 function refusal(check: () => unknown): string {
   try {
@@ -85,7 +85,7 @@ describe('a dataset', () => {
     ],
     ['with an element of an array named like a date', { 'org.iso.18013.5.1': { birth_date: ['x'] } }, 'taken'],
   ])('%s', (_, dataset, expected) => {
-    expect(refusal(() => checkDataset(dataset))).toContain(expected)
+    expect(refusal(() => refuseInvalidDataset(dataset))).toContain(expected)
   })
 })
 

@@ -41,7 +41,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): Mdoc
  * Refuses with `invalid_request` a dataset that is not an object of namespaces with elements, or has a value that an
  * mdoc cannot have.
  */
-export function checkDataset(dataset: JsonObject): void {
+export function refuseInvalidDataset(dataset: JsonObject): void {
   const nameSpaces = Object.entries(dataset)
   const elements = nameSpaces.reduce((count, [, each]) => count + (isObject(each) ? Object.keys(each).length : 0), 0)
   if (nameSpaces.length === 0) {
@@ -54,7 +54,7 @@ export function checkDataset(dataset: JsonObject): void {
   if (countValues(dataset) > MAX_VALUES) {
     refuse('invalid_request', `credential_dataset: it holds more than ${MAX_VALUES} values`)
   }
-  for (const [nameSpace, value] of nameSpaces) checkNameSpace(nameSpace, value)
+  for (const [nameSpace, value] of nameSpaces) refuseInvalidNameSpace(nameSpace, value)
 }
 
 /** Returns mistakes in `meta` and in the claims of a query. OpenID4VP 1.0, Mobile Documents or mdocs. */
@@ -90,14 +90,14 @@ function refuseShortPaths(claims: readonly ClaimDescription[]): void {
   }
 }
 
-function checkNameSpace(nameSpace: string, elements: Json): void {
+function refuseInvalidNameSpace(nameSpace: string, elements: Json): void {
   const path: ClaimPosition = ['credential_dataset', nameSpace]
   if (!isObject(elements) || Object.keys(elements).length === 0) {
     refuse('invalid_request', `${pathText(path)}: it must be an object with the elements of the namespace`)
   }
-  checkName(nameSpace, path)
+  refuseInvalidName(nameSpace, path)
   for (const [name, value] of Object.entries(elements)) {
-    checkValue(value, { path: [...path, name], nameSpace, name, depthLeft: MAX_DEPTH })
+    refuseInvalidValue(value, { path: [...path, name], nameSpace, name, depthLeft: MAX_DEPTH })
   }
 }
 
@@ -109,23 +109,23 @@ interface ValuePosition {
   readonly depthLeft: number
 }
 
-function checkValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosition): void {
+function refuseInvalidValue(value: Json, { path, nameSpace, name, depthLeft }: ValuePosition): void {
   if (depthLeft === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
-  if (name !== undefined) checkName(name, path)
+  if (name !== undefined) refuseInvalidName(name, path)
   if (typeof value !== 'object' || value === null) {
     refuseIfMalformed(path, () => toCbor(value, nameSpace, name))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
-      checkValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })
+      refuseInvalidValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })
     }
   } else {
     for (const [key, member] of Object.entries(value)) {
-      checkValue(member, { path: [...path, key], nameSpace, name: key, depthLeft: depthLeft - 1 })
+      refuseInvalidValue(member, { path: [...path, key], nameSpace, name: key, depthLeft: depthLeft - 1 })
     }
   }
 }
 
-function checkName(name: string, path: ClaimPosition): void {
+function refuseInvalidName(name: string, path: ClaimPosition): void {
   if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
   refuseIfMalformed(path, () => requireUnicode(name))
 }

@@ -7,8 +7,15 @@ import type { ClaimPath } from '../../protocol/claim-path-text.ts'
 import { statusMember, subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type ClaimSource, type Configuration, type CredentialFormat, type Order } from '../format.ts'
 import { issueSdJwt, presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
-import { fulfils, hold, IDS, matchesMeta, read } from './read.ts'
-import { checkDataset, claimsOf, ENVELOPE, findOwnQueryMistakes, parseMembers, type SdJwtVcMembers } from './schema.ts'
+import { IDS, matchesMeta, matchesOrder, read, readHeld } from './read.ts'
+import {
+  claimsOf,
+  findOwnQueryMistakes,
+  parseMembers,
+  refuseInvalidDataset,
+  type SdJwtVcMembers,
+  SECURING_MEMBERS,
+} from './schema.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
@@ -23,21 +30,21 @@ export const sdJwtVc: CredentialFormat = {
   signatureCoversRequest: false,
   presentationAlgorithms: sdJwtAlgorithms,
   isInHaip: true,
-  unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
+  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
   signingAlgorithm: (alg) => alg,
   bindingMethods,
   parseMembers,
   datasetMembers: 'claims',
   datasetRule: 'dc+sd-jwt the other members',
   sourceOf,
-  checkDataset,
+  refuseInvalidDataset,
   claimsOf,
   findOwnQueryMistakes,
   metaOf,
   matchesMeta,
   issue,
-  fulfils,
-  hold,
+  matchesOrder,
+  readHeld,
   present: presentSdJwt,
   positionText: subjectPositionText,
   read,
@@ -63,9 +70,9 @@ function typeMembers({ vct, akaVcts, typeIntegrity }: SdJwtVcMembers): JsonObjec
   }
 }
 
-/** Returns where a claim comes from. The issuer writes the members of the envelope, though not all of them. */
+/** Returns where a claim comes from. The issuer writes most members that secure the credential. */
 function sourceOf(path: ClaimPath, configuration: Configuration<SdJwtVcMembers>): ClaimSource | undefined {
-  if (!ENVELOPE.includes(String(path[0]))) return 'dataset'
+  if (!SECURING_MEMBERS.includes(String(path[0]))) return 'dataset'
   const writtenClaims = {
     ...typeMembers(configuration),
     ...{ iss: '', iat: 0, exp: 0, cnf: { jwk: { kty: '', crv: '', x: '' } } },

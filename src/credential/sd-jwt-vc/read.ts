@@ -13,8 +13,8 @@ import {
   statusObject,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, Order } from '../format.ts'
-import { holdSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
-import { ALWAYS_SHOWN, claimsOf, ENVELOPE, type SdJwtVcMembers } from './schema.ts'
+import { keyBindingOf, readHeldSdJwt, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
+import { ALWAYS_SHOWN, claimsOf, type SdJwtVcMembers, SECURING_MEMBERS } from './schema.ts'
 
 export const IDS = ['dc+sd-jwt'] as const
 
@@ -25,7 +25,7 @@ export function read(presentation: string): Evidence {
 
 function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload, header } = sdJwt.jws
-  const { payload: claims, hidable, problem } = revealSdJwt(sdJwt, mustBeShown)
+  const { payload: claims, disclosable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = stringMemberOf(payload, 'vct')
   const evidence: Evidence = {
     formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
@@ -40,7 +40,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: problem,
     claims,
-    envelope: ENVELOPE,
+    securingMembers: SECURING_MEMBERS,
     types: vct === undefined ? [] : [vct, ...otherTypesOf(payload, vct)],
     validity: {
       notBefore: [readNumericDate(payload, 'nbf'), readNumericDate(payload, 'iat')].flat(),
@@ -48,7 +48,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     },
     status: statusObject(memberOf(payload, 'status')),
   }
-  return { evidence, hidable }
+  return { evidence, disclosable }
 }
 
 /** Returns the types in `aka_vcts`; none if it is not an array of strings without the `vct`. SD-JWT VC. */
@@ -71,14 +71,14 @@ function isSdJwtVc({ jws: { header, payload } }: SdJwt, claims: JsonObject, prob
 }
 
 /** Parses an issued SD-JWT VC. Throws a MalformedError if it is invalid or of another format. */
-export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'it is not an SD-JWT VC (dc+sd-jwt with a vct)')
+export function readHeld(credential: string): HeldCredential {
+  return readHeldSdJwt(credential, takeApart, 'it is not an SD-JWT VC (dc+sd-jwt with a vct)')
 }
 
 /** Tests whether a credential matches its order. */
-export function fulfils(order: Order<SdJwtVcMembers>, credential: string): boolean {
-  const heldCredential = hold(credential)
-  const subjectClaims = Object.entries(heldCredential.claims).filter(([name]) => !ENVELOPE.includes(name))
+export function matchesOrder(order: Order<SdJwtVcMembers>, credential: string): boolean {
+  const heldCredential = readHeld(credential)
+  const subjectClaims = Object.entries(heldCredential.claims).filter(([name]) => !SECURING_MEMBERS.includes(name))
   const { akaVcts, typeIntegrity } = order.configuration
   const hasTypes =
     isDeepStrictEqual(memberOf(heldCredential.claims, 'aka_vcts'), akaVcts) &&

@@ -36,7 +36,7 @@ export const ALWAYS_SHOWN: readonly string[] = [
 ]
 
 /** The members that secure the credential and do not describe the subject. `sub` describes the subject. */
-export const ENVELOPE: readonly string[] = [...ALWAYS_SHOWN, 'iat', 'jti']
+export const SECURING_MEMBERS: readonly string[] = [...ALWAYS_SHOWN, 'iat', 'jti']
 
 /** The members that only configurations of this format have. */
 export interface SdJwtVcMembers {
@@ -62,7 +62,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): SdJw
   if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: the vct itself does not stand there')
   refuseBitstringStatus(postedConfiguration)
   for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
-    if (typeof first !== 'string' || ENVELOPE.includes(first)) {
+    if (typeof first !== 'string' || SECURING_MEMBERS.includes(first)) {
       refuse(
         'invalid_request',
         `selective_disclosure[${index}]: a path to a claim of the dataset; registered claims cannot be disclosed selectively`,
@@ -92,10 +92,10 @@ export function writeTypeMetadata({ vct, type_metadata: metadata }: CredentialCo
  * Refuses with `invalid_request` reserved names, top-level claims that the issuer sets, and a `sub` that is not a text
  * (RFC 7519 section 4.1.2).
  */
-export function checkDataset(dataset: JsonObject): void {
+export function refuseInvalidDataset(dataset: JsonObject): void {
   const claims = claimsOf(dataset)
   const at = claims === dataset ? 'credential_dataset' : 'credential_dataset.credentialSubject'
-  const registeredName = Object.keys(claims).find((name) => ENVELOPE.includes(name))
+  const registeredName = Object.keys(claims).find((name) => SECURING_MEMBERS.includes(name))
   if (registeredName !== undefined) {
     refuse('invalid_request', `${at}.${registeredName}: the issuer writes this claim; use another name`)
   }

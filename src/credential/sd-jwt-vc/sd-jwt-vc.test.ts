@@ -48,7 +48,9 @@ describe('SD-JWT VC', () => {
     sdJwtVc.present(credential, places, binding, signer).then((text) => {
       const evidence = sdJwtVc.read(text)
       expect(evidence.disclosuresProblem).toBe(undefined)
-      return Object.fromEntries(Object.entries(evidence.claims).filter(([name]) => !evidence.envelope.includes(name)))
+      return Object.fromEntries(
+        Object.entries(evidence.claims).filter(([name]) => !evidence.securingMembers.includes(name)),
+      )
     })
 
   /** A credential with any header and payload, as somebody else might issue it. */
@@ -99,7 +101,7 @@ describe('SD-JWT VC', () => {
       const credential = await issue({ selective_disclosure: paths })
       expect(await shownOf(credential)).toEqual(shown)
       expect(await shownOf(credential, [[]])).toEqual(claims)
-      expect(sdJwtVc.hold(credential).claims).toMatchObject(claims)
+      expect(sdJwtVc.readHeld(credential).claims).toMatchObject(claims)
     })
 
     it('approves the transactions for which it is presented, and no others', async () => {
@@ -121,11 +123,11 @@ describe('SD-JWT VC', () => {
 
   it('knows a credential that is not what was ordered', async () => {
     const credential = await issue()
-    expect(sdJwtVc.fulfils(orderOf(), credential)).toBe(true)
-    expect(sdJwtVc.fulfils(orderOf({}, { credentialSubject: claims }), credential)).toBe(true)
-    expect(sdJwtVc.fulfils(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
-    expect(sdJwtVc.fulfils(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
-    expect(() => sdJwtVc.fulfils(orderOf(), 'x')).toThrow(MalformedError)
+    expect(sdJwtVc.matchesOrder(orderOf(), credential)).toBe(true)
+    expect(sdJwtVc.matchesOrder(orderOf({}, { credentialSubject: claims }), credential)).toBe(true)
+    expect(sdJwtVc.matchesOrder(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
+    expect(sdJwtVc.matchesOrder(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
+    expect(() => sdJwtVc.matchesOrder(orderOf(), 'x')).toThrow(MalformedError)
   })
 
   describe('a credential of somebody else', () => {
@@ -191,15 +193,15 @@ describe('SD-JWT VC', () => {
 
     it('has protocol members among its claims, which a report leaves out', async () => {
       const payload = { vct: VCT, iss: 'i', sub: 's', cnf: {}, 'vct#integrity': 'x', name: 'Ada' }
-      const { claims: all, envelope } = sdJwtVc.read(await foreign(payload))
+      const { claims: all, securingMembers } = sdJwtVc.read(await foreign(payload))
       expect(all).toEqual(payload)
-      expect(Object.keys(all).filter((name) => !envelope.includes(name))).toEqual(['sub', 'name'])
+      expect(Object.keys(all).filter((name) => !securingMembers.includes(name))).toEqual(['sub', 'name'])
     })
 
     it('may have the type that drafts up to 18 gave it, unless it is a credential of the W3C', async () => {
       const header = { typ: 'vc+sd-jwt', alg: 'ES256' }
       expect(sdJwtVc.read(await foreign({ vct: VCT }, header)).formats).toEqual(['dc+sd-jwt'])
-      expect(sdJwtVc.hold(await foreign({ vct: VCT }, header)).types).toEqual([VCT])
+      expect(sdJwtVc.readHeld(await foreign({ vct: VCT }, header)).types).toEqual([VCT])
       expect(sdJwtVc.read(await foreign({ vct: VCT, '@context': [] }, header)).formats).toEqual([])
       expect(sdJwtVc.read(await foreign({}, header))).toMatchObject({
         formats: [],
@@ -210,11 +212,11 @@ describe('SD-JWT VC', () => {
     it('is not taken by a wallet when it is of another type, or names none', async () => {
       for (const header of [{ typ: 'vc+jwt' }, { typ: 'JWT' }, {}]) {
         const credential = await foreign({ vct: VCT }, { alg: 'ES256', ...header })
-        expect(() => sdJwtVc.hold(credential)).toThrow(MalformedError)
+        expect(() => sdJwtVc.readHeld(credential)).toThrow(MalformedError)
       }
       for (const payload of [{}, { vct: '' }, { vct: ['urn:a'] }]) {
         const credential = await foreign(payload)
-        expect(() => sdJwtVc.hold(credential)).toThrow(/no vct/)
+        expect(() => sdJwtVc.readHeld(credential)).toThrow(/no vct/)
       }
     })
   })
@@ -263,20 +265,20 @@ describe('SD-JWT VC', () => {
         Object.fromEntries(Array.from({ length: 2001 }, (_, i) => [`c${i}`, i])),
       ],
     ])('is refused for %s', (path, dataset) => {
-      const refused = () => sdJwtVc.checkDataset(dataset, configurationOf(configuration))
+      const refused = () => sdJwtVc.refuseInvalidDataset(dataset, configurationOf(configuration))
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(path)
     })
 
     it('may have as many claims as there can be disclosures', () => {
       const most = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [`c${i}`, i]))
-      sdJwtVc.checkDataset(most, configurationOf(configuration))
+      sdJwtVc.refuseInvalidDataset(most, configurationOf(configuration))
     })
 
     it('may have claims below the root that are named like those of a JWT, and may say who the subject is', () => {
       const parsed = configurationOf(configuration)
-      sdJwtVc.checkDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, parsed)
-      sdJwtVc.checkDataset({ credentialSubject: {}, role: { vct: 'x' } }, parsed)
+      sdJwtVc.refuseInvalidDataset({ sub: 'user-1', enrolment: { status: 'active', iss: 'x', exp: 1 } }, parsed)
+      sdJwtVc.refuseInvalidDataset({ credentialSubject: {}, role: { vct: 'x' } }, parsed)
     })
   })
 

@@ -9,7 +9,7 @@ import { sourceOfMember } from '../w3c/members.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
 import { issue } from './issue.ts'
 import { present } from './present.ts'
-import { fulfils, hold, IDS, read } from './read.ts'
+import { IDS, matchesOrder, read, readHeld } from './read.ts'
 import { parseMembers } from './schema.ts'
 
 export const w3cJwt: CredentialFormat = {
@@ -17,7 +17,7 @@ export const w3cJwt: CredentialFormat = {
   ids: IDS,
   presentationAlgorithms: { alg_values: [...joseAlgorithms] },
   transactionProblem: 'the specification has no place for an approval in a presentation of this format',
-  unasked: {
+  notApplicableChecks: {
     'credential.doc_type': 'only an mdoc states its type twice',
     'disclosures.valid': 'a plain JWT has no disclosures',
     'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
@@ -25,8 +25,8 @@ export const w3cJwt: CredentialFormat = {
   parseMembers,
   sourceOf: (path, configuration) => sourceOfMember(path, configuration, ['issuanceDate', 'expirationDate']),
   issue,
-  fulfils,
-  hold,
+  matchesOrder,
+  readHeld,
   present,
   read,
 } satisfies CredentialFormat<W3cMembers>

@@ -42,16 +42,16 @@ export function read(presentation: string): Evidence {
 }
 
 /** Parses an issued credential. Throws a MalformedError if it is of another format. */
-export function hold(credential: string): HeldCredential {
+export function readHeld(credential: string): HeldCredential {
   const jws = readJws(credential)
   const evidence = evidenceOf(jws, undefined)
   if (evidence.formats.length === 0) malformed(`it is not a VC of VCDM 1.1 (JWT with a vc): ${evidence.statedFormat}`)
-  return { ...evidence, hidable: [], expiresAt: firstEnd(evidence.validity) }
+  return { ...evidence, disclosable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
 /** Tests whether a credential matches its order. */
-export function fulfils(order: Order, credential: string): boolean {
-  return hasOrderedMembers(order, hold(credential))
+export function matchesOrder(order: Order, credential: string): boolean {
+  return hasOrderedMembers(order, readHeld(credential))
 }
 
 function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
@@ -68,7 +68,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,
     claims: decodeMembers(payload, claims),
-    envelope: [],
+    securingMembers: [],
     ...members,
   }
 }

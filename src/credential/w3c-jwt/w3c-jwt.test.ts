@@ -92,22 +92,25 @@ describe('W3C credentials as JWT', () => {
         statusListIndex: '7',
         statusListCredential: `${uri}/revocation`,
       }
-      expect(w3cJwt.hold(credential)).toMatchObject({
+      expect(w3cJwt.readHeld(credential)).toMatchObject({
         credentialStatus: [entry],
         claims: { credentialStatus: [entry] },
       })
-      expect([w3cJwt.fulfils(order, credential), w3cJwt.fulfils(orderOf(), credential)]).toEqual([true, false])
+      expect([w3cJwt.matchesOrder(order, credential), w3cJwt.matchesOrder(orderOf(), credential)]).toEqual([
+        true,
+        false,
+      ])
     })
 
     it('has nothing to hide', async () => {
-      expect(w3cJwt.hold(await issue()).hidable).toEqual([])
+      expect(w3cJwt.readHeld(await issue()).disclosable).toEqual([])
     })
 
     it('is known when it is not what was ordered', async () => {
       const credential = await issue()
-      expect(w3cJwt.fulfils(orderOf(), credential)).toBe(true)
-      expect(w3cJwt.fulfils(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
-      expect(() => w3cJwt.fulfils(orderOf(), 'x')).toThrow(MalformedError)
+      expect(w3cJwt.matchesOrder(orderOf(), credential)).toBe(true)
+      expect(w3cJwt.matchesOrder(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
+      expect(() => w3cJwt.matchesOrder(orderOf(), 'x')).toThrow(MalformedError)
     })
   })
 
@@ -265,11 +268,11 @@ describe('W3C credentials as JWT', () => {
     it('is not taken by a wallet when it is of another type, or has no vc', async () => {
       for (const typ of ['vc+jwt', 'vc+sd-jwt', 'at+jwt', 'jwt', null]) {
         const credential = await jwt({ vc }, { alg: 'ES256', typ })
-        expect(() => w3cJwt.hold(credential)).toThrow(MalformedError)
+        expect(() => w3cJwt.readHeld(credential)).toThrow(MalformedError)
       }
       const root = await jwt({ ...vc })
-      expect(() => w3cJwt.hold(root)).toThrow(/no vc/)
-      expect(w3cJwt.hold(await jwt({ vc }, { alg: 'ES256' })).claims).toEqual(vc)
+      expect(() => w3cJwt.readHeld(root)).toThrow(/no vc/)
+      expect(w3cJwt.readHeld(await jwt({ vc }, { alg: 'ES256' })).claims).toEqual(vc)
     })
   })
 

@@ -10,7 +10,7 @@ import type { Signer } from '../../keys/signer.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
 import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence.ts'
 import type { ClaimSource, Configuration, Evidence, HeldCredential, Order } from '../format.ts'
-import { holdSdJwt, issueSdJwt, keyBindingOf, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
+import { issueSdJwt, keyBindingOf, readHeldSdJwt, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import {
   credentialStatusMember,
   hasOrderedMembers,
@@ -92,20 +92,20 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
     claims,
-    envelope: [],
+    securingMembers: [],
     ...members,
   }
-  return { evidence, hidable: revealedPayload.hidable }
+  return { evidence, disclosable: revealedPayload.disclosable }
 }
 
 /** Parses an issued credential. Throws a MalformedError if it is invalid or of another format. */
-export function hold(credential: string): HeldCredential {
-  return holdSdJwt(credential, takeApart, 'it is not a credential of the W3C (vc+sd-jwt without a vct)')
+export function readHeld(credential: string): HeldCredential {
+  return readHeldSdJwt(credential, takeApart, 'it is not a credential of the W3C (vc+sd-jwt without a vct)')
 }
 
 /** Tests whether a credential matches its order. */
-export function fulfils(order: Order, credential: string): boolean {
-  return hasOrderedMembers(order, hold(credential))
+export function matchesOrder(order: Order, credential: string): boolean {
+  return hasOrderedMembers(order, readHeld(credential))
 }
 
 /**

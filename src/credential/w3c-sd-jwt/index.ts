@@ -6,7 +6,7 @@ import type { CredentialFormat } from '../format.ts'
 import { presentSdJwt, sdJwtAlgorithms } from '../sd-jwt.ts'
 import { w3cFormat } from '../w3c/format.ts'
 import type { W3cMembers } from '../w3c/schema.ts'
-import { fulfils, hold, IDS, issue, read, sourceOf } from './credential.ts'
+import { IDS, issue, matchesOrder, read, readHeld, sourceOf } from './credential.ts'
 import { parseMembers } from './schema.ts'
 
 export const w3cSdJwt: CredentialFormat = {
@@ -14,12 +14,12 @@ export const w3cSdJwt: CredentialFormat = {
   ids: IDS,
   // Wallets that know `jwt_vc_json-ld` from OpenID4VCI expect `alg_values`, as in the other JWT formats.
   presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
-  unasked: { 'credential.doc_type': 'only an mdoc states its type twice' },
+  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
   parseMembers,
   sourceOf,
   issue,
-  fulfils,
-  hold,
+  matchesOrder,
+  readHeld,
   present: presentSdJwt,
   read,
 } satisfies CredentialFormat<W3cMembers>

@@ -89,11 +89,14 @@ describe('W3C credentials as SD-JWT', () => {
         statusListIndex: '7',
         statusListCredential: `${uri}/revocation`,
       }
-      expect(w3cSdJwt.hold(credential)).toMatchObject({
+      expect(w3cSdJwt.readHeld(credential)).toMatchObject({
         credentialStatus: [entry],
         claims: { credentialStatus: [entry] },
       })
-      expect([w3cSdJwt.fulfils(order, credential), w3cSdJwt.fulfils(orderOf(), credential)]).toEqual([true, false])
+      expect([w3cSdJwt.matchesOrder(order, credential), w3cSdJwt.matchesOrder(orderOf(), credential)]).toEqual([
+        true,
+        false,
+      ])
     })
 
     it('hides nothing under selective_disclosure none, and ends in a tilde all the same', async () => {
@@ -128,23 +131,23 @@ describe('W3C credentials as SD-JWT', () => {
       const credential = await issue({ selective_disclosure: paths })
       const evidence = w3cSdJwt.read(await w3cSdJwt.present(credential, [], binding, signer))
       expect(evidence.claims.credentialSubject).toEqual(shown)
-      expect(w3cSdJwt.hold(credential).claims.credentialSubject).toEqual(claims)
+      expect(w3cSdJwt.readHeld(credential).claims.credentialSubject).toEqual(claims)
     })
   })
 
   it('knows a credential that is not what was ordered', async () => {
     const credential = await issue()
-    expect(w3cSdJwt.fulfils(orderOf(), credential)).toBe(true)
-    expect(w3cSdJwt.fulfils(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
-    expect(w3cSdJwt.fulfils(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
-    expect(() => w3cSdJwt.fulfils(orderOf(), 'x')).toThrow(MalformedError)
+    expect(w3cSdJwt.matchesOrder(orderOf(), credential)).toBe(true)
+    expect(w3cSdJwt.matchesOrder(orderOf({}, { ...claims, name: 'Bob' }), credential)).toBe(false)
+    expect(w3cSdJwt.matchesOrder(orderOf(), credential.split('~').toSpliced(1, 1).join('~'))).toBe(false)
+    expect(() => w3cSdJwt.matchesOrder(orderOf(), 'x')).toThrow(MalformedError)
   })
 
   describe('a credential of somebody else', () => {
     it('may be a plain JWT, which is presented as it is', async () => {
       const jwt = (await foreign({ type: 'VerifiableCredential', credentialSubject: claims })).slice(0, -1)
       expect(() => w3cSdJwt.read(jwt)).toThrow(/no tilde/)
-      expect(w3cSdJwt.hold(jwt).claims).toEqual({ type: 'VerifiableCredential', credentialSubject: claims })
+      expect(w3cSdJwt.readHeld(jwt).claims).toEqual({ type: 'VerifiableCredential', credentialSubject: claims })
       const presentation = await w3cSdJwt.present(jwt, [], binding, signer)
       expect(presentation.split('~').slice(0, -1)).toEqual([jwt])
       expect(w3cSdJwt.read(presentation).holder).toMatchObject({ coversPresentation: true })
@@ -233,15 +236,15 @@ describe('W3C credentials as SD-JWT', () => {
     it('is not taken by a wallet when it is of another type', async () => {
       for (const header of [{ typ: 'dc+sd-jwt' }, { typ: 'vc+jwt' }, {}]) {
         const credential = await foreign({ credentialSubject: {} }, { alg: 'ES256', ...header })
-        expect(() => w3cSdJwt.hold(credential)).toThrow(MalformedError)
+        expect(() => w3cSdJwt.readHeld(credential)).toThrow(MalformedError)
       }
       const sdJwtVc = await foreign({ vct: 'urn:card' })
-      expect(() => w3cSdJwt.hold(sdJwtVc)).toThrow(MalformedError)
+      expect(() => w3cSdJwt.readHeld(sdJwtVc)).toThrow(MalformedError)
     })
 
     it('is not taken by a wallet when a disclosure is not its own', async () => {
       const credential = `${await issue()}${toBase64url('["salt","role","professor"]')}~`
-      expect(() => w3cSdJwt.hold(credential)).toThrow(/not referred to/)
+      expect(() => w3cSdJwt.readHeld(credential)).toThrow(/not referred to/)
     })
 
     it.each<[string, JsonObject, readonly string[]]>([
@@ -327,7 +330,7 @@ describe('W3C credentials as SD-JWT', () => {
       ['credential_dataset.credentialSubject.__proto__', { credentialSubject: JSON.parse('{"__proto__":1}') as Json }],
       ['credential_dataset.credentialSubject.a[0][0]', { credentialSubject: { a: deep(40) } }],
     ])('is refused for %s', (path, dataset) => {
-      const refused = () => w3cSdJwt.checkDataset(dataset, configurationOf(configuration))
+      const refused = () => w3cSdJwt.refuseInvalidDataset(dataset, configurationOf(configuration))
       expect(refused).toThrow(ProtocolError)
       expect(refused).toThrow(path)
     })
@@ -342,7 +345,7 @@ describe('W3C credentials as SD-JWT', () => {
         id: 'did:example:1',
         type: 'Student',
       }
-      w3cSdJwt.checkDataset({ credentialSubject }, configurationOf(configuration))
+      w3cSdJwt.refuseInvalidDataset({ credentialSubject }, configurationOf(configuration))
     })
   })
 })

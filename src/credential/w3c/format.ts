@@ -3,7 +3,7 @@ import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
 import { matchesTypeValues, typeValuesOf } from './members.ts'
-import { checkW3cDataset, findW3cQueryMistakes, type W3cMembers } from './schema.ts'
+import { findW3cQueryMistakes, refuseInvalidW3cDataset, type W3cMembers } from './schema.ts'
 
 export const w3cFormat = {
   typeMember: 'credential_definition',
@@ -19,7 +19,7 @@ export const w3cFormat = {
   bindingMethods,
   datasetMembers: 'credentialSubject',
   datasetRule: 'W3C formats take credentialSubject',
-  checkDataset: checkW3cDataset,
+  refuseInvalidDataset: refuseInvalidW3cDataset,
   claimsOf: (dataset) => dataset,
   findOwnQueryMistakes: findW3cQueryMistakes,
   metaOf: typeValuesOf,

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { w3cJwt } from '../w3c-jwt/index.ts'
-import { checkW3cDataset, findW3cQueryMistakes, parseDefinition } from './schema.ts'
+import { findW3cQueryMistakes, parseDefinition, refuseInvalidW3cDataset } from './schema.ts'
 
 function refusal(check: () => unknown): string {
   try {
@@ -67,7 +67,7 @@ describe('a dataset', () => {
   ])('%j', (dataset, expected) => {
     const definition = { type: ['VerifiableCredential'] }
     const configuration = configurationOf({ format: 'jwt_vc_json', credential_definition: definition })
-    expect(refusal(() => checkW3cDataset(dataset as JsonObject, configuration))).toBe(expected)
+    expect(refusal(() => refuseInvalidW3cDataset(dataset as JsonObject, configuration))).toBe(expected)
   })
 })
 

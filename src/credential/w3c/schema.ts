@@ -47,7 +47,7 @@ const SUBJECT_PATH = 'credential_dataset.credentialSubject'
  * with more claims than an SD-JWT may have disclosures. The limit holds for plain JWTs too. Refuses a subject without
  * claims, or whose `id` is not a URL. VCDM 2.0, Credential Subject and Identifiers.
  */
-export function checkW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
+export function refuseInvalidW3cDataset(dataset: JsonObject, { formatId }: Configuration): void {
   const subject = memberOf(dataset, 'credentialSubject')
   if (!isObject(subject)) refuseSubject()
   const stray = Object.keys(dataset).find((name) => name !== 'credentialSubject')

@@ -140,6 +140,6 @@ function roundingMsOf(validitySeconds: number): number {
 async function issueAndCheck({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const { format } = order.configuration
   const credential = await format.issue(order, keys.credentials, random)
-  if (!format.fulfils(order, credential)) throw new Error('the credential does not read back as it was ordered')
+  if (!format.matchesOrder(order, credential)) throw new Error('the credential does not read back as it was ordered')
   return credential
 }

@@ -540,7 +540,7 @@ const others: readonly Row[] = [
 
 /** Returns the context for a format in which every question makes sense. */
 function withAllAsked({ format }: PresentationCheckContext): Partial<PresentationCheckContext> {
-  return { format: { ...format, unasked: {} } }
+  return { format: { ...format, notApplicableChecks: {} } }
 }
 
 describe('of a presentation', () => {

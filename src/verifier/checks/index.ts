@@ -16,20 +16,20 @@ export const evidenceChecks: readonly Check<EvidenceWithChain, PresentationCheck
   ...holderChecks,
   ...validityChecks,
   ...queryChecks,
-].map(skipUnasked)
+].map(skipNotApplicable)
 
 /** All checks, for the documentation and for tests. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
 
 /**
- * Skips checks that do not apply to a format. The check's own reason takes precedence over the format's `unasked`, so
- * that the report does not refer to a check that did not run.
+ * Skips checks that do not apply to a format. The check's own reason takes precedence over that of the format, so that
+ * the report does not refer to a check that did not run.
  */
-function skipUnasked(
+function skipNotApplicable(
   check: Check<EvidenceWithChain, PresentationCheckContext>,
 ): Check<EvidenceWithChain, PresentationCheckContext> {
   return {
     ...check,
-    skipReason: (context) => check.skipReason?.(context) ?? context.format.unasked[check.id],
+    skipReason: (context) => check.skipReason?.(context) ?? context.format.notApplicableChecks[check.id],
   }
 }

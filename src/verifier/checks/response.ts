@@ -56,9 +56,9 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     run({ counts }, { query, binding }) {
       if (counts.size === 0) return fail('the response presents nothing')
       const askedIds = answerableIds(query)
-      const unaskedIds = [...counts.keys()].filter((id) => !askedIds.has(id))
-      if (unaskedIds.length > 0)
-        return fail(`the response has ${unaskedIds.length} presentations that no credential query asks for`)
+      const unrequestedIds = [...counts.keys()].filter((id) => !askedIds.has(id))
+      if (unrequestedIds.length > 0)
+        return fail(`the response has ${unrequestedIds.length} presentations that no credential query asks for`)
       const choice = chooseCredentials(query, new Set(counts.keys()))
       const missing = 'problem' in choice ? choice.problem : missingApproval(counts, binding)
       return missing === undefined ? pass() : fail(missing)
