@@ -4,7 +4,7 @@ import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
 import { findIssuanceSession, refuseUnknownSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { checkDatasetFits } from './dataset.ts'
+import { refuseUnfittingDatasetByIds } from './dataset.ts'
 import type { Completion } from './schemas.ts'
 import { type DeferralDecision, type IssuanceSession, issuanceStatus, isUndecided, recordDecision } from './session.ts'
 import { addProgress, type IssuanceStatusBody, makeSessionEvent, makeStatusBody } from './session-status.ts'
@@ -51,7 +51,7 @@ async function requireFittingDataset(
   }
   if (dataset === undefined) return undefined
   if (reason !== undefined) refuse('invalid_request', 'reason: goes with denied: true only')
-  await checkDatasetFits(context, dataset, configurationIds)
+  await refuseUnfittingDatasetByIds(context, dataset, configurationIds)
   return dataset
 }
 

@@ -15,7 +15,7 @@ import type { StoredConfiguration } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata } from './configuration-metadata.ts'
 import type { IssuerContext } from './context.ts'
-import { checkCredentialMetadata, refuseUnissuedClaims } from './credential-metadata.ts'
+import { refuseInvalidCredentialMetadata, refuseUnissuedClaims } from './credential-metadata.ts'
 import { profileProblem } from './haip.ts'
 import { refuseForeignType } from './type-metadata.ts'
 
@@ -42,7 +42,7 @@ export async function createConfiguration(
     refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
   }
   refuseBlankEnds(posted)
-  checkCredentialMetadata(posted)
+  refuseInvalidCredentialMetadata(posted)
   refuseUnissuedClaims(configuration)
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../codec/json.ts'
-import { checkCredentialMetadata } from './credential-metadata.ts'
+import { refuseInvalidCredentialMetadata } from './credential-metadata.ts'
 
 const MARKS = ['\u200e', '\u200f', '\u061c']
 const TURNS = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069']
@@ -16,7 +16,8 @@ const described = (text: string): JsonObject => ({
 })
 const typed = (text: string): JsonObject => ({ type_metadata: { claims: [{ display: [{ label: text }] }] } })
 
-const check = (members: JsonObject) => () => checkCredentialMetadata({ format: 'dc+sd-jwt', vct: 'x', ...members })
+const check = (members: JsonObject) => () =>
+  refuseInvalidCredentialMetadata({ format: 'dc+sd-jwt', vct: 'x', ...members })
 
 it('takes the marks of direction of Hebrew and Arabic in the texts that people read', () => {
   for (const mark of MARKS) {

@@ -27,7 +27,7 @@ const TEXTS_FOR_PEOPLE: readonly string[] = ['name', 'description', 'label', 'al
  * a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a misspelt
  * member name.
  */
-export function checkCredentialMetadata(configuration: CredentialConfiguration): void {
+export function refuseInvalidCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
   refuseUnfitTexts(configuration as Json, '')
   refuseMisspeltNames(configuration)

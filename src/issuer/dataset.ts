@@ -25,7 +25,7 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
 }
 
 /** Refuses a dataset like {@link refuseUnfittingDataset}. Ignores ids of unknown configurations. */
-export async function checkDatasetFits(
+export async function refuseUnfittingDatasetByIds(
   { loadConfiguration }: { readonly loadConfiguration: (id: string) => Promise<Configuration | undefined> },
   dataset: JsonObject,
   configurationIds: readonly string[],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
-import { answersAuthorities, checkAuthorities, findUncheckableAuthorities } from './dcql-authorities.ts'
+import { answersAuthorities, findAuthorityMistakes, findUncheckableAuthorities } from './dcql-authorities.ts'
 
 describe('a credential answers for authorities', () => {
   const keyIds = new Set(['c3Vi'])
@@ -23,7 +23,7 @@ it.each<[string, Json, readonly string[]]>([
   ['empty', [{}], ['q[0].type: must be a non-empty string', 'q[0].values: must be a non-empty array']],
   ['without a value', [{ type: 'aki', values: ['x', ''] }], ['q[0].values[1]: must be a non-empty string']],
 ])('what is wrong with the form of authorities that are %s', (_, authorities, expected) => {
-  expect([...checkAuthorities(authorities, 'q')]).toEqual(expected)
+  expect([...findAuthorityMistakes(authorities, 'q')]).toEqual(expected)
 })
 
 describe('what nobody could check of authorities', () => {

@@ -5,7 +5,7 @@
 import { fromBase64url } from '../codec/base64url.ts'
 import { isObject, type Json, memberOf } from '../codec/json.ts'
 import { readOrUndefined } from '../codec/malformed.ts'
-import { checkList, checkText, type Mistakes } from './dcql-parts.ts'
+import { findListMistakes, findTextMistakes, type Mistakes } from './dcql-parts.ts'
 
 export interface TrustedAuthoritiesQuery {
   /** The type of the authorities. Only `aki` is supported; a query with another type matches no credential. */
@@ -34,11 +34,11 @@ export function answersAuthorities(
 }
 
 /** Returns the mistakes in the form of `trusted_authorities`, for all types. */
-export function* checkAuthorities(authorities: Json | undefined, at: string): Mistakes {
-  yield* checkList(authorities, at, function* (authority, authorityAt) {
+export function* findAuthorityMistakes(authorities: Json | undefined, at: string): Mistakes {
+  yield* findListMistakes(authorities, at, function* (authority, authorityAt) {
     if (!isObject(authority)) return yield `${authorityAt}: must be an object`
-    yield* checkText(memberOf(authority, 'type'), `${authorityAt}.type`)
-    yield* checkList(memberOf(authority, 'values'), `${authorityAt}.values`, checkText)
+    yield* findTextMistakes(memberOf(authority, 'type'), `${authorityAt}.type`)
+    yield* findListMistakes(memberOf(authority, 'values'), `${authorityAt}.values`, findTextMistakes)
   })
 }
 
@@ -48,11 +48,11 @@ export function* findUncheckableAuthorities(authorities: Json | undefined, at: s
     const type = memberOf(authority, 'type')
     if (!isObject(authority) || typeof type !== 'string' || type === '') continue
     if (type !== 'aki') yield `${at}[${i}].type: ${UNSUPPORTED_TYPES.get(type) ?? 'must be aki'}`
-    else yield* checkKeyIds(memberOf(authority, 'values'), `${at}[${i}].values`)
+    else yield* findKeyIdMistakes(memberOf(authority, 'values'), `${at}[${i}].values`)
   }
 }
 
-function* checkKeyIds(values: Json | undefined, at: string): Mistakes {
+function* findKeyIdMistakes(values: Json | undefined, at: string): Mistakes {
   for (const [i, value] of (Array.isArray(values) ? values : []).entries()) {
     const problem = typeof value === 'string' ? keyIdProblem(value) : undefined
     if (problem !== undefined) yield `${at}[${i}]: ${problem}`

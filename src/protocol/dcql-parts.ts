@@ -1,38 +1,41 @@
-/** Checks the parts of a DCQL query: lists, texts and booleans. */
+/** Finds the mistakes in the parts of a DCQL query: lists, texts and booleans. */
 import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 
 /** Mistakes as sentences, each of which begins with the path of the mistake. */
 export type Mistakes = Generator<string, void, undefined>
-type CheckValue = (value: Json | undefined, at: string) => Mistakes
+type FindMistakes = (value: Json | undefined, at: string) => Mistakes
 
 export const MAX_LIST_ELEMENTS = 100
 const MAX_CHARACTERS = 1024
 
-/** Checks a non-empty array of at most `most` elements, and each element with `checkElement`. */
-export function* checkList(
+/**
+ * Returns the mistakes in what must be a non-empty array of at most `most` elements, with those that
+ * `findElementMistakes` finds in each element.
+ */
+export function* findListMistakes(
   list: Json | undefined,
   at: string,
-  checkElement: CheckValue,
+  findElementMistakes: FindMistakes,
   most = MAX_LIST_ELEMENTS,
 ): Mistakes {
   if (!Array.isArray(list) || list.length === 0) return yield `${at}: must be a non-empty array`
   if (list.length > most) return yield `${at}: has ${list.length} elements; ${most} are allowed`
-  for (const [i, element] of list.entries()) yield* checkElement(element, `${at}[${i}]`)
+  for (const [i, element] of list.entries()) yield* findElementMistakes(element, `${at}[${i}]`)
 }
 
-/** Checks a non-empty text of limited length. */
-export function* checkText(text: Json | undefined, at: string): Mistakes {
+/** Returns the mistakes in what must be a non-empty text of limited length. */
+export function* findTextMistakes(text: Json | undefined, at: string): Mistakes {
   if (typeof text !== 'string' || text === '') yield `${at}: must be a non-empty string`
-  else yield* checkLength(text, at)
+  else yield* findLengthMistakes(text, at)
 }
 
-/** Checks that a member is a boolean or absent. */
-export function* checkBoolean(object: JsonObject, name: string, at: string): Mistakes {
+/** Returns the mistake in a member that must be a boolean or absent. */
+export function* findBooleanMistakes(object: JsonObject, name: string, at: string): Mistakes {
   const value = memberOf(object, name)
   if (value !== undefined && typeof value !== 'boolean') yield `${at}.${name}: must be true or false`
 }
 
-/** Checks the length of a text. */
-export function* checkLength(text: string, at: string): Mistakes {
+/** Returns the mistake in the length of a text. */
+export function* findLengthMistakes(text: string, at: string): Mistakes {
   if (text.length > MAX_CHARACTERS) yield `${at}: has ${text.length} characters; ${MAX_CHARACTERS} are allowed`
 }

@@ -16,14 +16,14 @@ type Claims = readonly (ClaimQuery | undefined)[]
 export function* findUnanswerable(credential: JsonObject, at: string, reservedNames: readonly unknown[]): Mistakes {
   const claims = readableClaims(memberOf(credential, 'claims'))
   for (const [i, claim] of claims.entries()) {
-    if (claim !== undefined) yield* checkPath(claim.path, `${at}.claims[${i}].path`, reservedNames)
+    if (claim !== undefined) yield* findPathMistakes(claim.path, `${at}.claims[${i}].path`, reservedNames)
   }
   const sets = memberOf(credential, 'claim_sets')
-  if (sets === undefined) yield* checkAllClaims(claims, at)
-  else if (Array.isArray(sets)) yield* checkEachClaimSet(sets, claims, at)
+  if (sets === undefined) yield* findContradictions(claims, at)
+  else if (Array.isArray(sets)) yield* findContradictionsInSets(sets, claims, at)
 }
 
-function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown[]): Mistakes {
+function* findPathMistakes(path: ClaimPath, at: string, reservedNames: readonly unknown[]): Mistakes {
   if (path[0] === null || typeof path[0] === 'number')
     yield `${at}[0]: must be a string, since a credential is an object`
   for (const [i, step] of path.entries()) {
@@ -32,7 +32,7 @@ function* checkPath(path: ClaimPath, at: string, reservedNames: readonly unknown
 }
 
 /** Returns contradictions among all claims, for a query without claim sets. */
-function* checkAllClaims(claims: Claims, at: string): Mistakes {
+function* findContradictions(claims: Claims, at: string): Mistakes {
   for (const [later, earlier] of claimPairs(claims, areContradictory)) {
     const [path, other] = [`${at}.claims[${later}].path`, `${at}.claims[${earlier}]`]
     yield `${path}: contradicts ${other}, so that no credential can have both; remove one`
@@ -40,7 +40,7 @@ function* checkAllClaims(claims: Claims, at: string): Mistakes {
 }
 
 /** Returns contradictions within each claim set. */
-function* checkEachClaimSet(sets: readonly Json[], claims: Claims, at: string): Mistakes {
+function* findContradictionsInSets(sets: readonly Json[], claims: Claims, at: string): Mistakes {
   const ids = claims.map((claim) => claim?.id)
   const contradictoryPairs = claims.flatMap((claim, later) =>
     claims

@@ -5,8 +5,15 @@
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { isClaimPath, isIndex } from './claim-path.ts'
 import type { ClaimPath } from './claim-path-text.ts'
-import { checkAuthorities, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
-import { checkBoolean, checkLength, checkList, checkText, MAX_LIST_ELEMENTS, type Mistakes } from './dcql-parts.ts'
+import { findAuthorityMistakes, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
+import {
+  findBooleanMistakes,
+  findLengthMistakes,
+  findListMistakes,
+  findTextMistakes,
+  MAX_LIST_ELEMENTS,
+  type Mistakes,
+} from './dcql-parts.ts'
 import { refuse } from './error.ts'
 
 export interface ClaimQuery {
@@ -45,74 +52,78 @@ export interface DcqlQuery {
 const MAX_STEPS = 32
 const MAX_MISTAKES = 10
 
-/** Checks a credential query beyond its form, mainly for its format. */
+/** Returns the mistakes in a credential query beyond its form, mainly for its format. */
 type CredentialRule = (credential: JsonObject, at: string) => Mistakes
 
 /**
  * Validates a query, with the additional `rule`, and returns it unchanged. Refuses with `invalid_request` and the path
  * of each mistake.
  */
-export function readDcqlQuery(value: unknown, rule: CredentialRule = checkAnyFormat): DcqlQuery {
+export function readDcqlQuery(value: unknown, rule: CredentialRule = findFormatMistakes): DcqlQuery {
   const mistakes: string[] = []
-  for (const mistake of checkQuery(value as Json, 'dcql_query', rule)) {
+  for (const mistake of findFormMistakes(value as Json, 'dcql_query', rule)) {
     if (mistakes.push(mistake) === MAX_MISTAKES) break
   }
   if (mistakes.length > 0) refuse('invalid_request', mistakes.join('; '))
   return value as DcqlQuery
 }
 
-function* checkAnyFormat(credential: JsonObject, at: string): Mistakes {
-  yield* checkText(memberOf(credential, 'format'), `${at}.format`)
+function* findFormatMistakes(credential: JsonObject, at: string): Mistakes {
+  yield* findTextMistakes(memberOf(credential, 'format'), `${at}.format`)
 }
 
-function* checkQuery(query: Json | undefined, at: string, rule: CredentialRule): Mistakes {
+function* findFormMistakes(query: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(query)) return yield `${at}: must be an object`
   const credentials = memberOf(query, 'credentials')
-  yield* checkList(credentials, `${at}.credentials`, (each, eachAt) => checkCredential(each, eachAt, rule))
-  yield* checkIds(credentials, `${at}.credentials`)
+  yield* findListMistakes(credentials, `${at}.credentials`, (each, eachAt) =>
+    findCredentialMistakes(each, eachAt, rule),
+  )
+  yield* findIdMistakes(credentials, `${at}.credentials`)
   const sets = memberOf(query, 'credential_sets')
   if (sets === undefined) return
   const ids = new Set(idsOf(credentials))
-  yield* checkList(sets, `${at}.credential_sets`, (set, setAt) => checkCredentialSet(set, setAt, ids))
+  yield* findListMistakes(sets, `${at}.credential_sets`, (set, setAt) => findCredentialSetMistakes(set, setAt, ids))
 }
 
 // OpenID4VP 1.0, Credential Query
-function* checkCredential(credential: Json | undefined, at: string, rule: CredentialRule): Mistakes {
+function* findCredentialMistakes(credential: Json | undefined, at: string, rule: CredentialRule): Mistakes {
   if (!isObject(credential)) return yield `${at}: must be an object`
   if (memberOf(credential, 'id') === undefined) yield `${at}.id: is required`
   yield* rule(credential, at)
   if (!isObject(memberOf(credential, 'meta'))) yield `${at}.meta: must be an object; it may be empty`
-  yield* checkBoolean(credential, 'multiple', at)
-  yield* checkBoolean(credential, 'require_cryptographic_holder_binding', at)
+  yield* findBooleanMistakes(credential, 'multiple', at)
+  yield* findBooleanMistakes(credential, 'require_cryptographic_holder_binding', at)
   const authorities = memberOf(credential, 'trusted_authorities')
-  if (authorities !== undefined) yield* checkAuthorities(authorities, `${at}.trusted_authorities`)
+  if (authorities !== undefined) yield* findAuthorityMistakes(authorities, `${at}.trusted_authorities`)
   const claims = memberOf(credential, 'claims')
   const sets = memberOf(credential, 'claim_sets')
   if (claims !== undefined) {
-    yield* checkList(claims, `${at}.claims`, (claim, claimAt) => checkClaim(claim, claimAt, sets !== undefined))
-    yield* checkIds(claims, `${at}.claims`)
-    yield* checkRepeatedClaims(claims, `${at}.claims`)
+    yield* findListMistakes(claims, `${at}.claims`, (claim, claimAt) =>
+      findClaimMistakes(claim, claimAt, sets !== undefined),
+    )
+    yield* findIdMistakes(claims, `${at}.claims`)
+    yield* findRepeatedClaims(claims, `${at}.claims`)
   }
-  if (sets !== undefined) yield* checkClaimSets(sets, `${at}.claim_sets`, claims)
+  if (sets !== undefined) yield* findClaimSetMistakes(sets, `${at}.claim_sets`, claims)
 }
 
 // OpenID4VP 1.0, Claims Query
-function* checkClaim(claim: Json | undefined, at: string, idRequired: boolean): Mistakes {
+function* findClaimMistakes(claim: Json | undefined, at: string, idRequired: boolean): Mistakes {
   if (!isObject(claim)) return yield `${at}: must be an object`
   if (idRequired && memberOf(claim, 'id') === undefined) yield `${at}.id: is required, because there are claim_sets`
   const path = memberOf(claim, 'path')
-  yield* checkList(path, `${at}.path`, checkStep, MAX_STEPS)
+  yield* findListMistakes(path, `${at}.path`, findStepMistakes, MAX_STEPS)
   const values = memberOf(claim, 'values')
-  if (values !== undefined) yield* checkList(values, `${at}.values`, checkValue)
+  if (values !== undefined) yield* findListMistakes(values, `${at}.values`, findValueMistakes)
 }
 
-function* checkStep(step: Json | undefined, at: string): Mistakes {
-  if (typeof step === 'string') yield* checkLength(step, at)
+function* findStepMistakes(step: Json | undefined, at: string): Mistakes {
+  if (typeof step === 'string') yield* findLengthMistakes(step, at)
   else if (step !== null && !isIndex(step)) yield `${at}: must be a string, null or a non-negative integer`
 }
 
-function* checkValue(value: Json | undefined, at: string): Mistakes {
-  if (typeof value === 'string') yield* checkLength(value, at)
+function* findValueMistakes(value: Json | undefined, at: string): Mistakes {
+  if (typeof value === 'string') yield* findLengthMistakes(value, at)
   // Numbers beyond 2^53 are not exact, so a match would prove nothing.
   else if (typeof value !== 'boolean' && !Number.isSafeInteger(value)) {
     yield `${at}: must be a string, an integer below 2^53 or a boolean`
@@ -120,7 +131,7 @@ function* checkValue(value: Json | undefined, at: string): Mistakes {
 }
 
 // OpenID4VP 1.0, Credential Query: the same claim must not be requested twice.
-function* checkRepeatedClaims(claims: Json, at: string): Mistakes {
+function* findRepeatedClaims(claims: Json, at: string): Mistakes {
   const isSamePath = (a: ClaimQuery, b: ClaimQuery) =>
     a.path.length === b.path.length && a.path.every((step, i) => step === b.path[i])
   for (const [later, earlier] of claimPairs(readableClaims(claims), isSamePath)) {
@@ -152,30 +163,30 @@ export function claimPairs(
 }
 
 // OpenID4VP 1.0, Selecting Claims
-function* checkClaimSets(sets: Json, at: string, claims: Json | undefined): Mistakes {
+function* findClaimSetMistakes(sets: Json, at: string, claims: Json | undefined): Mistakes {
   if (claims === undefined) yield `${at}: must not be given without claims`
   const ids = new Set(idsOf(claims))
-  yield* checkList(sets, at, (set, setAt) => checkReferences(set, setAt, ids))
+  yield* findListMistakes(sets, at, (set, setAt) => findReferenceMistakes(set, setAt, ids))
 }
 
 // OpenID4VP 1.0, Credential Set Query
-function* checkCredentialSet(set: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
+function* findCredentialSetMistakes(set: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
   if (!isObject(set)) return yield `${at}: must be an object`
-  yield* checkList(memberOf(set, 'options'), `${at}.options`, (option, optionAt) =>
-    checkReferences(option, optionAt, ids),
+  yield* findListMistakes(memberOf(set, 'options'), `${at}.options`, (option, optionAt) =>
+    findReferenceMistakes(option, optionAt, ids),
   )
-  yield* checkBoolean(set, 'required', at)
+  yield* findBooleanMistakes(set, 'required', at)
 }
 
-function* checkReferences(references: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
-  yield* checkList(references, at, function* (reference, referenceAt) {
+function* findReferenceMistakes(references: Json | undefined, at: string, ids: ReadonlySet<Json>): Mistakes {
+  yield* findListMistakes(references, at, function* (reference, referenceAt) {
     if (typeof reference !== 'string' || !ids.has(reference))
       yield `${referenceAt}: must be an id that this query defines`
   })
 }
 
-/** Checks that the ids have valid characters and are unique. */
-function* checkIds(list: Json | undefined, at: string): Mistakes {
+/** Returns the ids that have invalid characters or are used twice. */
+function* findIdMistakes(list: Json | undefined, at: string): Mistakes {
   if (!Array.isArray(list)) return
   const seenIds = new Set<string>()
   for (const [i, item] of list.slice(0, MAX_LIST_ELEMENTS).entries()) {
@@ -184,7 +195,7 @@ function* checkIds(list: Json | undefined, at: string): Mistakes {
     if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) {
       yield `${at}[${i}].id: must be a non-empty string of letters, digits, _ and -`
     } else {
-      yield* checkLength(id, `${at}[${i}].id`)
+      yield* findLengthMistakes(id, `${at}[${i}].id`)
       if (seenIds.has(id)) yield `${at}[${i}].id: is used before; choose another`
       seenIds.add(id)
     }

@@ -11,7 +11,7 @@ import type { Attempt } from '../store/retry.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
 import { getQuery } from './queries.ts'
-import { checkRedirectUri } from './redirect.ts'
+import { refuseInvalidRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
 import type { VerificationSession } from './session.ts'
@@ -75,7 +75,7 @@ function makeResponseMembers({ config, random }: VerifierContext, query: DcqlQue
 
 function makeRequestedMembers(request: NewVerificationSession, query: DcqlQuery): Partial<VerificationSession> {
   const { redirect_uri: redirectUri, transaction_data: transactions } = request
-  if (redirectUri !== undefined) checkRedirectUri(redirectUri)
+  if (redirectUri !== undefined) refuseInvalidRedirectUri(redirectUri)
   return {
     ...(redirectUri === undefined ? {} : { redirectUri }),
     ...(transactions ? { transactionData: writeTransactionData(transactions as readonly JsonObject[], query) } : {}),

@@ -12,7 +12,7 @@ const PARAMETER = 'response_code'
 const MAX_CHARACTERS = 2048
 
 /** Refuses with `invalid_request` an unsafe redirect URI, and one that has a response code already. */
-export function checkRedirectUri(uri: string): void {
+export function refuseInvalidRedirectUri(uri: string): void {
   if (uri.length > MAX_CHARACTERS) refuseRedirectUri(`must have at most ${MAX_CHARACTERS} characters`)
   // A URL parser would silently remove or change these characters.
   if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || /^https?:(?!\/\/[^/])/i.test(uri) || !URL.canParse(uri)) {

@@ -7,7 +7,7 @@ import { readOrElse } from '../../codec/malformed.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
-import { checkBoolean, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { findBooleanMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { ClaimDescription, Evidence } from '../format.ts'
 import { MAX_DEPTH, refuseBitstringStatus } from '../schema.ts'
@@ -62,7 +62,7 @@ export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = memberOf(query, 'meta')
   if (isObject(meta)) {
     const type = memberOf(meta, 'doctype_value')
-    if (type !== undefined) yield* checkText(type, `${at}.meta.doctype_value`)
+    if (type !== undefined) yield* findTextMistakes(type, `${at}.meta.doctype_value`)
   }
   const claims = memberOf(query, 'claims')
   if (!Array.isArray(claims)) return
@@ -140,5 +140,5 @@ function* findClaimMistakes(claim: JsonObject, at: string): Mistakes {
   if (!Array.isArray(path) || path.length !== 2 || path.some((step) => typeof step !== 'string')) {
     yield `${at}.path: must be two strings, a namespace and an element`
   }
-  yield* checkBoolean(claim, 'intent_to_retain', at)
+  yield* findBooleanMistakes(claim, 'intent_to_retain', at)
 }

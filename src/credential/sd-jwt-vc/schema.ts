@@ -7,7 +7,7 @@ import { countValues, isObject, type JsonObject, memberOf } from '../../codec/js
 import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { type ClaimQuery, readableClaims } from '../../protocol/dcql.ts'
-import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { findListMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseBitstringStatus, refuseReservedNames } from '../schema.ts'
 
@@ -121,7 +121,7 @@ export function* findOwnQueryMistakes(query: JsonObject, at: string): Mistakes {
   const meta = memberOf(query, 'meta')
   if (!isObject(meta)) return
   const types = memberOf(meta, 'vct_values')
-  if (types !== undefined) yield* checkList(types, `${at}.meta.vct_values`, checkText)
+  if (types !== undefined) yield* findListMistakes(types, `${at}.meta.vct_values`, findTextMistakes)
   for (const [index, claim] of readableClaims(memberOf(query, 'claims')).entries()) {
     if (claim !== undefined) yield* findRegisteredClaimMistakes(claim, `${at}.claims[${index}]`)
   }

@@ -7,7 +7,7 @@ import { MAX_DISCLOSURES } from '../../codec/sd-jwt.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { readableClaims } from '../../protocol/dcql.ts'
-import { checkList, checkText, type Mistakes } from '../../protocol/dcql-parts.ts'
+import { findListMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration } from '../format.ts'
 import { refuseReservedNames, requireStrings } from '../schema.ts'
@@ -87,7 +87,7 @@ function* findTypeMistakes(meta: Json | undefined, at: string): Mistakes {
   if (!isObject(meta)) return
   const types = memberOf(meta, 'type_values')
   if (types !== undefined)
-    yield* checkList(types, `${at}.type_values`, (set, setAt) => checkList(set, setAt, checkText))
+    yield* findListMistakes(types, `${at}.type_values`, (set, setAt) => findListMistakes(set, setAt, findTextMistakes))
 }
 
 /** The JWT claims, each with the member of the credential that has the same meaning. */

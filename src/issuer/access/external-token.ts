@@ -55,7 +55,7 @@ export async function findSessionOfExternalToken(
   { token, network }: PresentedToken,
 ): Promise<SessionOfToken> {
   const claims = await (server.config.introspection
-    ? checkIntrospection(server, await server.introspect(token, network))
+    ? readIntrospection(server, await server.introspect(token, network))
     : verifySignedToken(context, server, token))
   refuseUnlessTimely(context, claims)
   const jkt = readBoundKey(claims)
@@ -117,7 +117,8 @@ async function verifySignedToken(
   return (await server.hasSigned(jws)) ? payload : refuseExternalToken('it is not signed by a key of its issuer')
 }
 
-function checkIntrospection(server: ExternalAuthorizationServer, claims: JsonObject): JsonObject {
+/** Returns the claims of an introspection response. Refuses a token that is not active or is of another issuer. */
+function readIntrospection(server: ExternalAuthorizationServer, claims: JsonObject): JsonObject {
   if (memberOf(claims, 'active') !== true) refuseExternalToken('its issuer says that it is not active')
   const issuer = memberOf(claims, 'iss')
   if (issuer !== undefined && issuer !== server.config.issuer) refuseExternalToken('it is of another issuer')

@@ -20,7 +20,7 @@ import {
 } from '../authorization-request.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { checkDatasetFits } from '../dataset.ts'
+import { refuseUnfittingDatasetByIds } from '../dataset.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { startRequestedSession } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
@@ -145,7 +145,8 @@ async function makeApproval(
     refuse('invalid_state', 'approved: there is no offer; send credential_dataset, or deferred: true')
   }
   const { configurationIds } = request
-  if (body.credential_dataset !== undefined) await checkDatasetFits(context, body.credential_dataset, configurationIds)
+  if (body.credential_dataset !== undefined)
+    await refuseUnfittingDatasetByIds(context, body.credential_dataset, configurationIds)
   const { sessionId, changes } = await startRequestedSession(context, body, { configurationIds, caller })
   return { decision: { sessionId }, changes }
 }
@@ -193,7 +194,7 @@ async function decideDataset(
   dataset: JsonObject,
   { id: requestId, caller }: CompletionCall,
 ): Promise<readonly Change<IssuerCollections>[]> {
-  await checkDatasetFits(context, dataset, session.configurationIds)
+  await refuseUnfittingDatasetByIds(context, dataset, session.configurationIds)
   const previous = await context.store.get('issuance_dataset', sessionId)
   const now = context.now()
   const decidedSession = recordDecision(session, { at: now.getTime(), requestId })
