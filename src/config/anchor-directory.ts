@@ -1,7 +1,7 @@
 /** Reads directories of trust anchors: PEM files with trusted certificates. */
 import { readOrProblem } from '../codec/malformed.ts'
 import { type Certificate, certificateProblem } from '../keys/certificate.ts'
-import { readTrustAnchors, type TrustAnchor } from '../keys/trust-anchors.ts'
+import { readTrustAnchors, type TrustAnchor } from '../keys/trust-path.ts'
 import { readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
 

@@ -348,7 +348,7 @@ describe.each([
       const { warnings, config } = read(signing('key.pem', ...names))
       expect([names, warnings]).toEqual([names, []])
       const { keys } = config as { keys: ServiceKeys }
-      const sent = createKeyRing(keys).credentials.x5c.map((text) => parseCertificate(Buffer.from(text, 'base64')))
+      const sent = createKeyRing(keys).credentialSigner.x5c.map((text) => parseCertificate(Buffer.from(text, 'base64')))
       const { length } = keys.signing.chain
       expect(sent.map(({ subjectText }) => subjectText)).toEqual(['CN=Uni', 'CN=Middle'].slice(0, length))
     }

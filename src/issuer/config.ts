@@ -31,9 +31,9 @@ import type { Files } from '../config/files.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
-import { type Certificate, hasSameSubject } from '../keys/certificate.ts'
+import { type Certificate, isSameSubjectOfSameCa } from '../keys/certificate.ts'
+import { identifierProblem } from '../keys/certificate-identifier.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
-import { identifierProblem } from '../keys/identifier.ts'
 import type { ServiceKeys } from '../keys/key-ring.ts'
 import { isLoopback } from '../protocol/private-host.ts'
 import {
@@ -289,7 +289,8 @@ function statusListWarnings({ signing, statusLists }: ServiceKeys, issuerId: str
   const [[signingLeaf], [leaf]] = [signing.chain, statusLists?.chain ?? []]
   if (leaf === undefined) return []
   const isProvider = leaf.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) === true
-  if (hasSameSubject(leaf, signingLeaf) || isProvider || identifierProblem(leaf, issuerId) === undefined) return []
+  if (isSameSubjectOfSameCa(leaf, signingLeaf) || isProvider || identifierProblem(leaf, issuerId) === undefined)
+    return []
   const names = 'the subject and authority of the signing certificate, or issuer.id as an alternative name'
   return [`keys.statusLists: verifiers refuse lists by ${leaf.subjectText}; get a certificate with ${names}`]
 }

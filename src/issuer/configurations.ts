@@ -48,7 +48,7 @@ export async function createConfiguration(
   refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)
   const offered = await context.offeredConfigurations.get()
-  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentials))
+  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentialSigner))
   refuseLargeMetadata(offered.json.byteLength + Buffer.byteLength(addedText))
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }

@@ -58,7 +58,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
   )
   const loadConfiguration = createConfigurationLoader(effects)
   const secrets = secretsOf(keys())
-  const texts = createConfigurationTexts({ store, signer: () => keys().credentials, loadConfiguration, config })
+  const texts = createConfigurationTexts({ store, signer: () => keys().credentialSigner, loadConfiguration, config })
   return {
     ...effects,
     get config() {
@@ -71,11 +71,11 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     offeredConfigurations: cacheValue(texts.makeOfferedMember, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
     makeConfigurationsMember: texts.makeMember,
-    signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadata, effects.now),
+    signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadataSigner, effects.now),
     signInProvider: createSignInProvider(config, effects),
     externalAuthorizationServer:
       config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
-    allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusLists),
+    allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusListSigners),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
     dpopNonces: createReusableNonces(secrets.dpopNonce),

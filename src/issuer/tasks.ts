@@ -34,7 +34,7 @@ export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects):
       ...effects,
       store: partOf(store),
       sessionCallback: config.sessionCallback,
-      signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
+      signer: createKeyRing(config.keys, effects.pkcs11Tokens).auditSigner,
       // An event keeps the status at its time, since the status changes later.
       loadCallbackData: async (sessionId, eventStatus) => {
         const session = await store.get('issuance_session', sessionId)

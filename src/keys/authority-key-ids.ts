@@ -2,7 +2,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { readOrElse } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
-import { MAX_CHAIN } from './trust-anchors.ts'
+import { MAX_CHAIN } from './trust-path.ts'
 
 /**
  * Returns the key identifiers (base64url) of the authorities on a path of verified signatures, which begins with the

@@ -77,7 +77,7 @@ export function readAlgorithm(identifier: DerValue): {
   return { oid, parameters }
 }
 
-/** Tests whether `key` made `signature` over `signed` with this algorithm. Never throws. */
+/** Tests whether `key` made `signature` over `signedBytes` with this algorithm. Never throws. */
 export function verifyCertificateSignature(
   algorithm: SignatureAlgorithm,
   key: KeyObject,

@@ -1,6 +1,6 @@
 /**
  * X.509 certificates: a strict parser, and the checks of a signing certificate. Written here so that refusals can say
- * why; keys and signatures are verified by `node:crypto`. RFC 5280 section 4. `trust-anchors.ts` finds paths.
+ * why; keys and signatures are verified by `node:crypto`. RFC 5280 section 4. `trust-path.ts` finds paths.
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { createLru } from '../async/cache.ts'
@@ -125,7 +125,7 @@ export function hexFingerprint({ fingerprint }: Pick<Certificate, 'fingerprint'>
  * Tests whether two certificates name the same subject, and are of the same CA; false for a self-signed certificate,
  * whose name no CA verified. RFC 5280 section 4.1.2.6 allows empty subjects.
  */
-export function hasSameSubject(one: Certificate, other: Certificate): boolean {
+export function isSameSubjectOfSameCa(one: Certificate, other: Certificate): boolean {
   if (one.subjectText === '' || !one.subject.equals(other.subject) || !one.issuer.equals(other.issuer)) return false
   return !isSelfSigned(one)
 }

@@ -38,19 +38,19 @@ export interface ServiceKeys {
 }
 
 export interface KeyRing {
-  readonly credentials: Signer
-  readonly statusLists: StatusListSigners
-  readonly accessTokens: Signer
+  readonly credentialSigner: Signer
+  readonly statusListSigners: StatusListSigners
+  readonly accessTokenSigner: Signer
   /** The signer of issuer metadata. */
-  readonly metadata: Signer
+  readonly metadataSigner: Signer
   /** The signers of all access tokens that may still be valid, for the JWK Set. The first one is the current one. */
   readonly accessTokenSigners: readonly Signer[]
   /** The signer of audit log checkpoints. */
-  readonly audit: Signer
+  readonly auditSigner: Signer
   /**
    * The signers of request objects: the current one, and earlier ones for sessions that started with their certificate.
    */
-  readonly requestObjects: readonly [Signer, ...Signer[]]
+  readonly requestObjectSigners: readonly [Signer, ...Signer[]]
   /** Derives the secrets for a purpose. All processes of the service derive the same, also after a restart. */
   readonly deriveSecrets: (purpose: string) => Secrets
   /** Derives the decryption keys for encrypted requests. The first one is published. */
@@ -77,13 +77,13 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, in
   const statusLists = keys.statusLists === undefined ? [] : makeCertifiedSigners(keys.statusLists)
   const [derive, ...deriveOlder] = listDerivations(keys)
   return {
-    credentials: signing[0],
-    statusLists: createStatusListSigners([...statusLists, ...makeCertifiedSigners(keys.signing)]),
-    accessTokens: accessTokens[0],
-    metadata: makeSigner(metadataKeyOf(keys)[1]),
+    credentialSigner: signing[0],
+    statusListSigners: createStatusListSigners([...statusLists, ...makeCertifiedSigners(keys.signing)]),
+    accessTokenSigner: accessTokens[0],
+    metadataSigner: makeSigner(metadataKeyOf(keys)[1]),
     accessTokenSigners: accessTokens,
-    audit: keys.audit === undefined ? signing[0] : makeSigner(keys.audit),
-    requestObjects: signing,
+    auditSigner: keys.audit === undefined ? signing[0] : makeSigner(keys.audit),
+    requestObjectSigners: signing,
     deriveSecrets: (purpose) => [derive(purpose), ...deriveOlder.map((deriveFrom) => deriveFrom(purpose))],
     deriveDecryptionKeys: () => [deriveDecryptionKey(derive), ...deriveOlder.map(deriveDecryptionKey)],
   }

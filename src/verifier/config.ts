@@ -13,7 +13,7 @@ import {
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import { algorithmOf } from '../keys/signature.ts'
-import type { TrustAnchor } from '../keys/trust-anchors.ts'
+import type { TrustAnchor } from '../keys/trust-path.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 

@@ -4,7 +4,7 @@
  */
 import { type Problem, readOrProblem, readPart } from '../codec/malformed.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { createSignatureChecks, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-anchors.ts'
+import { createSignatureChecks, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-path.ts'
 
 /** The certificates that came with a credential. They are not trusted yet. */
 export interface IssuerChain {

@@ -41,7 +41,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
       ...effects,
       store: partOf(store),
       sessionCallback,
-      signer: createKeyRing(config.keys, effects.pkcs11Tokens).audit,
+      signer: createKeyRing(config.keys, effects.pkcs11Tokens).auditSigner,
       loadCallbackData: (sessionId) => readStatusData(statusContext, sessionId),
     }),
   ]

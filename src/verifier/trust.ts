@@ -4,7 +4,7 @@ import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check
 import { readOrElse } from '../codec/malformed.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
-import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-anchors.ts'
+import { MAX_CHAIN, type TrustAnchor, type TrustPath } from '../keys/trust-path.ts'
 import { refuse } from '../protocol/error.ts'
 import { currentDescriptions, describeResults } from './check-descriptions.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'

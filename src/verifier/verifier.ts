@@ -84,10 +84,10 @@ function createIdentities(
   const getClientId = cacheDerived(
     () => getCurrentConfig().keys,
     (keys) => {
-      const { requestObjects } = makeKeyRing(keys)
+      const { requestObjectSigners } = makeKeyRing(keys)
       // The cache evicts the least recently used signer first, so the current one is added last.
-      for (const signer of requestObjects.toReversed()) signers.set(makeClientId(signer), signer)
-      return makeClientId(requestObjects[0])
+      for (const signer of requestObjectSigners.toReversed()) signers.set(makeClientId(signer), signer)
+      return makeClientId(requestObjectSigners[0])
     },
   )
   // This call makes the start fail if the key cannot sign.

@@ -8,7 +8,7 @@ import { writeFirstFiles } from '../../src/bin/init/init.ts'
 import type { Files } from '../../src/config/files.ts'
 import { EngineSettings } from '../../src/engine/config.ts'
 import { IssuerSettings, readIssuerConfig } from '../../src/issuer/config.ts'
-import { identifierProblem } from '../../src/keys/identifier.ts'
+import { identifierProblem } from '../../src/keys/certificate-identifier.ts'
 import { readVerifierConfig, VerifierSettings } from '../../src/verifier/config.ts'
 import { filesBelow, temporaryDirectory, vouchsafe } from '../support/command.ts'
 

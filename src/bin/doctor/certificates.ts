@@ -7,7 +7,7 @@ import {
 } from '../../config/certificate-warnings.ts'
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
-import { identifierProblem } from '../../keys/identifier.ts'
+import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { type Finding, findingOfMistake } from './finding.ts'
 
 type Say = (outcome: Finding['outcome'], text: string) => Finding

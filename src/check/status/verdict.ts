@@ -9,10 +9,10 @@ import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'
-import { type Certificate, hasSameSubject, isSamePublicKey, leafProblem } from '../../keys/certificate.ts'
+import { type Certificate, isSamePublicKey, isSameSubjectOfSameCa, leafProblem } from '../../keys/certificate.ts'
+import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
-import { identifierProblem } from '../../keys/identifier.ts'
-import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-anchors.ts'
+import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
 import type { ListType, StatusPolicy } from './lists.ts'
 import { type FetchedStatusList, readStatusReferences, type StatusReference } from './status-list.ts'
@@ -182,7 +182,7 @@ function signerProblem(
  * or with the issuer identifier of the credential as a name.
  */
 function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: readonly string[]): boolean {
-  if (hasSameSubject(leaf, issuer)) return true
+  if (isSameSubjectOfSameCa(leaf, issuer)) return true
   const [identifier] = identifiers
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }

@@ -1,7 +1,7 @@
 /** The trust in the signer of an attestation, of a wallet or of keys. */
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { beginsWithTlsServer } from '../../keys/certificate-purpose.ts'
-import { findTrustPath } from '../../keys/trust-anchors.ts'
+import { findTrustPath } from '../../keys/trust-path.ts'
 
 /** Returns why the signer of an attestation is not trusted, as part of a sentence; undefined if it is. */
 export function attesterProblem(

@@ -5,7 +5,7 @@ import { type Jws, readJws } from '../../codec/jws.ts'
 import { malformed, type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
-import { readX5c } from '../../keys/trust-anchors.ts'
+import { readX5c } from '../../keys/trust-path.ts'
 import { headerValueProblem } from './jwt-checks.ts'
 
 /** The key of a wallet instance, from the attestation. */

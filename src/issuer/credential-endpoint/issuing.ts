@@ -139,7 +139,7 @@ function roundingMsOf(validitySeconds: number): number {
 /** Issues a credential. Throws if the credential, read as a wallet reads it, does not match the order. */
 async function issueAndCheck({ keys, random }: IssuerContext, order: Order): Promise<string> {
   const { format } = order.configuration
-  const credential = await format.issue(order, keys.credentials, random)
+  const credential = await format.issue(order, keys.credentialSigner, random)
   if (!format.matchesOrder(order, credential)) throw new Error('the credential does not read back as it was ordered')
   return credential
 }

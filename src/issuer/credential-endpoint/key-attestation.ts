@@ -8,7 +8,7 @@ import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
 import { importPublicKey, isEd25519Point, type PublicJwk, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { readX5c } from '../../keys/trust-anchors.ts'
+import { readX5c } from '../../keys/trust-path.ts'
 import { refuse } from '../../protocol/error.ts'
 import { attesterProblem } from '../access/attester.ts'
 import {

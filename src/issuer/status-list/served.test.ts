@@ -30,7 +30,7 @@ function startProcess(notAfter?: Date, settingsOfProcess = config) {
   const clock = { now: new Date() }
   const ring = createKeyRing(config.keys)
   const counts = { signed: 0 }
-  const current = ring.statusLists.current
+  const current = ring.statusListSigners.current
   const signer = {
     ...current,
     sign: (data: Uint8Array) => {
@@ -38,8 +38,8 @@ function startProcess(notAfter?: Date, settingsOfProcess = config) {
       return current.sign(data)
     },
   }
-  const statusLists = { ...ring.statusLists, findSigner: () => ({ signer, notAfter }) }
-  const keys: KeyRing = { ...ring, statusLists }
+  const statusListSigners = { ...ring.statusListSigners, findSigner: () => ({ signer, notAfter }) }
+  const keys: KeyRing = { ...ring, statusListSigners }
   return {
     clock,
     counts,

@@ -53,7 +53,7 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
     const row = await context.store.get('status_list', listId)
     if (row === undefined) return refuse('not_found', 'there is no such status list')
     const now = context.now()
-    const certifiedSigner = context.keys.statusLists.findSigner(row.value.kid, now)
+    const certifiedSigner = context.keys.statusListSigners.findSigner(row.value.kid, now)
     refuseEndedSigner(certifiedSigner, now)
     // The tag is weak, since signatures differ between processes, and bytes between encodings (RFC 9110 section 8.8.1).
     // The generation is in the tag because versions repeat after a restore.

@@ -134,7 +134,7 @@ async function makeTokens(
       ? (approval.client ?? session.client)
       : { id: authenticatedClient.id, instance: authenticatedClient.instance }
   const claims = { sessionId, now, jkt: proof?.jkt, client }
-  const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokens, claims)
+  const { accessToken, record } = await makeAccessToken(context, context.keys.accessTokenSigner, claims)
   const authorized = authorizedIds && { authorized: authorizedIds }
   const issuedBefore = session.issued.length
   const token = { ...record, ...authorized, ...(issuedBefore > 0 && { issuedBefore }) }

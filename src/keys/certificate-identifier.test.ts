@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Certificate } from './certificate.ts'
-import { identifierProblem, isCanonicalIdentifier } from './identifier.ts'
+import { identifierProblem, isCanonicalIdentifier } from './certificate-identifier.ts'
 
 type Names = Partial<Pick<Certificate, 'uris' | 'dnsNames' | 'ipAddresses'>>
 

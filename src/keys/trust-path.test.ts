@@ -7,7 +7,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 import { writeName } from './certificate-name.ts'
 import { basicConstraints, extension, keyUsage, makeCertificate, toPem, usualExtensions } from './make-certificate.ts'
-import { findTrustPath, readTrustAnchors } from './trust-anchors.ts'
+import { findTrustPath, readTrustAnchors } from './trust-path.ts'
 
 /** A certificate and the key in it. */
 interface Party {
