@@ -1,11 +1,11 @@
 /**
  * The issuance session: its data, and its state transitions as pure functions. The session stores facts, and its status
- * is computed from them and the current time. `authorization.ts` has the part that starts when the code is redeemed.
+ * is computed from them and the current time. `issued-tokens.ts` has the part that starts when the code is redeemed.
  */
 import { refuse } from '../protocol/error.ts'
 import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
-import { type Authorization, endOfAuthorization, recordReceipt } from './authorization.ts'
+import { endOfTokens, type IssuedTokens, recordReceipt } from './issued-tokens.ts'
 
 /** A session by the state of its code: offered, locked or redeemed. Also covers rows of earlier releases. */
 export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
@@ -27,7 +27,7 @@ export interface LockedSession extends SessionFacts {
 }
 
 /** A session whose code has been redeemed. */
-export interface AuthorizedSession extends SessionFacts, Authorization {
+export interface AuthorizedSession extends SessionFacts, IssuedTokens {
   readonly lockedAt?: never
 }
 
@@ -144,7 +144,7 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
 /** Returns when the session ends: at its expiry, or later when its tokens end; or when it was locked or has expired. */
 export function endOfIssuance(session: IssuanceSession): number {
   const { expiresAt, expiredAt, lockedAt, token } = session
-  const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfAuthorization(session))
+  const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfTokens(session))
   return lockedAt ?? Math.min(end, expiredAt ?? end)
 }
 

@@ -5,8 +5,8 @@
 import type { Effects } from '../http/effects.ts'
 import { readEveryRow } from '../store/every-row.ts'
 import { type Change, END_OF_TIME } from '../store/store.ts'
-import { endTokens } from './authorization.ts'
 import type { IssuerCollections } from './collections.ts'
+import { endTokens } from './issued-tokens.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
 import { makeSessionEvent } from './session-status.ts'
 

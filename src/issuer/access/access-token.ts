@@ -4,7 +4,7 @@ import { digestOf } from '../../codec/digest.ts'
 import { writeJws } from '../../codec/jws.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import type { Signer } from '../../keys/signer.ts'
-import type { AccessTokenRecord, AuthorizedClient } from '../authorization.ts'
+import type { AccessTokenRecord, AuthorizedClient } from '../issued-tokens.ts'
 import type { AccessContext } from './context.ts'
 
 /** The lifetime of every access token. */

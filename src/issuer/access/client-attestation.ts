@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../../check/check.ts'
 import { refuse } from '../../protocol/error.ts'
-import type { AuthorizedClient } from '../authorization.ts'
+import type { AuthorizedClient } from '../issued-tokens.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'

@@ -4,8 +4,8 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { AuthenticatedClient } from '../access/client-attestation.ts'
 import { refuseProof } from '../access/dpop.ts'
-import type { AuthorizedClient, RefreshPolicy } from '../authorization.ts'
 import type { IssuerCollections } from '../collections.ts'
+import type { AuthorizedClient, RefreshState } from '../issued-tokens.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
 import type { Access } from './requested-access.ts'
 
@@ -23,7 +23,7 @@ export interface SessionForToken {
 /** A refresh token, and the state that the session stores. */
 export interface NewRefreshToken {
   readonly refreshToken: string
-  readonly refresh: RefreshPolicy
+  readonly refresh: RefreshState
 }
 
 export type GrantDecision = GrantApproval | GrantRefusal

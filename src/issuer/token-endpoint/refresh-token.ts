@@ -11,8 +11,8 @@ import { macOfText } from '../../codec/mac-token.ts'
 import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
-import { type Authorization, dropRetry, endTokens, grantedIdsOf } from '../authorization.ts'
 import type { IssuerContext } from '../context.ts'
+import { dropRetry, endTokens, grantedIdsOf, type IssuedTokens } from '../issued-tokens.ts'
 import type { TokenRequest } from '../schemas.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
 import { requireValidStatus } from '../status-list/entries.ts'
@@ -56,7 +56,7 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
 }
 
 /** Refuses a client other than the one that the refresh token was issued to. RFC 6749 section 6. */
-function refuseOtherRefresher({ client }: Authorization, { client_id: id }: TokenRequest): void {
+function refuseOtherRefresher({ client }: IssuedTokens, { client_id: id }: TokenRequest): void {
   if (client === undefined) return
   // `refuseOtherInstance` compares an authenticated instance.
   if (!id && client.instance !== undefined) return
@@ -98,8 +98,8 @@ function makeNextRefreshToken(
   const hasGivenSuccessor = (secret: KeyObject): boolean =>
     isRetry && refresh.digest === digestOf(deriveSuccessor(request.refreshToken, sessionId, secret))
   const refreshToken = deriveSuccessor(request.refreshToken, sessionId, older.find(hasGivenSuccessor) ?? newest)
-  const policy = isRetry ? refresh : dropRetry(refresh)
-  return { refreshToken, refresh: { ...policy, digest: digestOf(refreshToken), retry: digest } }
+  const state = isRetry ? refresh : dropRetry(refresh)
+  return { refreshToken, refresh: { ...state, digest: digestOf(refreshToken), retry: digest } }
 }
 
 function refuseUnknownRefreshToken(): never {

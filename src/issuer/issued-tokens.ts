@@ -1,18 +1,17 @@
 /**
- * The authorization of a wallet: the tokens of a redeemed code, their refresh and their end. The functions here use
- * only this part of a session.
+ * The tokens of a redeemed code, their refresh and their end. The functions here use only this part of a session.
  */
 
 /** The tokens for a redeemed code. */
-export interface Authorization {
+export interface IssuedTokens {
   readonly token: AccessTokenRecord
   /** The client that has the tokens; absent when it is unknown, as with a pre-authorized code. */
   readonly client?: AuthorizedClient
   /** The refresh token, if the session has one. */
-  readonly refresh?: RefreshPolicy
+  readonly refresh?: RefreshState
 }
 
-/** The client that an authorization belongs to. */
+/** The client that the tokens were issued to. */
 export interface AuthorizedClient {
   readonly id: string
   /** The JWK thumbprint of its wallet instance, if it is attested. */
@@ -33,7 +32,7 @@ export interface AccessTokenRecord {
 }
 
 /** The state of the refresh tokens. Only their digests are stored. */
-export interface RefreshPolicy {
+export interface RefreshState {
   readonly until: number
   readonly digest: string
   /**
@@ -50,48 +49,46 @@ export interface RefreshPolicy {
 const MAX_SPENT = 10
 
 /** Returns when the wallet's tokens end, refresh included. */
-export function endOfAuthorization({ token, refresh }: Authorization): number {
+export function endOfTokens({ token, refresh }: IssuedTokens): number {
   return Math.max(token.expiresAt, refresh?.until ?? 0)
 }
 
 /**
- * Returns the configurations that access tokens of the authorization can be for; undefined if that is all of the
- * session. RFC 6749 section 6.
+ * Returns the configurations that the access tokens can be for; undefined if that is all of the session. RFC 6749
+ * section 6.
  */
-export function grantedIdsOf({ token, refresh }: Authorization): readonly string[] | undefined {
+export function grantedIdsOf({ token, refresh }: IssuedTokens): readonly string[] | undefined {
   return (refresh?.granted ?? token).authorized
 }
 
 /** Moves the previous token to the used tokens, of which the last {@link MAX_SPENT} are stored. */
-export function dropRetry({ retry, spent, ...policy }: RefreshPolicy): RefreshPolicy {
-  return { ...policy, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
+export function dropRetry({ retry, spent, ...state }: RefreshState): RefreshState {
+  return { ...state, spent: retry === undefined ? spent : [...spent, retry].slice(-MAX_SPENT) }
 }
 
 /** Records that the wallet has received the last token response. */
-export function recordReceipt<T extends Partial<Authorization>>(authorization: T): T {
-  const { refresh } = authorization
-  return refresh?.retry === undefined ? authorization : { ...authorization, refresh: dropRetry(refresh) }
+export function recordReceipt<T extends Partial<IssuedTokens>>(tokens: T): T {
+  const { refresh } = tokens
+  return refresh?.retry === undefined ? tokens : { ...tokens, refresh: dropRetry(refresh) }
 }
 
 /**
- * Ends all tokens of an authorization, after its authorization code or a refresh token was used twice and so may have
- * been stolen. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
+ * Ends all tokens, after the authorization code or a refresh token was used twice and so may have been stolen. RFC 6749
+ * section 4.1.2, RFC 9700 section 4.14.2.
  */
-export function endTokens<T extends Authorization>(authorization: T, now: Date): T {
-  const { token, refresh } = authorization
+export function endTokens<T extends IssuedTokens>(tokens: T, now: Date): T {
+  const { token, refresh } = tokens
   const at = now.getTime()
   return {
-    ...authorization,
+    ...tokens,
     token: { ...token, expiresAt: Math.min(token.expiresAt, at) },
     ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
   }
 }
 
 /** Ends the refresh tokens, after the credentials of the session were revoked. */
-export function endRefreshing<T extends Partial<Authorization>>(authorization: T, now: Date): T {
-  const { refresh } = authorization
+export function endRefreshing<T extends Partial<IssuedTokens>>(tokens: T, now: Date): T {
+  const { refresh } = tokens
   const until = now.getTime()
-  return refresh === undefined || refresh.until <= until
-    ? authorization
-    : { ...authorization, refresh: { ...refresh, until } }
+  return refresh === undefined || refresh.until <= until ? tokens : { ...tokens, refresh: { ...refresh, until } }
 }
