@@ -1,7 +1,7 @@
 /** Assembles the issuance service from its configuration and its effects. */
 
 import { cacheDerived, cacheValue } from '../async/cache.ts'
-import { createStatusLists } from '../check/status/lists.ts'
+import { createStatusListLoader } from '../check/status/status-list-loader.ts'
 import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -81,7 +81,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     dpopNonces: createReusableNonces(secrets.dpopNonce),
     attestationChallenges: createReusableNonces(secrets.attestationChallenge),
     attestationStatus: {
-      loadList: createStatusLists(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
+      loadList: createStatusListLoader(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',
       now: effects.now,
     },

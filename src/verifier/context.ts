@@ -2,7 +2,7 @@
  * The context of the verification service: its configuration, keys, store and effects; the operator's policy, and the
  * session of a request.
  */
-import type { StatusPolicy } from '../check/status/lists.ts'
+import type { StatusPolicy } from '../check/status/status-list-loader.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'

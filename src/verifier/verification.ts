@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
-import { createPolicyForResponse } from '../check/status/lists.ts'
+import { createPolicyForResponse } from '../check/status/status-list-loader.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { readOrProblem } from '../codec/malformed.ts'
 import { firstEnd, lastStart } from '../credential/evidence.ts'

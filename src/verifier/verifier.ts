@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { cacheById, cacheDerived, createLru } from '../async/cache.ts'
-import { createStatusLists } from '../check/status/lists.ts'
+import { createStatusListLoader } from '../check/status/status-list-loader.ts'
 import { refuseWhileLost } from '../config/lost-token.ts'
 import { createApp, makeAppOptions } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
@@ -62,7 +62,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
     checkDescriptions: createStoredDescriptions(store),
     status: {
-      loadList: createStatusLists(effects, config.status.allowPrivateAddresses),
+      loadList: createStatusListLoader(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
       now: effects.now,
     },

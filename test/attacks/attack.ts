@@ -3,7 +3,7 @@
  * each subject.
  */
 import { expect } from 'vitest'
-import type { StatusPolicy } from '../../src/check/status/lists.ts'
+import type { StatusPolicy } from '../../src/check/status/status-list-loader.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
 import type { CredentialReport, VerificationReport } from '../../src/verifier/verification.ts'

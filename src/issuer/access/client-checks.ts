@@ -3,7 +3,7 @@
  * come last: the status list is fetched only for an attestation that passes every other check.
  */
 import { type Check, fail, pass, type Verdict } from '../../check/check.ts'
-import type { StatusPolicy } from '../../check/status/lists.ts'
+import type { StatusPolicy } from '../../check/status/status-list-loader.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import { isObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'

@@ -2,7 +2,7 @@
  * The part of the service's context that the authorization, token and credential endpoints share: the secrets for codes
  * and nonces, DPoP, wallet attestations, and the external authorization server.
  */
-import type { StatusPolicy } from '../../check/status/lists.ts'
+import type { StatusPolicy } from '../../check/status/status-list-loader.ts'
 import type { Effects } from '../../http/effects.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import type { IssuerCollections } from '../collections.ts'

@@ -25,7 +25,8 @@ export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
   suspension: 'application/vc+jwt',
 }
 
-export interface ListDocument {
+/** The content of a list, from which the document of each kind is made. */
+export interface ListContent {
   /** The URL of the list, which the document contains. */
   readonly uri: string
   readonly bits: Buffer
@@ -51,7 +52,7 @@ const LEAST_BITSTRING = 131_072
 const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 /** Makes the document of a list in one kind. */
-export async function makeListDocument(kind: ListKind, list: ListDocument, signer: Signer): Promise<Buffer> {
+export async function makeListDocument(kind: ListKind, list: ListContent, signer: Signer): Promise<Buffer> {
   if (kind === 'cwt') return makeStatusListCwt(list, signer)
   const jwt =
     kind === 'jwt' ? await makeStatusListJwt(list, signer) : await makeStatusListCredential(kind, list, signer)
@@ -63,7 +64,7 @@ export function compressDocument(document: Buffer): Promise<Buffer> {
   return compressors.gzip(document, { level: constants.Z_BEST_SPEED })
 }
 
-async function makeStatusListJwt(list: ListDocument, signer: Signer): Promise<string> {
+async function makeStatusListJwt(list: ListContent, signer: Signer): Promise<string> {
   const { uri, ttlSeconds, bits } = list
   const payload = {
     sub: uri,
@@ -74,7 +75,7 @@ async function makeStatusListJwt(list: ListDocument, signer: Signer): Promise<st
   return signJwt('statuslist+jwt', payload, signer)
 }
 
-async function makeStatusListCwt(list: ListDocument, signer: Signer): Promise<Buffer> {
+async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buffer> {
   const { iat, exp } = timesOf(list)
   const claims = new Map<CborKey, Cbor>([
     [CWT.sub, list.uri],
@@ -100,7 +101,7 @@ async function makeStatusListCwt(list: ListDocument, signer: Signer): Promise<Bu
   return Buffer.from(encodeCbor(makeTagged(CBOR_TAG.sign1, await writeSign1(content, (data) => signer.sign(data)))))
 }
 
-async function makeStatusListCredential(purpose: StatusPurpose, list: ListDocument, signer: Signer): Promise<string> {
+async function makeStatusListCredential(purpose: StatusPurpose, list: ListContent, signer: Signer): Promise<string> {
   const { uri, issuer, issuedAt, expiresAt, ttlSeconds } = list
   const encoded = await compressors.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
   const payload: JsonObject = {
@@ -129,7 +130,7 @@ function signJwt(typ: string, payload: JsonObject, signer: Signer): Promise<stri
   return writeJws(header, payload, (data) => signer.sign(data))
 }
 
-function timesOf({ issuedAt, expiresAt }: ListDocument) {
+function timesOf({ issuedAt, expiresAt }: ListContent) {
   const [iat = 0, exp = 0] = [issuedAt, expiresAt].map(epochSeconds)
   return { iat, exp }
 }

@@ -1,9 +1,9 @@
 /** Exports status lists as files, for web servers and CDNs that serve them instead of the issuer. */
 import type { ListKind } from './documents.ts'
-import { createPublishedListReader, type ListContext, type ServedList } from './served.ts'
+import { createPublishedListReader, type ListContext, type PublishedList } from './published-list.ts'
 
 /** A status list in one kind. */
-export interface ListFile extends ServedList {
+export interface ListFile extends PublishedList {
   /** The path below `/status-list`, with `/` between folders. */
   readonly path: string
 }
@@ -16,13 +16,13 @@ const SUFFIXES: Readonly<Record<ListKind, string>> = {
   suspension: '/suspension.jwt',
 }
 
-/** Returns all status lists in all kinds. `makeDocument` signs a list. */
+/** Returns all status lists in all kinds. A list is signed when its `makeDocument` is called. */
 export async function listFiles(context: ListContext): Promise<readonly ListFile[]> {
-  const serve = createPublishedListReader(context)
+  const readList = createPublishedListReader(context)
   const files: ListFile[] = []
   for (const { id } of await context.store.list('status_list')) {
     for (const [kind, suffix] of Object.entries(SUFFIXES))
-      files.push({ path: id + suffix, ...(await serve(id, kind as ListKind)) })
+      files.push({ path: id + suffix, ...(await readList(id, kind as ListKind)) })
   }
   return files
 }

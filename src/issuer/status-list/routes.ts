@@ -10,8 +10,8 @@ import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { changeStatus, type StatusAct, statusActs } from './change-status.ts'
 import { LIST_TYPES, type ListKind } from './documents.ts'
+import { createPublishedListReader, type PublishedList } from './published-list.ts'
 import * as schemas from './schemas.ts'
-import { createPublishedListReader, type ServedList } from './served.ts'
 
 /** Adds the routes that revoke, suspend and reinstate credentials, and those that serve status lists. */
 export function addStatusRoutes(app: App, context: IssuerContext): void {
@@ -24,20 +24,20 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
       )
     }
   })
-  const serveList = createPublishedListReader(context)
+  const readList = createPublishedListReader(context)
   const { ttlSeconds } = context.config.statusList
   app.get(`${ISSUER_PATHS.statusList}/:list_id`, { schema: schemas.statusListRoute }, async (request, reply) => {
     if (Object.hasOwn(request.query, 'time')) {
       refuse('not_implemented', 'time: only the present status is kept; ask without it')
     }
     const kind = kindFor(request.headers.accept)
-    return sendList(request, reply, { ...(await serveList(request.params.list_id, kind)), kind, ttlSeconds })
+    return sendList(request, reply, { ...(await readList(request.params.list_id, kind)), kind, ttlSeconds })
   })
   for (const purpose of statusPurposes) {
     const schema = schemas.bitstringListRoute[purpose]
     app.get(`${ISSUER_PATHS.statusList}/:list_id/${purpose}`, { schema }, async (request, reply) => {
       const { list_id: listId } = request.params
-      return sendList(request, reply, { ...(await serveList(listId, purpose)), kind: purpose, ttlSeconds })
+      return sendList(request, reply, { ...(await readList(listId, purpose)), kind: purpose, ttlSeconds })
     })
   }
 }
@@ -50,7 +50,7 @@ function kindFor(accept: string | undefined): ListKind {
 async function sendList(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { etag, makeDocument, kind, ttlSeconds }: ServedList & { readonly kind: ListKind; readonly ttlSeconds: number },
+  { etag, makeDocument, kind, ttlSeconds }: PublishedList & { readonly kind: ListKind; readonly ttlSeconds: number },
 ): Promise<FastifyReply> {
   const encoding = acceptsGzip(headers['accept-encoding']) ? 'gzip' : 'identity'
   const isKnown = isKnownTag(headers['if-none-match'], etag)

@@ -1,6 +1,6 @@
 /** The context of the checks of a presentation: the request, and the policy of the operator. */
 
-import type { StatusPolicy } from '../../check/status/lists.ts'
+import type { StatusPolicy } from '../../check/status/status-list-loader.ts'
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'

@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
 import { OutboundError } from '../../http/outbound.ts'
-import { createStatusLists } from './lists.ts'
+import { createStatusListLoader } from './status-list-loader.ts'
 
 it('asks again for a list that failed after five seconds, and where the clock was set back since', async () => {
   let time = 10_000_000
@@ -12,7 +12,7 @@ it('asks again for a list that failed after five seconds, and where the clock wa
     return Promise.reject(new OutboundError('nobody answers'))
   }
   const effects = { outbound, now: () => new Date(time), log: pino({ level: 'silent' }) }
-  const loadList = createStatusLists(effects, true)
+  const loadList = createStatusListLoader(effects, true)
   const load = () => loadList({ kind: 'token', uri: 'https://issuer.example/list' }, 'jwt')
   expect(await load()).toHaveProperty('unreachable')
   time += 4999

@@ -19,7 +19,8 @@ const GENERATION_MS = 60_000
 /** The maximum size of the cache for documents. docs/decisions/0007-status-lists.md. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
 
-export interface ServedList {
+/** The current state of a list in one kind, and the function that makes its document. */
+export interface PublishedList {
   /**
    * The entity tag. It changes with each change of the list, each renewal and each kind, and is the same in all
    * processes.
@@ -28,7 +29,7 @@ export interface ServedList {
   readonly makeDocument: (encoding: 'gzip' | 'identity') => Promise<Buffer>
 }
 
-export type ReadPublishedList = (listId: string, kind: ListKind) => Promise<ServedList>
+export type ReadPublishedList = (listId: string, kind: ListKind) => Promise<PublishedList>
 
 /** The part of the context that status lists need. */
 export type ListContext = Pick<IssuerContext, 'store' | 'config' | 'keys' | 'now' | 'recordSignedList'>
@@ -108,7 +109,7 @@ async function signDocument(
   const issuedAt = now()
   const latest = issuedAt.getTime() + LIFETIME_MS
   const isToken = kind === 'jwt' || kind === 'cwt'
-  const document = {
+  const content = {
     uri: isToken ? listUri(config.baseUrl, listId) : purposeUri(config.baseUrl, listId, kind),
     bits: await readBits(store, listId, list),
     issuer: config.issuer.id,
@@ -117,8 +118,8 @@ async function signDocument(
     // A list expires with the certificate of its signer at the latest.
     expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
   }
-  const signedDocument = await makeListDocument(kind, document, signer)
+  const signedDocument = await makeListDocument(kind, content, signer)
   const servedUntil = new Date(issuedAt.getTime() + RENEWAL_MS)
-  recordSignedList?.(`${listId}/${kind}`, { ...document, servedUntil })
+  recordSignedList?.(`${listId}/${kind}`, { ...content, servedUntil })
   return signedDocument
 }

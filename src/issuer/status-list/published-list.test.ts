@@ -5,7 +5,7 @@ import { filesOf, ISSUER_URL, type Services, settings, startServices } from '../
 import { readJws } from '../../codec/jws.ts'
 import { createKeyRing, type KeyRing } from '../../keys/key-ring.ts'
 import { type IssuerConfig, readIssuerConfig } from '../config.ts'
-import { createPublishedListReader } from './served.ts'
+import { createPublishedListReader } from './published-list.ts'
 
 /** The number of lists that ten million entries need. */
 const LISTS = 77
@@ -43,7 +43,7 @@ function startProcess(notAfter?: Date, settingsOfProcess = config) {
   return {
     clock,
     counts,
-    serve: createPublishedListReader({
+    readList: createPublishedListReader({
       store: services.issuerStore,
       config: settingsOfProcess,
       keys,
@@ -53,7 +53,7 @@ function startProcess(notAfter?: Date, settingsOfProcess = config) {
 }
 
 it('has another entity tag for the same version of a list after a restore', async () => {
-  const tag = async () => (await startProcess().serve(ids[0] ?? '', 'jwt')).etag
+  const tag = async () => (await startProcess().readList(ids[0] ?? '', 'jwt')).etag
   const generation = { number: 0, origin: 'here' }
   await services.issuerStore.commit([{ insert: 'generation', id: 'current', value: { ...generation, id: 'first' } }])
   const before = await tag()
@@ -65,7 +65,7 @@ it('has another entity tag for the same version of a list after a restore', asyn
 
 it('has another entity tag where a setting that is in the document has changed', async () => {
   const tag = async (changed: Partial<IssuerConfig>) =>
-    (await startProcess(undefined, { ...config, ...changed }).serve(ids[0] ?? '', 'jwt')).etag
+    (await startProcess(undefined, { ...config, ...changed }).readList(ids[0] ?? '', 'jwt')).etag
   const tags = await Promise.all([
     tag({}),
     tag({ baseUrl: 'https://moved.example' }),
@@ -77,17 +77,18 @@ it('has another entity tag where a setting that is in the document has changed',
 
 describe('the lists of ten million credentials', () => {
   it('are signed once, however often they are asked for', async () => {
-    const { serve, counts } = startProcess()
+    const { readList, counts } = startProcess()
     for (let round = 0; round < 3; round += 1) {
       for (const id of ids)
-        for (const kind of ['jwt', 'cwt'] as const) await (await serve(id, kind)).makeDocument('gzip')
+        for (const kind of ['jwt', 'cwt'] as const) await (await readList(id, kind)).makeDocument('gzip')
     }
     expect(counts.signed).toBe(2 * LISTS)
   })
 
   it('are renewed at moments of their own, each twice a day, and by all processes at the same one', async () => {
     const [first, second] = [startProcess(), startProcess()]
-    const tags = async ({ serve }: typeof first) => Promise.all(ids.map(async (id) => (await serve(id, 'jwt')).etag))
+    const tags = async ({ readList }: typeof first) =>
+      Promise.all(ids.map(async (id) => (await readList(id, 'jwt')).etag))
     const start = first.clock.now.getTime()
     let before = await tags(first)
     const renewed: number[] = []
@@ -104,12 +105,12 @@ describe('the lists of ten million credentials', () => {
 
   it('are good for half a day at least whenever they are served, and never longer than the certificate', async () => {
     const notAfter = new Date(Date.now() + 40 * HOUR)
-    const { serve, clock } = startProcess(notAfter)
+    const { readList, clock } = startProcess(notAfter)
     const start = clock.now.getTime()
     for (let hour = 0; hour < 40; hour += 1) {
       clock.now = new Date(start + hour * HOUR)
       for (const id of ids.slice(0, 8)) {
-        const document = await (await serve(id, 'jwt')).makeDocument('identity')
+        const document = await (await readList(id, 'jwt')).makeDocument('identity')
         const exp = Number(readJws(document.toString('latin1')).payload.exp) * 1000
         expect(exp).toBeLessThanOrEqual(notAfter.getTime())
         expect(exp).toBeGreaterThan(Math.min(clock.now.getTime() + 12 * HOUR, notAfter.getTime()) - 1000)

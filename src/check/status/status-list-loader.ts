@@ -17,7 +17,7 @@ import {
   readStatusListJwt,
   type StatusReference,
   TOKEN_TYPES,
-} from './status-list.ts'
+} from './status-list-token.ts'
 
 interface FetchedAnswer {
   readonly list: FetchedStatusList
@@ -68,15 +68,15 @@ const MAX_CACHED_BYTES = 64 * 1024 * 1024
 const MIN_ENTRY_BYTES = MAX_CACHED_BYTES / 1024
 /** The maximum number of unreachable lists of one response, since the wallet waits meanwhile. */
 const MAX_UNREACHABLE = 2
-const AFTER_UNREACHABLE = 'it was not fetched, because two status lists of this response could not be fetched'
+const AFTER_UNREACHABLE = `it was not fetched, because ${MAX_UNREACHABLE} status lists of this response could not be fetched`
 /** The time limit for loading all lists of one response. */
 const MAX_WAIT_MS = 15_000
-const AFTER_WAIT = 'it was not fetched, because the other status lists of this response took 15 seconds'
+const AFTER_WAIT = `it was not fetched, because the other status lists of this response took ${MAX_WAIT_MS / 1000} seconds`
 
 /**
  * Creates the function that loads and caches status lists. `allowPrivateAddresses` allows lists in private networks.
  */
-export function createStatusLists(
+export function createStatusListLoader(
   { outbound, now, log }: Pick<Effects<never>, 'outbound' | 'now' | 'log'>,
   allowPrivateAddresses: boolean,
 ): LoadStatusList {
