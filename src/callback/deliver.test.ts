@@ -52,8 +52,8 @@ async function wait(sessionId: string, ...ids: string[]): Promise<void> {
   await store.commit([await enqueueCallbacks(store, sessionId, events, now())])
 }
 
-/** Claims the event of session s1 as a process that never delivers it. */
-async function claimForGood(): Promise<void> {
+/** Reserves the event of session s1 as a process that never delivers it. */
+async function reserveForGood(): Promise<void> {
   const end = new AbortController()
   void process({ loadCallbackData: () => new Promise(() => undefined) })(end.signal)
   await expect.poll(async () => (await store.get('callback', 's1'))?.value.claimed).toBe(true)
@@ -176,9 +176,9 @@ describe('a callback', () => {
     expect(await pending()).toEqual([])
   })
 
-  it('waits for no claim of a process that ended, by a clock that was set back since', async () => {
+  it('waits for no reservation of a process that ended, by a clock that was set back since', async () => {
     await wait('s1', 'e1')
-    await claimForGood()
+    await reserveForGood()
     const deliver = process()
     await deliver()
     expect(told()).toEqual([])
@@ -198,9 +198,9 @@ describe('a callback', () => {
     expect(await pending()).toEqual([])
   })
 
-  it('is left to the process that has claimed it, whose clock is a little ahead', async () => {
+  it('is left to the process that has reserved it, whose clock is a little ahead', async () => {
     await wait('s1', 'e1')
-    await claimForGood()
+    await reserveForGood()
     time -= 5 * SECOND
     await process()()
     expect(told()).toEqual([])
@@ -327,7 +327,7 @@ describe('callbacks of sessions', () => {
     expect(new Set(told()).size).toBe(100)
   })
 
-  it('that a process died with go out again under their ids, when its claim is over', async () => {
+  it('that a process died with go out again under their ids, when its reservation is over', async () => {
     await wait('s1', 'e1')
     receiver = () => new Promise(() => undefined)
     const end = new AbortController()
@@ -342,7 +342,7 @@ describe('callbacks of sessions', () => {
     expect([told(), await pending()]).toEqual([['e1', 'e1'], []])
   })
 
-  it('of which one is answered when its claim is long over lose none that came behind it', async () => {
+  it('of which one is answered when its reservation is long over lose none that came behind it', async () => {
     await wait('s1', 'e1', 'e2')
     let release: () => void = () => undefined
     const late = new Promise<void>((resolve) => {

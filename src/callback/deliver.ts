@@ -1,7 +1,7 @@
 /**
- * Delivers the queued events. A process claims the row of a session, posts its first event, and then removes the event
- * or postpones it. A claim expires, so that no event is lost when a process ends; the event is then sent again with the
- * same id.
+ * Delivers the queued events. A process reserves the row of a session, posts its first event, and then removes the
+ * event or postpones it. A reservation expires, so that no event is lost when a process ends; the event is then sent
+ * again with the same id.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -43,13 +43,14 @@ interface Round extends DeliveryContext {
   readonly isClockHeld: () => boolean
 }
 
-interface Claim {
+/** The right of this process, for some seconds, to deliver the first event of a session. */
+interface Reservation {
   readonly sessionId: string
   readonly event: PendingCallback
 }
 
-/** The duration of a claim; a delivery takes less. */
-const CLAIM_MS = 20_000
+/** The duration of a reservation; a delivery takes less. */
+const RESERVATION_MS = 20_000
 const GIVE_UP_MS = 24 * 60 * 60 * 1000
 /** The longest time for which running deliveries delay the search for new events. */
 const LOOK_AGAIN_MS = 300
@@ -65,11 +66,11 @@ const MAX_CLOCK_DIFFERENCE_MS = 60_000
  */
 export function createDelivery(context: DeliveryContext): Task['run'] {
   let pace: Pace = FIRST_PACE
-  const deliverAndAdjustPace = async (round: Round, claim: Claim): Promise<void> => {
-    const outcome = await deliverClaim(round, claim)
+  const deliverAndAdjustPace = async (round: Round, reservation: Reservation): Promise<void> => {
+    const outcome = await deliverReservedEvent(round, reservation)
     if (outcome === 'delivered') pace = paceAfterSuccess(pace)
     // A deleted session does not change the pace: it is not a failure of the receiver.
-    else if (outcome === 'failed') pace = paceAfterFailure(pace, claim.sessionId, context.now())
+    else if (outcome === 'failed') pace = paceAfterFailure(pace, reservation.sessionId, context.now())
   }
   const detectSetBack = watchForClockSetBack()
   return async (stop, isClockHeld = () => false) => {
@@ -78,9 +79,10 @@ export function createDelivery(context: DeliveryContext): Task['run'] {
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
       const free = isPausing(pace, context.now()) ? 0 : pace.atOnce - running.size
-      const { due, claims } = free > 0 ? await claimDueRows(context, free, wasSetBack) : { due: 0, claims: [] }
-      for (const claim of claims) {
-        const delivery: Promise<void> = deliverAndAdjustPace(round, claim).finally(() => running.delete(delivery))
+      const { due, reservations } =
+        free > 0 ? await reserveDueRows(context, free, wasSetBack) : { due: 0, reservations: [] }
+      for (const reservation of reservations) {
+        const delivery: Promise<void> = deliverAndAdjustPace(round, reservation).finally(() => running.delete(delivery))
         running.add(delivery)
       }
       if (due === 0 && running.size === 0) return
@@ -125,39 +127,43 @@ async function findDueRows(
   return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
 }
 
-/** Claims due rows, each in a commit of its own. Skips a row that another process claims first. */
-async function claimDueRows(
+/** Reserves due rows, each in a commit of its own. Skips a row that another process reserves first. */
+async function reserveDueRows(
   context: DeliveryContext,
   limit: number,
   wasSetBack: boolean,
-): Promise<{ readonly due: number; readonly claims: readonly Claim[] }> {
+): Promise<{ readonly due: number; readonly reservations: readonly Reservation[] }> {
   const { store, now } = context
   const at = now()
   const rows = await findDueRows(context, at, { limit, wasSetBack })
-  const nextAt = at.getTime() + CLAIM_MS
-  const claims = await Promise.all(
+  const nextAt = at.getTime() + RESERVATION_MS
+  const reservations = await Promise.all(
     rows.map(async ({ id, version, value }) => {
-      const claimedQueue: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
+      const reservedQueue: CallbackQueue = { ...value, claimed: true, nextAt, setAt: at.getTime() }
       const [event] = value.events
       const conflict = await store.commit([
-        { update: 'callback', id, version, value: claimedQueue, dueAt: new Date(nextAt) },
+        { update: 'callback', id, version, value: reservedQueue, dueAt: new Date(nextAt) },
       ])
       return conflict === undefined && event !== undefined ? [{ sessionId: id, event }] : []
     }),
   )
-  return { due: rows.length, claims: claims.flat() }
+  return { due: rows.length, reservations: reservations.flat() }
 }
 
 /**
- * Delivers the event of a claim, and stores the result. An error of this service is logged, and the claim then expires.
+ * Delivers the event of a reservation, and stores the result. An error of this service is logged, and the reservation
+ * then expires.
  */
-async function deliverClaim(context: Round, claim: Claim): Promise<'delivered' | 'failed' | 'session gone'> {
-  const { sessionId, event } = claim
+async function deliverReservedEvent(
+  context: Round,
+  reservation: Reservation,
+): Promise<'delivered' | 'failed' | 'session gone'> {
+  const { sessionId, event } = reservation
   try {
     const data = await context.loadCallbackData(sessionId, event.data)
-    const result: ClaimResult =
+    const result: ReservationResult =
       data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
-    await recordResult(context, claim, result)
+    await recordResult(context, reservation, result)
     if (result === SESSION_GONE) return 'session gone'
     return result.delivered ? 'delivered' : 'failed'
   } catch (err) {
@@ -166,7 +172,7 @@ async function deliverClaim(context: Round, claim: Claim): Promise<'delivered' |
   }
 }
 
-type ClaimResult = DeliveryResult | typeof SESSION_GONE
+type ReservationResult = DeliveryResult | typeof SESSION_GONE
 
 const SESSION_GONE = {
   delivered: false,
@@ -177,11 +183,15 @@ const SESSION_GONE = {
 } as const
 
 /** Stores the result of the first event of the queue. Events that were queued meanwhile stay. */
-async function recordResult(context: Round, { sessionId, event }: Claim, result: ClaimResult): Promise<void> {
+async function recordResult(
+  context: Round,
+  { sessionId, event }: Reservation,
+  result: ReservationResult,
+): Promise<void> {
   const { store, retryOnConflict, now } = context
   const writeLog = await retryOnConflict<() => void>(async () => {
     const row = await store.get('callback', sessionId)
-    // The claim expired, and another process has delivered the event too.
+    // The reservation expired, and another process has delivered the event too.
     if (row?.value.events[0]?.id !== event.id) return { committed: () => undefined }
     const settlement = createSettlement(context, { sessionId, event, row, result }, now())
     const conflict = await store.commit(settlement.changes)
@@ -201,7 +211,12 @@ interface Settlement {
  */
 function createSettlement(
   { random, log, isClockHeld }: Round,
-  { sessionId, event, row, result }: Claim & { readonly row: Row<CallbackQueue>; readonly result: ClaimResult },
+  {
+    sessionId,
+    event,
+    row,
+    result,
+  }: Reservation & { readonly row: Row<CallbackQueue>; readonly result: ReservationResult },
   now: Date,
 ): Settlement {
   const { value, version } = row

@@ -27,7 +27,7 @@ export interface CallbackQueue {
   readonly problem?: string
   /** True while a process delivers the first event. */
   readonly claimed: boolean
-  /** The time of the next delivery, or of the end of the claim; milliseconds since the epoch. */
+  /** The time of the next delivery, or of the end of the reservation; milliseconds since the epoch. */
   readonly nextAt: number
   /** The time at which `nextAt` was set to a later time. A clock that shows an earlier time was set back since. */
   readonly setAt?: number

@@ -6,7 +6,7 @@ const read = (text: string) => readSecretsFile({ secretsFile: 'secrets' }, { rea
 const [a, b] = [randomBytes(32), randomBytes(32)]
 
 describe('a file of secrets', () => {
-  it('has a generation on each line, of which one may be the signing key, and comments', () => {
+  it('has a version on each line, of which one may be the signing key, and comments', () => {
     const text = `# July\n${a.toString('base64')}\n\nsigning-key\n${b.toString('base64url')}\r\n`
     expect(read(text)).toEqual({ secrets: [a, 'signing-key', b] })
   })

@@ -1,6 +1,6 @@
 /**
  * The setting `secretsFile`: the secrets for codes, nonces and tokens, independent of the signing key. Each line is a
- * generation: the first makes new values, and all are accepted. The line `signing-key` means the secret that is derived
+ * version: the first makes new values, and all are accepted. The line `signing-key` means the secret that is derived
  * from the signing key.
  */
 import { type SecretSource, SIGNING_KEY } from '../keys/secrets.ts'
@@ -22,7 +22,7 @@ export interface SecretsSettings {
 
 const MISSING_FILE_MISTAKE = `${SECRETS_SETTING}: required, as nothing can be derived from a key in a token; make one with: openssl rand -base64 32`
 
-/** Reads the generations of the file, or returns the mistakes in it. Without a file, the source is the signing key. */
+/** Reads the secrets in the file, or returns the mistakes in it. Without a file, the source is the signing key. */
 export function readSecretsFile(
   { secretsFile: path, signing }: SecretsSettings,
   files: Pick<Files, 'read'>,

@@ -1,6 +1,6 @@
 /**
  * Events of a service: administrative actions, and changes of sessions that an application may want to know. An event
- * is written in the batch of its cause. `seal.ts` then moves it into the audit log and to the callback queue.
+ * is written in the batch of its cause. `pass-on.ts` then moves it into the audit log and to the callback queue.
  */
 
 import type { AuditCollections } from '../audit/collections.ts'

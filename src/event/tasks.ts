@@ -5,9 +5,9 @@ import { createDelivery, type DeliveryContext } from '../callback/deliver.ts'
 import type { SessionCallback } from '../config/session-callback.ts'
 import { partOf } from '../store/store.ts'
 import { type CheckpointContext, signAuditLog } from './checkpoint.ts'
-import { type SealContext, sealEvents } from './seal.ts'
+import { type PassOnContext, passOnEvents } from './pass-on.ts'
 
-type EventTaskContext = Omit<SealContext, 'hasCallback'> &
+type EventTaskContext = Omit<PassOnContext, 'hasCallback'> &
   CheckpointContext &
   Omit<DeliveryContext, 'store' | 'sessionCallback'> & { readonly sessionCallback: SessionCallback | undefined }
 
@@ -20,7 +20,7 @@ export function createEventTasks(context: EventTaskContext): readonly Task[] {
       name: 'events',
       everyMs: 300,
       atStop: true,
-      run: (stop) => sealEvents({ ...context, hasCallback }, stop),
+      run: (stop) => passOnEvents({ ...context, hasCallback }, stop),
     },
     { name: 'audit checkpoint', everyMs: 60_000, atStop: true, run: () => signAuditLog(context) },
     {

@@ -3,7 +3,7 @@ import { singleFlight } from '../async/single-flight.ts'
 import type { Task } from '../async/task.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
-import { sealEvents } from '../event/seal.ts'
+import { passOnEvents } from '../event/pass-on.ts'
 import { createEventTasks } from '../event/tasks.ts'
 import { createKeyRing } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
@@ -22,7 +22,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
   const sweepSessions = (): Promise<void> => {
     // Events are stored before their session is due, so this run queues the callback of every session of the sweep.
     // Sessions of the same round share one run.
-    const queueCallbacks = singleFlight(() => sealEvents({ ...effects, store: partOf(store), hasCallback: true }))
+    const queueCallbacks = singleFlight(() => passOnEvents({ ...effects, store: partOf(store), hasCallback: true }))
     return sweepVerificationSessions(config, effects, async (sessionId) => {
       // Without a receiver no delivery ends the wait, so nothing is postponed.
       if (sessionCallback === undefined) return false

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type AuditRecord, hashSessionId } from '../../src/audit/record.ts'
 import { type EventCollections, eventTypes } from '../../src/event/event.ts'
-import { sealEvents } from '../../src/event/seal.ts'
+import { passOnEvents } from '../../src/event/pass-on.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -168,7 +168,7 @@ describe('a clock that is set back by an hour', () => {
     // An event that waits for its first attempt does not wait for the hour to come again either.
     const { sessionId: later } = await issueWithStatus(services)
     const { issuerStore } = services
-    await sealEvents({
+    await passOnEvents({
       store: partOf(issuerStore),
       retryOnConflict,
       hasCallback: true,

@@ -5,7 +5,7 @@ import type { AuditBlock } from '../../src/audit/collections.ts'
 import type { AuditRecord } from '../../src/audit/record.ts'
 import { digestOf } from '../../src/codec/digest.ts'
 import { type EventCollections, recordEvent } from '../../src/event/event.ts'
-import { sealEvents } from '../../src/event/seal.ts'
+import { passOnEvents } from '../../src/event/pass-on.ts'
 import { partOf, type Store } from '../../src/store/store.ts'
 import { findRevealed } from '../support/revealed.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -444,7 +444,7 @@ async function fill(blocks: number, records: number): Promise<void> {
       recordEvent({ type: 'query.created', at: now().getTime(), subject: `q${n}`, caller: 'office' }, randomBytes),
     )
     await store.commit(events)
-    await sealEvents({ store, retryOnConflict, hasCallback: false, now, random: randomBytes })
+    await passOnEvents({ store, retryOnConflict, hasCallback: false, now, random: randomBytes })
   }
 }
 

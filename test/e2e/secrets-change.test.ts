@@ -95,7 +95,7 @@ const made: readonly (readonly [string, Made])[] = [
     async (before) => {
       const { sessionId } = await started(before, { tx_code: { value: '493536' } })
       return async (after) => {
-        // The offer is fetched anew, so that the code in it is of the newest generation.
+        // The offer is fetched anew, so that the code in it is of the newest version of the secrets.
         const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(after, sessionId), tx_code: '493536' }
         return postForm(after, `${TOKEN_ENDPOINT}/${sessionId}`, form)
       }
@@ -148,7 +148,7 @@ const made: readonly (readonly [string, Made])[] = [
         credential_request_encryption: { jwks: { keys: { kid: string }[] } }
       }
       const [key] = metadata.credential_request_encryption.jwks.keys
-      // A nonce of the newest generation, so that only the key is of an older one.
+      // A nonce of the newest version, so that only the key is of an older one.
       return async (after) => {
         const nonces = await after.fetch(`${ISSUER_URL}/issuance/oid4vci/nonce`, { method: 'POST' })
         const { c_nonce: nonce } = (await nonces.json()) as { c_nonce: string }

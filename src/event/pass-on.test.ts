@@ -14,7 +14,7 @@ import type { Signer } from '../keys/signer.ts'
 import { addCreationTime, createCollection, type Migration, partOf, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
 import { type Event, type EventCollections, recordEvent } from './event.ts'
-import { sealEvents } from './seal.ts'
+import { passOnEvents } from './pass-on.ts'
 
 const tables = ['event', 'audit_head', 'audit_block', 'audit_checkpoint', 'callback', 'dead_callback']
 const migrations: readonly Migration[] = [
@@ -34,8 +34,8 @@ async function opened(): Promise<Store<EventCollections>> {
   return store
 }
 
-const seal = (store: Store<EventCollections>, callback = true) =>
-  sealEvents({ store, retryOnConflict, hasCallback: callback, now, random: randomBytes })
+const passOn = (store: Store<EventCollections>, callback = true) =>
+  passOnEvents({ store, retryOnConflict, hasCallback: callback, now, random: randomBytes })
 const record = (store: Store<EventCollections>, event: Omit<Event, 'at'>) => {
   time += 1
   return store.commit([recordEvent({ at: time, ...event }, randomBytes)])
@@ -58,13 +58,13 @@ async function linesOf(store: Store<EventCollections>): Promise<string[]> {
   return lines
 }
 
-describe('sealing', () => {
+describe('passing events on', () => {
   it('takes the trace of an event to its callback, and not into the log', async () => {
     const store = await opened()
     const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` }
     await record(store, { type: 'issuance.succeeded', sessionId: 's1', trace })
     await record(store, { type: 'issuance.notified', sessionId: 's1' })
-    await seal(store)
+    await passOn(store)
     const [queue] = await store.list('callback')
     expect(queue?.value.events.map(({ type, trace: kept }) => [type, kept])).toEqual([
       ['issuance.succeeded', trace],
@@ -81,7 +81,7 @@ describe('sealing', () => {
       sessionId: 'secret-session',
       data: { session_id: 'secret-session' },
     })
-    await seal(store)
+    await passOn(store)
     const [started, created, succeeded] = (await linesOf(store)).map((line) => JSON.parse(line) as object)
     expect(started).toMatchObject({ sequence: 1, type: 'audit.started' })
     expect(created).toMatchObject({ sequence: 2, type: 'configuration.created', subject: 'c1', caller: 'office' })
@@ -101,9 +101,9 @@ describe('sealing', () => {
     await record(store, { type: 'issuance.started', sessionId: 'a' })
     await record(store, { type: 'issuance.succeeded', sessionId: 'a', data: { n: 1 } })
     await record(store, { type: 'verification.declined', sessionId: 'b' })
-    await seal(store)
+    await passOn(store)
     await record(store, { type: 'issuance.expired', sessionId: 'a' })
-    await seal(store)
+    await passOn(store)
     const rows = await store.list('callback')
     expect(rows.map(({ id, value }) => [id, ...value.events.map(({ type }) => type)])).toEqual([
       ['a', 'issuance.succeeded', 'issuance.expired'],
@@ -115,7 +115,7 @@ describe('sealing', () => {
   it('queues nothing when there is nobody to tell', async () => {
     const store = await opened()
     await record(store, { type: 'issuance.succeeded', sessionId: 'a' })
-    await seal(store, false)
+    await passOn(store, false)
     expect(await store.list('callback')).toEqual([])
     expect(await linesOf(store)).toHaveLength(2)
   })
@@ -128,13 +128,13 @@ describe('sealing', () => {
       writers.map(async (store, writer) => {
         for (let n = 0; n < 60; n += 1) {
           await record(store, { type: 'query.created', subject: `${writer}-${n}` })
-          if (n % 3 === 0) await seal(store)
+          if (n % 3 === 0) await passOn(store)
           if (n % 10 === 0) await signAuditLog({ store, signer, now, log })
         }
       }),
     )
     const [store] = writers as [Store<EventCollections>, Store<EventCollections>]
-    await seal(store)
+    await passOn(store)
     await signAuditLog({ store, signer, now, log })
     const lines = await linesOf(store)
     const subjects = lines.map((line) => (JSON.parse(line) as { subject?: string }).subject)
@@ -155,31 +155,31 @@ describe('sealing', () => {
       },
     }
     await record(store, { type: 'query.created', subject: 'a' })
-    await seal(busy)
+    await passOn(busy)
     expect([(await store.list('audit_block')).length, (await store.list('event')).length]).toEqual([1, 1])
-    await seal(store)
+    await passOn(store)
     expect(await linesOf(store)).toHaveLength(3)
   })
 
   it('takes all that was there in one round, in blocks of 200', async () => {
     const store = await opened()
     for (let n = 0; n < 410; n += 1) await record(store, { type: 'query.created', subject: String(n) })
-    await seal(store)
+    await passOn(store)
     expect([(await store.list('audit_block')).length, (await store.list('event')).length]).toEqual([3, 0])
   })
 
   it('begins no second chain when the head in the database was set back', async () => {
     const store = await opened()
     await record(store, { type: 'query.created', subject: 'a' })
-    await seal(store)
+    await passOn(store)
     const earlier = await store.get('audit_head', HEAD)
     await record(store, { type: 'query.created', subject: 'b' })
-    await seal(store)
+    await passOn(store)
     const later = await store.get('audit_head', HEAD)
     if (!earlier || !later) throw new Error('no head')
     await store.commit([{ update: 'audit_head', id: HEAD, version: later.version, value: earlier.value }])
     await record(store, { type: 'query.created', subject: 'c' })
-    await expect(seal(store)).rejects.toThrow(/a block after the one that it ends with/)
+    await expect(passOn(store)).rejects.toThrow(/a block after the one that it ends with/)
     expect(await store.list('event')).toHaveLength(1)
     expect(await store.get('audit_block', blockId(3))).toBe(undefined)
     // Neither a copy nor a verification calls that log intact, and no signature makes the earlier head the last one.
@@ -207,7 +207,7 @@ describe('sealing', () => {
     await sign()
     expect(told).toEqual([])
     await record(store, { type: 'query.created', subject: 'a' })
-    await seal(store)
+    await passOn(store)
     await sign()
     await sign()
     expect(told).toHaveLength(1)

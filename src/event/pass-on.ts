@@ -12,7 +12,7 @@ import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
 import { type Event, type EventCollections, eventTypes } from './event.ts'
 
-export interface SealContext {
+export interface PassOnContext {
   readonly store: Store<EventCollections>
   readonly retryOnConflict: RetryOnConflict
   /** Whether a callback is configured. */
@@ -27,15 +27,15 @@ const MAX_AT_ONCE = 200
  * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Throws when another
  * program has changed the audit log in the database.
  */
-export async function sealEvents(context: SealContext, stop?: AbortSignal): Promise<void> {
+export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<void> {
   while (stop?.aborted !== true) {
-    const count = await context.retryOnConflict(() => sealBatch(context))
+    const count = await context.retryOnConflict(() => passOnBatch(context))
     if (count < MAX_AT_ONCE) return
   }
 }
 
 /** Moves the oldest events in one batch, and returns their number. */
-async function sealBatch(context: SealContext): Promise<Attempt<number>> {
+async function passOnBatch(context: PassOnContext): Promise<Attempt<number>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
   const events = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
@@ -60,7 +60,7 @@ async function sealBatch(context: SealContext): Promise<Attempt<number>> {
  * record of the log's start.
  */
 function auditLogChanges(
-  { random, now }: SealContext,
+  { random, now }: PassOnContext,
   head: Row<AuditHead> | undefined,
   events: readonly DueRow<Event>[],
 ): readonly [head: Change<EventCollections>, block: Change<EventCollections>] {
@@ -92,7 +92,7 @@ function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
 }
 
 function makeCallbackChanges(
-  { store, now }: SealContext,
+  { store, now }: PassOnContext,
   events: readonly DueRow<Event>[],
 ): Promise<readonly Change<EventCollections>[]> {
   const at = now()
