@@ -4,9 +4,9 @@
  */
 import type { CodeFlowConfig } from '../config/authentication.ts'
 import type { ClientAuthentication } from '../config/client-authentication.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
-import { DETAIL_TYPE } from './access/authorization-details.ts'
+import { AUTHORIZATION_DETAIL_TYPE } from './access/authorization-details.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
@@ -30,7 +30,7 @@ export async function makeAuthorizationServerMetadata(
     ],
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
     token_endpoint_auth_methods_supported: listAuthenticationMethods(clientAuthentication),
-    authorization_details_types_supported: [DETAIL_TYPE],
+    authorization_details_types_supported: [AUTHORIZATION_DETAIL_TYPE],
     dpop_signing_alg_values_supported: [...tokenAlgorithms],
     ...(clientAuthentication && {
       challenge_endpoint: baseUrl + ISSUER_PATHS.challenge,

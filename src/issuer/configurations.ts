@@ -65,7 +65,7 @@ export async function createConfiguration(
 /** Returns the configuration as it was posted. Refuses with `not_found`. */
 export async function getConfiguration({ store }: IssuerContext, id: string): Promise<CredentialConfiguration> {
   const row = await store.get('credential_configuration', id)
-  return row?.value.removed === false ? row.value.configuration : refuseUnknown(id)
+  return row?.value.removed === false ? row.value.configuration : refuseUnknownConfiguration(id)
 }
 
 /** Returns a configuration for a new session; undefined if it is unknown or removed, or if the profile excludes it. */
@@ -162,13 +162,15 @@ export async function removeConfiguration(context: IssuerContext, id: string, ca
   const at = context.now().getTime()
   const otherChanges = [recordEvent({ type: 'configuration.removed', at, subject: id, caller }, context.random)]
   const removedConfiguration = await updateWith(context, 'credential_configuration', id, (configuration) =>
-    configuration.removed ? refuseUnknown(id) : { value: { ...configuration, removed: true }, otherChanges },
+    configuration.removed
+      ? refuseUnknownConfiguration(id)
+      : { value: { ...configuration, removed: true }, otherChanges },
   )
-  if (removedConfiguration === undefined) refuseUnknown(id)
+  if (removedConfiguration === undefined) refuseUnknownConfiguration(id)
   context.offeredConfigurations.invalidate()
 }
 
-function refuseUnknown(id: string): never {
+function refuseUnknownConfiguration(id: string): never {
   return refuse('not_found', `there is no credential configuration ${id}`)
 }
 

@@ -1,6 +1,6 @@
 /** The credential offer. OpenID4VCI 1.0, Credential Offer. */
 import { refuse } from '../protocol/error.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { makeDerivedCode } from './access/derived-code.ts'
 import { codeOfSession } from './access/pre-authorized-code.ts'

@@ -21,7 +21,7 @@ import {
   walletOperation,
 } from '../http/openapi-responses.ts'
 import { CredentialConfiguration } from '../protocol/credential-configuration.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { TokenResponse } from '../protocol/oauth.ts'
 import { CredentialOffer, JwkSet, PLAIN_TEXT } from '../protocol/oid4vci.ts'
 import { MAX_CODE } from './access/pre-authorized-code.ts'

@@ -3,7 +3,7 @@
  * is computed from them and the current time. `issued-tokens.ts` has the part that starts when the code is redeemed.
  */
 import { refuse } from '../protocol/error.ts'
-import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
 import { endOfTokens, type IssuedTokens, recordReceipt } from './issued-tokens.ts'
 

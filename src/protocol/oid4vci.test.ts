@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { CredentialConfiguration } from './credential-configuration.ts'
-import { PRE_AUTHORIZED_GRANT } from './grant.ts'
+import { PRE_AUTHORIZED_GRANT } from './grant-types.ts'
 import { compileSchema } from './json-schema.ts'
 import { AuthorizationServerMetadata, TokenResponse } from './oauth.ts'
 import * as schemas from './oid4vci.ts'

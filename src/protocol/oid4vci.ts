@@ -3,7 +3,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { CredentialDefinition } from './credential-configuration.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from './grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from './grant-types.ts'
 
 export const CredentialOffer = Type.Object(
   {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from './grant.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from './grant-types.ts'
 import { DEFAULT_ENCRYPTION, STATIC_AUDIENCE, X509_HASH_PREFIX } from './oid4vp.ts'
 
 it('the constants are those of the specifications', () => {

@@ -93,7 +93,7 @@ function addSessionRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/presentation/oid4vp/static-presentation',
     { ...admin, schema: schemas.staticPresentationRoute },
-    ({ id, body, apiKeyLabel }) => verifyStaticPresentation(context, body, { requestId: id, label: apiKeyLabel }),
+    ({ id, body, apiKeyLabel }) => verifyStaticPresentation(context, body, { requestId: id, caller: apiKeyLabel }),
   )
   app.get('/presentation/oid4vp/sessions', { ...admin, schema: listVerificationRoute }, ({ query }) =>
     listVerificationSessions(context, query),

@@ -23,7 +23,7 @@ import { failedChecks, verifyVpResponse } from './verification.ts'
 export async function verifyStaticPresentation(
   context: VerifierContext,
   request: StaticPresentation,
-  { requestId, label: caller }: { readonly requestId: string; readonly label: string },
+  { requestId, caller }: { readonly requestId: string; readonly caller: string },
 ): Promise<DescribedReport> {
   const query = await loadRequestedQuery(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)

@@ -1,6 +1,6 @@
 /** Access tokens: requests them, and sends them with requests. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
-import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
 import type { WalletContext } from './context.ts'

@@ -5,7 +5,7 @@
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
-import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant-types.ts'
 import { addParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'

@@ -1,6 +1,6 @@
 /** Credential offers, by value or by reference. OpenID4VCI 1.0, Credential Offer. */
 import { isObject, type Json, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import { requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { readOrRefuseWith, refuseWith } from './error.ts'

@@ -3,7 +3,7 @@
  * 6; OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
 import { MalformedError } from '../codec/malformed.ts'
-import { REFRESH_GRANT } from '../protocol/grant.ts'
+import { REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'

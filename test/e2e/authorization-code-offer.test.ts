@@ -4,7 +4,7 @@
  * Request.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant-types.ts'
 import { claimsOf, makeTestKey, SERVER, signToken, type TestKey, testServer } from '../support/authorization-server.ts'
 import { expectIssued, expectRefusal, type Ready, request } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'

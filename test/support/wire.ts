@@ -11,7 +11,7 @@ import { toDidJwk } from '../../src/keys/did.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
-import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT } from '../../src/protocol/grant-types.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, VERIFIER_URL } from './services.ts'
 
 export const GRANT = PRE_AUTHORIZED_GRANT

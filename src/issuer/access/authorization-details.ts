@@ -8,7 +8,7 @@ import { isClaimPath } from '../../protocol/claim-path.ts'
 import { readOrRefuse, refuse } from '../../protocol/error.ts'
 import type { AuthorizationDetail } from '../../protocol/oid4vci.ts'
 
-export const DETAIL_TYPE = 'openid_credential'
+export const AUTHORIZATION_DETAIL_TYPE = 'openid_credential'
 
 const CODE = 'invalid_authorization_details'
 const MAX_DETAILS = 50
@@ -41,7 +41,7 @@ export function readAuthorizationDetails(
  */
 export function makeGrantedDetails(configurationIds: readonly string[]): AuthorizationDetail[] {
   return configurationIds.map((id) => ({
-    type: DETAIL_TYPE,
+    type: AUTHORIZATION_DETAIL_TYPE,
     credential_configuration_id: id,
     credential_identifiers: [identifierOf(id)],
   }))
@@ -60,8 +60,8 @@ function identifierOf(configurationId: string): string {
 }
 
 function configurationOf(detail: Json, identifiers: readonly string[]): string {
-  if (!isObject(detail) || memberOf(detail, 'type') !== DETAIL_TYPE)
-    return refuseDetails(`its type must be ${DETAIL_TYPE}`)
+  if (!isObject(detail) || memberOf(detail, 'type') !== AUTHORIZATION_DETAIL_TYPE)
+    return refuseDetails(`its type must be ${AUTHORIZATION_DETAIL_TYPE}`)
   const locations = memberOf(detail, 'locations')
   if (locations !== undefined) {
     const namesThisIssuer =

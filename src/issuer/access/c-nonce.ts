@@ -7,7 +7,7 @@ import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
-import type { SpentValue } from './single-use.ts'
+import type { StoredUse } from './single-use.ts'
 
 /** The lifetime of a nonce. */
 export const NONCE_SECONDS = 300
@@ -38,7 +38,7 @@ export function nonceUseOf(
   sessionId: string,
   nonce: string,
   now: Date,
-): SpentValue {
+): StoredUse {
   const dueAt = expiryOf(secrets.nonce, sessionId, nonce)
   if (dueAt === undefined || now >= dueAt) return refuseNonce()
   return { change: { insert: 'spent_nonce', id: nonce, value: {}, dueAt }, refuseReuse: refuseNonce }

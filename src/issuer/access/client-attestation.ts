@@ -10,7 +10,7 @@ import type { AuthorizedClient } from '../issued-tokens.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
 import { readClientHeaders } from './client-headers.ts'
 import type { AccessContext } from './context.ts'
-import { proofUseOf, type SpentValue } from './single-use.ts'
+import { proofUseOf, type StoredUse } from './single-use.ts'
 
 /** The parts of a request that identify the client. */
 export interface ClientRequest {
@@ -31,7 +31,7 @@ export interface ExpectedClient {
 /** A wallet instance that has authenticated itself. */
 export interface AuthenticatedClient extends Required<AuthorizedClient> {
   /** Marks the proof of possession as used; each proof can be used once. */
-  readonly singleUse: SpentValue
+  readonly singleUse: StoredUse
 }
 
 type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>

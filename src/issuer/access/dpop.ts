@@ -11,7 +11,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { PROTECTED_RESOURCE_ERRORS, ProtocolError, readOrRefuse, refuse } from '../../protocol/error.ts'
 import type { AccessContext } from './context.ts'
 import { algorithmProblem, headerValueProblem, jwtTimeProblem, PROOF_TIMES, typeProblem } from './jwt-checks.ts'
-import { proofUseOf, type SpentValue } from './single-use.ts'
+import { proofUseOf, type StoredUse } from './single-use.ts'
 
 /** The parts of a request that a DPoP proof covers. */
 export interface DpopRequest {
@@ -25,7 +25,7 @@ export interface DpopRequest {
 export interface DpopProof {
   /** The JWK thumbprint of the proof's key. RFC 7638. */
   readonly jkt: string
-  readonly singleUse: SpentValue
+  readonly singleUse: StoredUse
 }
 
 type AlgorithmSettings = Pick<AccessContext['config'], 'tokenAlgorithms'>
@@ -64,24 +64,24 @@ export function verifyDpopProof(
   const { header, payload } = jws
   const jwk = readOrRefuseDpopProof(() => readSigningJwk(memberOf(header, 'jwk')))
   const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
-  if (!isJwsSignedBy(jws, key)) refuseProof('its signature is not by the key in its header')
-  if (memberOf(payload, 'htm') !== request.method) refuseProof(`htm must be ${request.method}`)
+  if (!isJwsSignedBy(jws, key)) refuseDpopProof('its signature is not by the key in its header')
+  if (memberOf(payload, 'htm') !== request.method) refuseDpopProof(`htm must be ${request.method}`)
   if (!isSameAddress(stringMemberOf(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
-    refuseProof('htu must be the address that the request was sent to')
+    refuseDpopProof('htu must be the address that the request was sent to')
   }
   const { clockSkewSeconds } = context.config
   refuseProblem(jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds }))
   if (tokenDigest !== undefined && memberOf(payload, 'ath') !== tokenDigest) {
-    refuseProof('ath must be the digest of the access token')
+    refuseDpopProof('ath must be the digest of the access token')
   }
   const id = stringMemberOf(payload, 'jti')
-  if (!id) return refuseProof('jti is missing')
+  if (!id) return refuseDpopProof('jti is missing')
   const nonce = stringMemberOf(payload, 'nonce')
   if (nonce === undefined || !context.dpopNonces.isValid(nonce, context.now())) {
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }
   const jkt = thumbprint(jwk)
-  const refuseReuse = () => refuseProof('it was used before; each request needs a new one')
+  const refuseReuse = () => refuseDpopProof('it was used before; each request needs a new one')
   return { jkt, singleUse: proofUseOf({ kind: 'dpop', thumbprint: jkt, id, payload }, refuseReuse) }
 }
 
@@ -127,7 +127,7 @@ function refuseWithChallenge(
 }
 
 function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
-  if (text === undefined) return refuseProof('it is missing; send it in the DPoP header')
+  if (text === undefined) return refuseDpopProof('it is missing; send it in the DPoP header')
   refuseProblem(headerValueProblem(text))
   const jws = readOrRefuseDpopProof(() => readJws(text))
   refuseProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
@@ -148,10 +148,10 @@ function readOrRefuseDpopProof<T>(read: () => T): T {
 }
 
 function refuseProblem(problem: string | undefined): void {
-  if (problem !== undefined) refuseProof(problem)
+  if (problem !== undefined) refuseDpopProof(problem)
 }
 
 /** Refuses with `invalid_dpop_proof`. */
-export function refuseProof(reason: string): never {
+export function refuseDpopProof(reason: string): never {
   return refuse('invalid_dpop_proof', `the DPoP proof: ${reason}`)
 }

@@ -6,7 +6,7 @@ import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../../protocol/grant-types.ts'
 import type { Row } from '../../store/store.ts'
 import { acceptedAudiences } from '../issuer-identifier.ts'
 import { hasGrant, type IssuanceSession, type OfferGrant } from '../session.ts'

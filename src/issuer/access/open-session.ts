@@ -18,7 +18,7 @@ import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseWithoutDpop, refuseWithoutToken, verifyDpopProof, withDpopChallenge } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
-import { commitWithSingleUses, refuseIfUsed, type SingleUse, type SpentValue } from './single-use.ts'
+import { commitWithSingleUses, refuseIfUsed, type SingleUse, type StoredUse } from './single-use.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
 
@@ -33,7 +33,7 @@ export interface AuthorizedRequest extends DpopRequest {
 /** The session of an access token, as it was read for the request. */
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
   /** The use of the request's DPoP proof; undefined for a Bearer token. Every request that succeeds commits it. */
-  readonly dpopUse: SpentValue | undefined
+  readonly dpopUse: StoredUse | undefined
   /** Whether the token was sent with the scheme DPoP. */
   readonly isDpop: boolean
 }
@@ -92,7 +92,7 @@ export function changeSession(
   let row: Row<IssuanceSession> | undefined = openSession.row
   const attempt = async (): Promise<Attempt<IssuanceSession>> => {
     row ??= await context.store.get('issuance_session', id)
-    if (row === undefined) return refuseUnknown()
+    if (row === undefined) return refuseUnknownToken()
     const { value: session, version } = row
     openSession.refuseUnlessOpen(session)
     const sessionChange = await change(session)
@@ -125,10 +125,10 @@ export function claimedSessionId(
 async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
   const sessionId = unverifiedSubject(text)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
-  if (sessionId === undefined || row === undefined) return refuseUnknown()
+  if (sessionId === undefined || row === undefined) return refuseUnknownToken()
   const digest = digestOf(text)
   const requireOpenToken = ({ token }: IssuanceSession): AccessTokenRecord => {
-    if (token === undefined || !isSameSecret(token.digest, digest)) return refuseUnknown()
+    if (token === undefined || !isSameSecret(token.digest, digest)) return refuseUnknownToken()
     if (context.now().getTime() >= token.expiresAt) refuse('invalid_token', EXPIRED_TOKEN)
     return token
   }
@@ -136,7 +136,7 @@ async function findSessionOfOwnToken(context: AccessContext, text: string): Prom
   return { sessionId, row, jkt, authorizedIds, refuseUnlessOpen: requireOpenToken }
 }
 
-function refuseUnknown(): never {
+function refuseUnknownToken(): never {
   return refuse('invalid_token', 'the access token is unknown or was replaced; request a new one')
 }
 
@@ -148,7 +148,7 @@ function verifyProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
-): SpentValue | undefined {
+): StoredUse | undefined {
   const { config } = context
   if (token.jkt === undefined) {
     if (config.dpopRequired)

@@ -15,16 +15,27 @@ export interface SingleUse {
   readonly refuseReuse: () => never
 }
 
-/** The single use of a nonce or a proof, whose row tells before the commit whether it was used. */
-export interface SpentValue extends SingleUse {
+/** The single use of a nonce or a proof. Its row can be read before the commit. */
+export interface StoredUse extends SingleUse {
   readonly change: Change<IssuerCollections, 'spent_nonce'>
+}
+
+/** The kind, key and `jti` of a proof, whose `iat` has been checked. */
+export interface IdentifiedProof {
+  /** The kind of the proof. The ids of other single-use values do not begin with this word. */
+  readonly kind: 'dpop' | 'attestation'
+  /** The JWK thumbprint of the proof's key. */
+  readonly thumbprint: string
+  /** The `jti` of the proof. */
+  readonly id: string
+  readonly payload: JsonObject
 }
 
 /** Makes the single use of a proof. Its row is stored until the proof expires. */
 export function proofUseOf(
-  { kind, thumbprint, id, payload }: UsableProof,
+  { kind, thumbprint, id, payload }: IdentifiedProof,
   refuseReuse: SingleUse['refuseReuse'],
-): SpentValue {
+): StoredUse {
   const dueAt = new Date(Math.ceil((Number(memberOf(payload, 'iat')) + MAX_PROOF_AGE_SECONDS) * 1000) + 1)
   const rowId = `${kind}.${digestOf(`${thumbprint}.${id}`)}`
   return { change: { insert: 'spent_nonce', id: rowId, value: {}, dueAt }, refuseReuse }
@@ -47,17 +58,6 @@ export async function commitWithSingleUses(
 }
 
 /** Refuses a nonce or a proof that was used before. The commit checks this too; this earlier check saves work. */
-export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: SpentValue): Promise<void> {
+export async function refuseIfUsed(store: IssuerStore, { change, refuseReuse }: StoredUse): Promise<void> {
   if (await store.get('spent_nonce', change.id)) refuseReuse()
-}
-
-/** A proof whose `iat` has been checked. */
-export interface UsableProof {
-  /** The kind of the proof. The ids of other single-use values do not begin with this word. */
-  readonly kind: 'dpop' | 'attestation'
-  /** The JWK thumbprint of the proof's key. */
-  readonly thumbprint: string
-  /** The `jti` of the proof. */
-  readonly id: string
-  readonly payload: JsonObject
 }

@@ -29,7 +29,7 @@ import {
   readAuthorizationRequest,
   requireCodeFlow,
   trustsRedirectUri,
-} from './request.ts'
+} from './request-parameters.ts'
 import { walletPage } from './sign-in-page.ts'
 
 /** Where the browser is redirected to, or the page that the person sees before. */

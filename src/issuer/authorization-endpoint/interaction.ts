@@ -28,7 +28,7 @@ import { makeSessionEvent } from '../session-status.ts'
 import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
 
 /** A decision of the application on an interaction. */
-export interface CompletionCall {
+export interface CompletionRequest {
   readonly id: string
   readonly body: InteractionCompletion
   readonly caller: string
@@ -70,7 +70,7 @@ export async function getInteraction(context: IssuerContext, id: string): Promis
  */
 export async function completeInteraction(
   context: IssuerContext,
-  completion: CompletionCall,
+  completion: CompletionRequest,
 ): Promise<Static<typeof CompletedInteraction>> {
   const { id, body } = completion
   const choice = readChoice(body)
@@ -136,7 +136,7 @@ function makeDenial({ reason }: InteractionCompletion): Outcome {
 async function makeApproval(
   context: IssuerContext,
   { request }: StoredAuthorizationRequest,
-  completion: CompletionCall,
+  completion: CompletionRequest,
 ): Promise<Outcome> {
   const { body, caller } = completion
   const offer = await findSessionToComplete(context, request.offerSessionId)
@@ -164,7 +164,11 @@ async function needsDataset({ store, now }: IssuerContext, session: IssuanceSess
 }
 
 /** Makes the outcome of an approved interaction for an offer. The session has its dataset already, or gets it now. */
-async function approveOffer(context: IssuerContext, offer: SessionRow, completion: CompletionCall): Promise<Outcome> {
+async function approveOffer(
+  context: IssuerContext,
+  offer: SessionRow,
+  completion: CompletionRequest,
+): Promise<Outcome> {
   const { id: sessionId, value: session } = offer
   const { body } = completion
   const strayMember = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
@@ -183,16 +187,16 @@ async function approveOffer(context: IssuerContext, offer: SessionRow, completio
   if (dataset === undefined && decidedFor !== undefined) {
     refuse('invalid_state', 'the dataset of the offer is that of another interaction, which is over; send it anew')
   }
-  const changes = dataset === undefined ? [] : await decideDataset(context, offer, dataset, completion)
+  const changes = dataset === undefined ? [] : await makeDatasetChanges(context, offer, dataset, completion)
   return { decision: { sessionId }, changes }
 }
 
 /** Makes the changes that store the dataset of an interaction in the session of an offer. */
-async function decideDataset(
+async function makeDatasetChanges(
   context: IssuerContext,
   { id: sessionId, value: session, version }: SessionRow,
   dataset: JsonObject,
-  { id: requestId, caller }: CompletionCall,
+  { id: requestId, caller }: CompletionRequest,
 ): Promise<readonly Change<IssuerCollections>[]> {
   await refuseUnfittingDatasetByIds(context, dataset, session.configurationIds)
   const previous = await context.store.get('issuance_dataset', sessionId)

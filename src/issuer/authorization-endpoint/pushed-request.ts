@@ -8,13 +8,13 @@ import type { PushedAuthorizationResponse } from '../../protocol/oauth.ts'
 import { authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { secretPurposes } from '../access/context.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
-import { type DpopRequest, refuseProof, verifyDpopProof } from '../access/dpop.ts'
+import { type DpopRequest, refuseDpopProof, verifyDpopProof } from '../access/dpop.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
-import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request.ts'
+import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request-parameters.ts'
 
 /** A request and the id of its future row. Two browsers that bring the same request_uri get the same row. */
 export interface IdentifiedRequest {
@@ -61,7 +61,7 @@ export async function pushRequest(
   const codeFlowRequest = await readAuthorizationRequest(context, parameters)
   const jkt = dpopRequest.dpop === undefined ? undefined : verifyDpopProof(context, dpopRequest).jkt
   if (jkt !== undefined && codeFlowRequest.jkt !== undefined && jkt !== codeFlowRequest.jkt)
-    refuseProof('its key is not that of dpop_jkt')
+    refuseDpopProof('its key is not that of dpop_jkt')
   const request = { ...codeFlowRequest, ...(jkt && { jkt }), ...(client && { instance: client.instance }) }
   const until = context.now().getTime() + PUSHED_SECONDS * 1000
   const text = JSON.stringify({ id: makeRequestId(context), request, until } satisfies RequestUriContent)

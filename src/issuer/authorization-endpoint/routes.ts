@@ -22,6 +22,8 @@ import { addSignInRoutes } from './sign-in-routes.ts'
 const BODY_LIMIT = 16 * 1024
 /** The limit for rows that unauthenticated callers store, for each process: a burst, and a rate. */
 const ROWS = { burst: 6000, perSecond: 100 }
+/** The key of the one allowance that all browsers share, since their rows are in one table. */
+const ALL_BROWSERS = ''
 const pushConfig = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
 const visitConfig = { endpoint: 'authorization', isForBrowsers: true } as const
 
@@ -56,8 +58,8 @@ function addPushRoutes(app: App, context: IssuerContext): void {
 }
 
 function addBrowserRoutes(app: App, context: IssuerContext): void {
-  const rows = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
-  const admitRow = () => refuseWhileFull(rows.countRequest(''))
+  const insertions = createTokenBucket(ROWS.burst, ROWS.perSecond / 1000, context.now)
+  const admitRow = () => refuseWhileFull(insertions.countRequest(ALL_BROWSERS))
   const startAuthorization = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserCookieOf(context, request) ?? makeBrowserCookie(context)
     const parameters = { form, sessionId: request.sessionId || undefined }

@@ -59,7 +59,7 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
   })
   app.get(`${SIGN_IN_PATH}/stop`, { ...steps, schema: schemas.stopSignInRoute }, async (request, reply) => {
     requireDatasets(context)
-    return endSignIn(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
+    return sendSignInEnd(reply, await declineSignIn(context, visitOf(context, request, request.query.interaction)))
   })
 }
 
@@ -67,13 +67,13 @@ function addStartAndStopRoutes(app: App, context: IssuerContext): void {
 function addAnswerRoutes(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_ANSWER_PATH, { ...steps, schema: schemas.answerSignInRoute }, async (request, reply) => {
     const parameters = new URLSearchParams(request.query as Record<string, string>)
-    return endSignIn(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
+    return sendSignInEnd(reply, await finishSignIn(context, parameters, browserCookieOf(context, request)))
   })
   app.get(PRESENTED_PATH, { ...steps, schema: schemas.presentedRoute }, async (request, reply) => {
     const presentation = context.config.codeFlow?.presentation ?? refusePresentation()
     const { interaction, response_code: responseCode = '' } = request.query
     const answer = { visit: visitOf(context, request, interaction), responseCode }
-    return endSignIn(reply, await finishPresentation(context, presentation, answer))
+    return sendSignInEnd(reply, await finishPresentation(context, presentation, answer))
   })
 }
 
@@ -85,6 +85,6 @@ function refusePresentation(): never {
   return refuse('not_found', 'nobody presents anything here; the setting authentication.presentation turns it on')
 }
 
-function endSignIn(reply: FastifyReply, end: SignInEnd) {
+function sendSignInEnd(reply: FastifyReply, end: SignInEnd) {
   return 'page' in end ? reply.send(setBrowserPage(reply, end.page)) : redirectBrowser(reply, end.address)
 }

@@ -26,7 +26,7 @@ import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseOtherBrowser } from './browser.ts'
 import { completeInteraction, findOpenInteraction } from './interaction.ts'
-import { trustsRedirectUri } from './request.ts'
+import { trustsRedirectUri } from './request-parameters.ts'
 import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
 
 /** A browser at one of the sign-in pages, and its cookie. */

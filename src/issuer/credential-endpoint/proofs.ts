@@ -22,9 +22,9 @@ import {
   PROOF_TIMES,
   readOrRefuseProof,
   readProofJwt,
-  refuseProofProblem,
+  refuseKeyProofProblem,
 } from '../access/jwt-checks.ts'
-import type { SpentValue } from '../access/single-use.ts'
+import type { StoredUse } from '../access/single-use.ts'
 import { largestBatch } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
@@ -45,7 +45,7 @@ export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
-  readonly nonceUse: SpentValue
+  readonly nonceUse: StoredUse
 }
 
 /** The session and the configuration that proofs are for. */
@@ -63,7 +63,7 @@ interface ProofPolicy extends JwtClock {
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
   /** Refuses with `invalid_nonce` like {@link nonceUseOf}. */
-  readonly makeNonceUse: (nonce: string) => SpentValue
+  readonly makeNonceUse: (nonce: string) => StoredUse
 }
 
 /** A parsed key proof. */
@@ -87,7 +87,7 @@ export async function verifyProofs(
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
-  const makeNonceUse = (nonce: string): SpentValue => nonceUseOf(context, sessionId, nonce, now)
+  const makeNonceUse = (nonce: string): StoredUse => nonceUseOf(context, sessionId, nonce, now)
   const policy = { now, clockSkewSeconds, audiences, anchors, requirement, makeNonceUse }
   const { type, jwts } = readProofs(request)
   if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
@@ -169,7 +169,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
-  refuseProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
+  refuseKeyProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
   const nonce = stringMemberOf(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
   const headerKey = readOrRefuseProof('key proof', () => readHeaderKey(header, policy))

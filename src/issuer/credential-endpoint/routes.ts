@@ -113,8 +113,8 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     handler: async (request, reply) => {
       const openSession = openSessionOf(request)
       const receivedRequest = await readBody(context, request.body as CredentialRequest | string)
-      const answer = isFinalForm(receivedRequest.request) ? answerCredentialRequest : answerOlderDraft
-      const response = await answer(context, openSession, receivedRequest)
+      const answerRequest = isFinalForm(receivedRequest.request) ? answerCredentialRequest : answerOlderDraft
+      const response = await answerRequest(context, openSession, receivedRequest)
       return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
   })

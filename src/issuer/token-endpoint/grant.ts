@@ -3,7 +3,7 @@
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
 import type { AuthenticatedClient } from '../access/client-attestation.ts'
-import { refuseProof } from '../access/dpop.ts'
+import { refuseDpopProof } from '../access/dpop.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedClient, RefreshState } from '../issued-tokens.ts'
 import type { AuthorizedSession, IssuanceSession, OfferedSession } from '../session.ts'
@@ -72,6 +72,6 @@ export function refuseOtherClient(grant: BoundGrant, boundId: string, clientId: 
 /** Refuses a DPoP proof whose key is not the one that the grant is bound to. RFC 9449 sections 5 and 10. */
 export function refuseOtherKey(grant: BoundGrant, boundKey: string | undefined, proofKey: string | undefined): void {
   if (boundKey === undefined || boundKey === proofKey) return
-  if (proofKey === undefined) refuseProof(`it is missing; the ${grant} is bound to a key`)
+  if (proofKey === undefined) refuseDpopProof(`it is missing; the ${grant} is bound to a key`)
   refuse('invalid_grant', `the ${grant} is bound to another key; sign the DPoP proof with the key of the first one`)
 }

@@ -1,6 +1,6 @@
 /** The grant of a pre-authorized code, with the transaction code of its offer. OpenID4VCI 1.0, Token Request. */
 import { refuse } from '../../protocol/error.ts'
-import { PRE_AUTHORIZED_GRANT } from '../../protocol/grant.ts'
+import { PRE_AUTHORIZED_GRANT } from '../../protocol/grant-types.ts'
 import { findSessionIdOfCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
 import type { TokenRequest } from '../schemas.ts'

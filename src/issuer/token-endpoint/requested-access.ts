@@ -3,7 +3,7 @@
  * authorization details. RFC 6749 sections 3.3 and 6, RFC 9396 section 6.
  */
 import { refuse } from '../../protocol/error.ts'
-import { REFRESH_GRANT } from '../../protocol/grant.ts'
+import { REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'

@@ -4,7 +4,7 @@
  */
 import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import { refuse } from '../../protocol/error.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'

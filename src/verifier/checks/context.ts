@@ -45,4 +45,4 @@ export interface EvidenceWithChain extends Evidence {
 }
 
 /** The checks that must pass before another check reads the content of a credential. */
-export const CREDIBLE: readonly string[] = ['issuer.signature', 'issuer.certificate']
+export const CREDIBILITY_CHECKS: readonly string[] = ['issuer.signature', 'issuer.certificate']

@@ -9,7 +9,7 @@ import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.
 import { anchorAsSigner } from '../../keys/trust-path.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
 import type { IssuerChain } from '../issuer-path.ts'
-import { CREDIBLE, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
+import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
 /** The part of a presentation that the checks of the certificate need. */
 interface CertificateEvidence {
@@ -47,7 +47,7 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
     asks: 'Does the issuer certificate lead to a trust anchor?',
     spec: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
     level: 'MUST',
-    needs: CREDIBLE,
+    needs: CREDIBILITY_CHECKS,
     skipReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
     run({ issuerChain }, { findIssuerPath, acceptTlsServerCertificates }) {
@@ -82,7 +82,7 @@ export const issuerChecks: readonly Check<EvidenceWithChain, PresentationCheckCo
     asks: 'Does the credential name one issuer, and is that a name in its certificate?',
     spec: `VC-JOSE-COSE, Using JOSE (iss and issuer); RFC 9525 section 6; ${SD_JWT_VC}, Issuer Signature Mechanisms`,
     level: 'MUST',
-    needs: CREDIBLE,
+    needs: CREDIBILITY_CHECKS,
     run({ issuer: { identifiers }, issuerChain: { leaf } }, { issuerIdentifier }) {
       const [identifier] = identifiers
       if (identifier === undefined) return pass('the credential names no issuer beside its certificate')

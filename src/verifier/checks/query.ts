@@ -6,7 +6,7 @@ import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
 import { answerClaims } from '../../protocol/dcql-match.ts'
 import type { IssuerChain } from '../issuer-path.ts'
-import { CREDIBLE, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
+import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
 export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   {
@@ -22,7 +22,7 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     asks: 'Is the credential of a type that was asked for?',
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
-    needs: CREDIBLE,
+    needs: CREDIBILITY_CHECKS,
     run(evidence, { query, format }) {
       return format.matchesMeta(evidence, query.meta)
         ? pass()
@@ -51,7 +51,7 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     asks: 'Are the claims there that were asked for?',
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
-    needs: [...CREDIBLE, 'disclosures.valid'],
+    needs: [...CREDIBILITY_CHECKS, 'disclosures.valid'],
     run({ claims }, { query }) {
       const { missing } = answerClaims(query, claims)
       return missing === undefined ? pass() : fail(missing)

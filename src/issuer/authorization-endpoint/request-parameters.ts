@@ -4,7 +4,7 @@
  */
 import type { CodeFlowConfig } from '../../config/authentication.ts'
 import { refuse } from '../../protocol/error.ts'
-import { AUTHORIZATION_CODE_GRANT } from '../../protocol/grant.ts'
+import { AUTHORIZATION_CODE_GRANT } from '../../protocol/grant-types.ts'
 import { redirectUriProblem } from '../../protocol/redirect-uri.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
