@@ -1,5 +1,6 @@
 /**
- * Does telling the application keep up with issuing, and what does it cost issuing that an application cannot be told?
+ * Does telling the application keep up with issuing, and how much slower is issuing while
+ * the application cannot be reached?
  * Two issuers, each in a place of its own, run by turns: one without callbacks, one with a receiver that is up or down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -17,8 +17,8 @@ import { issuance } from './kinds.ts'
 import { CONCURRENCY } from './load.ts'
 import { childrenTimeMs, processorTimeMs, type Running, residentMemory } from './processes.ts'
 import { note, show, table, type Verdict } from './report.ts'
+import { makeList } from './serving-status.ts'
 import { type Round, runRound } from './speed.ts'
-import { makeList } from './status.ts'
 import { configFile, startService, type Workplace } from './workplace.ts'
 
 /** Ten million entries, in lists of the usual size and of the largest. */

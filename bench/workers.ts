@@ -3,12 +3,13 @@
  * so that the load generator on the same machine has enough for itself; the first process of several, which passes
  * connections on, has no limit.
  */
+
+import { limitProcess } from './cpu-share.ts'
 import { issuance, type Kind, verification } from './kinds.ts'
 import { CONCURRENCY } from './load.ts'
 import { medianOf, type Pair, pairRatio, runPairs, type Side } from './pairs.ts'
 import { childrenOf } from './processes.ts'
 import { note, show, table, type Verdict } from './report.ts'
-import { limitProcess } from './share.ts'
 import { runRound } from './speed.ts'
 import { atLeast, type Spread, spreadText } from './spread.ts'
 import { databaseOf, makeWorkplace, startService, type Workplace } from './workplace.ts'

@@ -5,13 +5,13 @@
  */
 import { parseArgs } from 'node:util'
 import { startPostgres } from '../test/support/postgres-server.ts'
+import { shareProblem } from './cpu-share.ts'
 import { measureEngine } from './engine.ts'
 import { runEngineFloor } from './engine-floor.ts'
 import { runFloor } from './floor.ts'
 import { issuances, verifications } from './kinds.ts'
 import { ask, type Choices, inAll, questions } from './questions.ts'
 import { keepResults, note, publishResults, show, showTargets, type Verdict } from './report.ts'
-import { shareProblem } from './share.ts'
 import { measureTrips } from './trips.ts'
 import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
 
