@@ -1,4 +1,6 @@
-// What Biome cannot see without types: promises nobody awaits, and the size budget of the style guide.
+// What Biome cannot see without types: promises nobody awaits, the size budget of the style guide, and regular expressions
+// that take quadratic time or more.
+import regexp from 'eslint-plugin-regexp'
 import tseslint from 'typescript-eslint'
 
 const TYPED_RULES = {
@@ -44,6 +46,15 @@ export default tseslint.config(
       parserOptions: { project: './console/wallet/tsconfig.json', tsconfigRootDir: import.meta.dirname },
     },
     rules: TYPED_RULES,
+  },
+  {
+    files: ['console/**/*.ts', 'src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts'],
+    plugins: { regexp },
+    rules: {
+      // A text from outside may be as long as its limit allows: no expression may go over a part of it again and again.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential', ignorePartial: false }],
+    },
   },
   {
     files: ['console/**/*.ts', 'src/**/*.ts', 'sdk/**/*.ts', 'components/**/*.ts'],

@@ -1,6 +1,7 @@
 /** Sends a request of an application to its issuer or verifier, again where that is safe, until a deadline. */
 import { parseJson } from '../../src/codec/json.ts'
 import { readOrUndefined } from '../../src/codec/malformed.ts'
+import { removeTrailingSlashes } from '../../src/codec/url.ts'
 import { ServiceError } from './service-error.ts'
 
 /** The address of a service, and how requests go there. */
@@ -81,7 +82,7 @@ export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: 
     if (typeof value === 'string' && value !== '') continue
     throw new TypeError(`${name} is ${value === '' ? 'empty' : typeof value}; is its environment variable set?`)
   }
-  return { base: url.replace(/\/+$/, ''), send, authorization: `Bearer ${apiKey}` }
+  return { base: removeTrailingSlashes(url), send, authorization: `Bearer ${apiKey}` }
 }
 
 /** Starts a session once, however often its request has to be sent. */

@@ -113,7 +113,8 @@ function isSubcommand(command: CommandName, word: string): boolean {
  * meant.
  */
 function wordsProblem(error: unknown, options: readonly string[]): string {
-  const text = (error as Error).message.replace(/\.?\s+To specify a positional argument.*$/s, '')
+  const [sentence = ''] = (error as Error).message.split(' To specify a positional argument')
+  const text = sentence.replace(/\.$/, '')
   const [, unknown = ''] = /^Unknown option '--([^']*)'/.exec(text) ?? []
   const nearest = nearestName(unknown, options)
   return nearest === undefined ? text : `${text}; did you mean --${nearest}?`

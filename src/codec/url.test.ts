@@ -1,6 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
-import { parseInternationalUrl, parseUrl } from './url.ts'
+import { parseInternationalUrl, parseUrl, removeTrailingSlashes } from './url.ts'
+
+it('loses its slashes at the end, whatever stands there', () => {
+  const slashes = '/'.repeat(2000)
+  for (const [url, remaining] of [
+    ['https://a.example', 'https://a.example'],
+    ['https://a.example/', 'https://a.example'],
+    [`https://a.example/b${slashes}`, 'https://a.example/b'],
+    [`https://a.example${slashes}b`, `https://a.example${slashes}b`],
+    [slashes, ''],
+    ['', ''],
+  ] as const)
+    expect(removeTrailingSlashes(url)).toBe(remaining)
+})
 
 describe('a URL that may have an international host', () => {
   it('is parsed, also after many that have none', () => {

@@ -1,6 +1,7 @@
 /** The setting `telemetry`: the collector that gets traces and log lines by OTLP. Without it, there are no traces. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { removeTrailingSlashes } from '../codec/url.ts'
 import { ownAddressProblem } from './address.ts'
 
 export const TelemetrySetting = Type.Object(
@@ -71,7 +72,7 @@ export function findTelemetryMistakes({ endpoint, headers = {} }: TelemetrySetti
 /** Converts a valid setting. */
 export function resolveTelemetry(setting: TelemetrySetting): TelemetryConfig {
   const { endpoint, headers = {}, serviceName, sampleRatio = 1, logs = true } = setting
-  return { endpoint: endpoint.replace(/\/+$/, ''), headers, serviceName, sampleRatio, logs }
+  return { endpoint: removeTrailingSlashes(endpoint), headers, serviceName, sampleRatio, logs }
 }
 
 function endpointProblem({ search, pathname }: URL): string | undefined {

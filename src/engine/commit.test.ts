@@ -292,7 +292,11 @@ describe('at rest', () => {
     const stored = JSON.stringify(rows)
     for (const plain of ['NAMEOFTHEKEY', 'SECRETVALUE', 'SECRETPAYLOAD', 'SECRETTIMER']) {
       for (const coding of ['utf8', 'hex', 'base64'] as const) {
-        expect(stored).not.toContain(Buffer.from(plain).toString(coding).replace(/=+$/, ''))
+        expect(stored).not.toContain(
+          Buffer.from(plain)
+            .toString(coding)
+            .replace(/={1,2}$/, ''),
+        )
       }
     }
   })

@@ -16,7 +16,7 @@ export interface Target {
  */
 export function readTarget(raw: string): Target | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
-  const match = /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)(.*)|(?=\?|$).*)$/s.exec(path)
+  const match = /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)((?:[/?].*)?)|(?=\?|$).*)$/s.exec(path)
   if (match === null) return undefined
   const [, address = '', uri = ''] = match
   return {

@@ -63,7 +63,7 @@ function createBodyParser(decode: (bytes: Uint8Array) => unknown): BodyParser {
 /** Tests whether the sender has compressed the body, or encoded it otherwise. RFC 9110 section 8.4. */
 function isEncoded({ headers }: FastifyRequest): boolean {
   const encodings = headers['content-encoding']?.split(',') ?? []
-  return encodings.some((encoding) => !/^\s*(identity)?\s*$/i.test(encoding))
+  return encodings.some((encoding) => !['', 'identity'].includes(encoding.trim().toLowerCase()))
 }
 
 function encodedBodyError({ routeOptions }: FastifyRequest): ProtocolError {

@@ -13,7 +13,12 @@ class Bytes extends Uint8Array {
     const text = Array.from(this, (byte) => String.fromCharCode(byte)).join('')
     if (encoding === 'latin1') return text
     const base64 = btoa(text)
-    return encoding === 'base64' ? base64 : base64.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+    return encoding === 'base64'
+      ? base64
+      : base64
+          .replaceAll('+', '-')
+          .replaceAll('/', '_')
+          .replace(/={1,2}$/, '')
   }
 
   /** Half of a character stays as it is, which decoders would replace. */

@@ -5,6 +5,7 @@ import { type AbiItem, encodeConstructor } from '../../chain/evm/abi.ts'
 import { sha256Hex } from '../../codec/digest.ts'
 import { isObject, type Json, memberOf, parseJson, stringMemberOf } from '../../codec/json.ts'
 import { readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
+import { removeTrailingSlashes } from '../../codec/url.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { shellWord } from '../command-line.ts'
@@ -121,10 +122,10 @@ function hasVouchsafeConstructor(abi: readonly AbiItem[]): boolean {
 
 /** Returns the address and the URL of an engine. If only the URL is given, fetches the address from the engine. */
 async function resolveEngine(word: string, chainId: string): Promise<Json> {
-  if (isHttp(word)) return { engine: await fetchAddress(word, chainId), endpoint: word.replace(/\/+$/, '') }
+  if (isHttp(word)) return { engine: await fetchAddress(word, chainId), endpoint: removeTrailingSlashes(word) }
   const [address = '', ...rest] = word.split('=')
   const parsedAddress = readOrUndefined(() => parseAddress(address))
-  const endpoint = rest.join('=').replace(/\/+$/, '')
+  const endpoint = removeTrailingSlashes(rest.join('='))
   if (parsedAddress === undefined || (endpoint !== '' && !isHttp(endpoint))) {
     throw new Error(`--engine ${word}: it must be a URL, or an address and a URL, as in 0x12…ef=https://engine.example`)
   }

@@ -2,6 +2,7 @@
 import type { JsonHttp } from '../../chain/partisia/reader.ts'
 import { parseJson } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
+import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { Outbound } from '../../http/outbound.ts'
 import { hasTooManyValues, MAX_ANSWER_BYTES } from './answer-size.ts'
 
@@ -9,7 +10,7 @@ const TIMEOUT_MS = 10_000
 
 /** Creates a client for JSON. Plain http is only allowed for private hosts. */
 export function jsonHttp(baseUrl: string, outbound: Outbound): JsonHttp {
-  const base = baseUrl.replace(/\/+$/, '')
+  const base = removeTrailingSlashes(baseUrl)
   return async (method, path, body) => {
     const answer = await outbound({
       url: base + path,

@@ -74,7 +74,7 @@ function needsApiKey(operation: JsonObject): boolean {
 }
 
 function patternOf(path: string): RegExp {
-  const parts = path.split(/\{[^}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const parts = path.split(/\{[^{}]+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('[\\w-]+')}$`)
 }
 

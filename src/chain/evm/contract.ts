@@ -4,6 +4,7 @@
  */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readOrUndefined } from '../../codec/malformed.ts'
+import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { Address } from '../../offchain/address.ts'
 import type { ListedEngine, OffChainContract } from '../chain.ts'
 import { type AbiReader, abiReader } from './abi-reader.ts'
@@ -32,7 +33,7 @@ export function readEngines(answer: Uint8Array): readonly ListedEngine[] {
 function readEngine(engine: AbiReader): ListedEngine {
   const endpoint = readOrUndefined(() => engine.text(1, MAX_URL_BYTES)) ?? ''
   const isUrl = /^https?:\/\/[^\s]+$/.test(endpoint)
-  return { address: engine.address(0), endpoint: isUrl ? endpoint.replace(/\/+$/, '') : '' }
+  return { address: engine.address(0), endpoint: isUrl ? removeTrailingSlashes(endpoint) : '' }
 }
 
 /** Reads the answer of `component()`. Returns undefined when the digest is all zeros, which stands for no component. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { partOfLimit } from '../../../test/support/processor-time.ts'
 import { CBOR_TAG, type Cbor, type CborKey, isBytes, isTagged, makeTagged } from '../../codec/cbor.ts'
 import type { Json } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
@@ -79,9 +80,16 @@ describe('a text in a dataset', () => {
     ['=//8', undefined],
     ['/x==', undefined],
     ['/w ', undefined],
+    ['/w===', undefined],
   ])('%j stands for the bytes %s', (text, hex) => {
     if (hex === undefined) expect(() => toCbor(text, MDL, 'portrait')).toThrow('it must be bytes')
     else expect(Buffer.from(toCbor(text, MDL, 'portrait') as Uint8Array).toString('hex')).toBe(hex)
+  })
+
+  it('costs no more than its length, whatever stands at its end', async () => {
+    const text = `${'='.repeat(100_000)}x`
+    const read = () => expect(() => toCbor(text, MDL, 'portrait')).toThrow('it must be bytes')
+    expect(await partOfLimit(200, read)).toBeLessThan(1)
   })
 
   it('is a date or bytes by the name of the member it stands in, and an element of an array has none', () => {

@@ -75,7 +75,10 @@ function dateToCbor(text: string): Cbor {
 /** Decodes base64 or base64url, plain or in a `data:` URL. */
 function decodeBase64(text: string): Uint8Array {
   const body = text.replace(/^data:[^,]*;base64,/, '')
-  const unpadded = body.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
+  const unpadded = body
+    .replace(/={1,2}$/, '')
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
   const bytes = Buffer.from(unpadded, 'base64url')
   return toBase64url(bytes) === unpadded
     ? bytes
