@@ -157,6 +157,20 @@ describe('What is bounded', () => {
     expect(await problemOf(ask(url, { timeoutMs: 100 }))).toBe('127.0.0.1 gave no whole answer within 0.1 s')
   })
 
+  it('tells the names of strangers, which have no private addresses, from those of the operator', async () => {
+    const lookUps: (readonly [string, boolean])[] = []
+    const resolve = (hostname: string, allowPrivateAddresses: boolean): Promise<LookupAddress[]> => {
+      lookUps.push([hostname, allowPrivateAddresses])
+      return Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+    }
+    await problemOf(ask('https://a.example:1', { allowPrivateAddresses: false }, { resolve }))
+    await problemOf(ask('https://b.example:1', { allowPrivateAddresses: true }, { resolve }))
+    expect(lookUps).toEqual([
+      ['a.example', false],
+      ['b.example', true],
+    ])
+  })
+
   it('a name that is never resolved', async () => {
     const resolve = () => new Promise<LookupAddress[]>(() => undefined)
     expect(await problemOf(ask('https://a.example', { timeoutMs: 50 }, { resolve }))).toMatch(/within 0.05 s$/)

@@ -2,7 +2,7 @@
  * Implements `http/outbound.ts`. A host name is resolved once, and the connection uses the checked address, so that DNS
  * rebinding cannot lead requests into the private network.
  */
-import { type LookupAddress, lookup as systemLookup } from 'node:dns'
+import type { LookupAddress } from 'node:dns'
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction } from 'node:net'
@@ -11,10 +11,14 @@ import { gunzip } from 'node:zlib'
 import { MAX_URL, parseInternationalUrl } from '../codec/url.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import { isPublicAddress, stripBrackets } from '../protocol/private-host.ts'
+import { lookUpAtNameServers, lookUpBySystem } from './name-lookup.ts'
 import { reasonOf } from './outbound-reason.ts'
 
-/** Resolves a host name to all its addresses. */
-type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
+/**
+ * Resolves a host name to all its addresses. A name that the operator has configured may lead to private addresses;
+ * other names are chosen by strangers.
+ */
+type Resolve = (hostname: string, allowPrivateAddresses: boolean) => Promise<readonly LookupAddress[]>
 
 interface Options {
   readonly resolve?: Resolve
@@ -33,7 +37,7 @@ const MAX_INTERIM_RESPONSES = 10
  * Creates an HTTP client with keep-alive. Connections to private addresses are pooled separately, for requests that may
  * use them.
  */
-export function createOutbound({ resolve = resolveBySystem, ca }: Options = {}): Outbound {
+export function createOutbound({ resolve = lookUpAddresses, ca }: Options = {}): Outbound {
   const pool = { keepAlive: true, maxSockets: MAX_SOCKETS, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS }
   const http = new HttpAgent(pool)
   const secure = { public: new HttpsAgent({ ...pool, ca }), any: new HttpsAgent({ ...pool, ca }) }
@@ -93,7 +97,7 @@ function addressRefusal({ protocol, hostname }: URL): OutboundError {
 function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
-    resolve(hostname).then(
+    resolve(hostname, allowPrivateAddresses).then(
       (addresses) => {
         const allowedAddresses = addresses.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
         const [first] = allowedAddresses
@@ -106,8 +110,8 @@ function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClie
   }
 }
 
-function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
-  return promisify(systemLookup)(hostname, { all: true })
+function lookUpAddresses(hostname: string, allowPrivateAddresses: boolean): Promise<LookupAddress[]> {
+  return allowPrivateAddresses ? lookUpBySystem(hostname) : lookUpAtNameServers(hostname)
 }
 
 function headersOf({ headers, body: text, bytes }: HttpClientRequest): Record<string, string | number> {

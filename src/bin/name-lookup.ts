@@ -1,0 +1,55 @@
+/**
+ * Looks the addresses of host names up. The system's own lookup knows all names that this machine knows, and takes one
+ * of few threads for as long as a name server does not answer: it is for names that the operator has configured. Names
+ * that strangers chose, such as those of status lists, are asked of the name servers without a thread, so that a name
+ * server that never answers makes no other name wait.
+ */
+import { type LookupAddress, promises, lookup as systemLookup } from 'node:dns'
+import { promisify } from 'node:util'
+
+/** The time limit for name servers, below that of the requests. */
+const LIMIT_MS = 4000
+/** How long a name server is waited for before it is asked again, or the next one is. */
+const TRY_MS = 1300
+const TRIES = 2
+/** The codes of name servers that know no such name or no such address. */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA'])
+
+/** Looks up all addresses of a host name as the system does. */
+export function lookUpBySystem(hostname: string): Promise<LookupAddress[]> {
+  return promisify(systemLookup)(hostname, { all: true })
+}
+
+interface NameServerOptions {
+  /** The name servers as addresses with ports; those of the system when absent. */
+  readonly servers?: readonly string[]
+  readonly limitMs?: number
+}
+
+/**
+ * Looks up all addresses of a host name at the name servers. Rejects with the code ENOTFOUND if they know none, and
+ * with EAI_AGAIN if they give no answer in time.
+ */
+export async function lookUpAtNameServers(
+  hostname: string,
+  { servers, limitMs = LIMIT_MS }: NameServerOptions = {},
+): Promise<LookupAddress[]> {
+  const resolver = new promises.Resolver({ timeout: TRY_MS, tries: TRIES })
+  if (servers !== undefined) resolver.setServers(servers)
+  const timer = setTimeout(() => resolver.cancel(), limitMs)
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  clearTimeout(timer)
+  const addresses = [
+    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
+  ]
+  if (addresses.length > 0) return addresses
+  const failures = [v4, v6].flatMap((result) => (result.status === 'rejected' ? [result.reason as Error] : []))
+  throw lookUpError(hostname, failures)
+}
+
+function lookUpError(hostname: string, failures: readonly NodeJS.ErrnoException[]): Error {
+  const code = failures.every((failure) => NO_ADDRESS.has(failure.code ?? '')) ? 'ENOTFOUND' : 'EAI_AGAIN'
+  const error = new Error(`the name servers gave no address of ${hostname}`, { cause: failures[0] })
+  return Object.assign(error, { code })
+}
