@@ -41,6 +41,8 @@ export interface RefreshState {
   readonly retry?: string
   /** The last tokens before `retry`. */
   readonly spent: readonly string[]
+  /** The tokens from before they were bound to a key or a wallet instance, where a refresh bound them. */
+  readonly unbound?: readonly string[]
   /** The access of the first token, of which later tokens may have a part. Absent in rows of earlier releases. */
   readonly granted?: Pick<AccessTokenRecord, 'authorized'>
 }

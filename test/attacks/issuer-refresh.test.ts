@@ -25,6 +25,13 @@ import {
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import {
+  attestedHeaders,
+  makeInstance,
+  makeProvider,
+  postAttested,
+  trustingProvider,
+} from '../support/wallet-attestation.ts'
 import { call, dataset, declare, fetchNonce, holderSigner, postForm, startIssuance, statusOf } from '../support/wire.ts'
 
 interface TokenBody {
@@ -455,6 +462,34 @@ describe('a refresh token', () => {
       })
       expect((await requestWith(ready, await headers(third.access_token))).status).toBe(200)
       expect((await proofed(third.refresh_token)).status).toBe(200)
+    })
+
+    it('that a thief has bound to a key of his own ends all tokens when the wallet comes with it', async () => {
+      const ready = await redeemed()
+      const key = await holderSigner()
+      const proof = async () => dpopProof({ services, key, url: url(ready), nonce: await dpopNonce(services) })
+      const stolen = (await (await postToken(formOf(ready, ready.refresh), await proof())).json()) as TokenBody
+      expect(stolen.token_type).toBe('DPoP')
+      // The response may have been lost: the same sender may ask again.
+      expect((await postToken(formOf(ready, ready.refresh), await proof())).status).toBe(200)
+      await refused(await post(ready), /none of this session is good any more/)
+      const again = await postToken(formOf(ready, stolen.refresh_token), await proof())
+      await expectRefusal(again, { status: 400, error: 'invalid_grant' })
+    })
+
+    it('that a thief has bound to an instance of his own ends all tokens when the wallet comes with it', async () => {
+      const provider = await makeProvider()
+      const lenient = await startServices(trustingProvider(provider, 'optional'))
+      const id = await declare(lenient)
+      const session = await startedSession(lenient, { credential_configurations: [id], refresh_seconds: 30 * DAY })
+      const first = (await (await postForm(lenient, endpoint(session), session.form)).json()) as TokenBody
+      const thief = await makeInstance(provider)
+      const byThief = async (refresh: string) =>
+        postAttested(session, { ...(await attestedHeaders(thief, session)) }, refreshForm(refresh))
+      const stolen = (await (await byThief(first.refresh_token)).json()) as TokenBody
+      await refused(await postAttested(session, {}, refreshForm(first.refresh_token)), /none of this session is good any more/)
+      await expectRefusal(await byThief(stolen.refresh_token), { status: 400, error: 'invalid_grant' })
+      await lenient.close()
     })
 
     it('binds from then on when the first token was not bound', async () => {

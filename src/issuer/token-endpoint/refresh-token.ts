@@ -43,6 +43,9 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
     unknownDescription: UNKNOWN_REFRESH_TOKEN,
     decide: async ({ sessionId, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
+      // A thief may have bound the tokens to his own key; then the wallet comes with one from before.
+      if (isUnboundTokenOfAnother(session, digestOf(refreshToken), { jkt, instance: client?.instance }))
+        return { session: endTokens(session, now), refusal: REPLAYED_TOKEN }
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
       // The refresh token of an unauthenticated wallet is bound to the key of its access token.
@@ -50,9 +53,41 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
       const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
       if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
       await requireValidStatus(context.store, sessionId, 'invalid_grant')
-      return { session, newRefreshToken, authorizedIds: grantedIdsOf(session) }
+      const isFirstBinding = !isBound(session) && (jkt ?? client?.instance) !== undefined
+      return {
+        session,
+        newRefreshToken: isFirstBinding ? rememberUnboundTokens(newRefreshToken, session) : newRefreshToken,
+        authorizedIds: grantedIdsOf(session),
+      }
     },
   }
+}
+
+/** The proved sender of a refresh token: the thumbprint of its DPoP key, and its wallet instance. */
+interface ProvedSender {
+  readonly jkt: string | undefined
+  readonly instance: string | undefined
+}
+
+/** Tests whether the token is from before a binding, and its sender is not the one that it was bound to. */
+function isUnboundTokenOfAnother(
+  { token, client, refresh }: AuthorizedSession,
+  digest: string,
+  { jkt, instance }: ProvedSender,
+): boolean {
+  const isOfBoundSender = (token.jkt ?? jkt) === jkt && (client?.instance ?? instance) === instance
+  return refresh?.unbound?.includes(digest) === true && !isOfBoundSender
+}
+
+function isBound({ token, client }: AuthorizedSession): boolean {
+  return token.jkt !== undefined || client?.instance !== undefined
+}
+
+/** Keeps the digests of the tokens up to now, which are not bound as the new one is. */
+function rememberUnboundTokens(newRefreshToken: NewRefreshToken, { refresh }: AuthorizedSession): NewRefreshToken {
+  const { digest = '', retry = [], spent = [] } = refresh ?? {}
+  const unbound = [digest, retry, spent].flat()
+  return { ...newRefreshToken, refresh: { ...newRefreshToken.refresh, unbound } }
 }
 
 /** Refuses a client other than the one that the refresh token was issued to. RFC 6749 section 6. */
