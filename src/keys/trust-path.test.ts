@@ -385,6 +385,18 @@ describe('trust anchors in files', () => {
   })
 })
 
+test('a search that finds a path gives back what it tried in vain on its way', () => {
+  const expired = { keys: otherKeys, notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') }
+  const intermediates = [expired, expired, { keys: otherKeys }].map((change) => ca('Intermediate', root, change))
+  const chain = [issue('Leaf', intermediates[2]), ...intermediates].map(({ certificate }) => certificate)
+  const checks = { remaining: 5 }
+  for (let credentials = 0; credentials < 3; credentials += 1) {
+    const options = { now: NOW, clockSkewSeconds: 0, checks }
+    expect(findTrustPath(chain, [root.certificate], options)).toHaveProperty('path')
+    expect(checks.remaining).toBe(5)
+  }
+})
+
 test('a search that refuses every path ends when the signature checks are spent', () => {
   const roots = Array.from({ length: 20 }, () => ca('Root', undefined, { keys: rootKeys }))
   const [root] = roots

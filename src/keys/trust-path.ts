@@ -98,10 +98,11 @@ export function findTrustPath(
     accepts,
     closest: { reached: 0, problem: 'there are no trust anchors' },
   }
+  const before = checks.remaining
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
   if (path === undefined) return untrustedPath(leaf, search.closest.problem)
-  // Gives back the issuers on the path.
-  checks.remaining += path.length - 1
+  // A path that is found costs nothing, since what was tried in vain on its way is tried again for the next credential.
+  checks.remaining = before
   return { path }
 }
 

@@ -52,8 +52,8 @@ export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopR
 
 /**
  * Verifies the DPoP proof of a request. `tokenDigest` is the expected `ath`: the base64url digest of the access token
- * that is sent with the proof, if any. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` a proof in which
- * only the nonce is wrong. RFC 9449 section 4.3.
+ * that is sent with the proof, if any. Refuses with `invalid_dpop_proof`, or with `use_dpop_nonce` a proof of which
+ * only the nonce, and perhaps the signature, is wrong. RFC 9449 section 4.3.
  */
 export function verifyDpopProof(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
@@ -63,8 +63,6 @@ export function verifyDpopProof(
   const jws = readProof(request.dpop, context.config)
   const { header, payload } = jws
   const jwk = readOrRefuseDpopProof(() => readSigningJwk(memberOf(header, 'jwk')))
-  const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
-  if (!isJwsSignedBy(jws, key)) refuseDpopProof('its signature is not by the key in its header')
   if (memberOf(payload, 'htm') !== request.method) refuseDpopProof(`htm must be ${request.method}`)
   if (!isSameAddress(stringMemberOf(payload, 'htu'), `${context.config.baseUrl}${request.path}`)) {
     refuseDpopProof('htu must be the address that the request was sent to')
@@ -80,6 +78,9 @@ export function verifyDpopProof(
   if (nonce === undefined || !context.dpopNonces.isValid(nonce, context.now())) {
     refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
   }
+  // The signature comes last, since it costs much more than the rest, and anybody can send proofs.
+  const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
+  if (!isJwsSignedBy(jws, key)) refuseDpopProof('its signature is not by the key in its header')
   const jkt = thumbprint(jwk)
   const refuseReuse = () => refuseDpopProof('it was used before; each request needs a new one')
   return { jkt, singleUse: proofUseOf({ kind: 'dpop', thumbprint: jkt, id, payload }, refuseReuse) }
