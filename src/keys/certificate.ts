@@ -186,15 +186,23 @@ function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: Certif
 
 /** Returns why `certificate` is not valid now, for any purpose; undefined if it is. RFC 5280 section 6.1.3. */
 export function certificateProblem(certificate: Certificate, now: Date, clockSkewSeconds: number): string | undefined {
-  const { subjectText, notBefore, notAfter, unknownCritical } = certificate
+  const problem = findValidityProblem(certificate, now, clockSkewSeconds)
+  return problem === undefined ? undefined : `the certificate '${certificate.subjectText}' ${problem}`
+}
+
+/** Returns what {@link certificateProblem} says of a certificate, without its subject, which may be a person. */
+export function findValidityProblem(
+  { notBefore, notAfter, unknownCritical }: Certificate,
+  now: Date,
+  clockSkewSeconds: number,
+): string | undefined {
   const skew = clockSkewSeconds * 1000
-  if (now.getTime() > notAfter.getTime() + skew)
-    return `the certificate '${subjectText}' expired on ${formatSeconds(notAfter)}`
+  if (now.getTime() > notAfter.getTime() + skew) return `expired on ${formatSeconds(notAfter)}`
   if (now.getTime() < notBefore.getTime() - skew) {
-    return `the certificate '${subjectText}' is not valid before ${formatSeconds(notBefore)}, and it is ${formatSeconds(now)} now`
+    return `is not valid before ${formatSeconds(notBefore)}, and it is ${formatSeconds(now)} now`
   }
   if (unknownCritical.length === 0) return undefined
-  return `the certificate '${subjectText}' has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
+  return `has extensions that are not supported and must be: ${unknownCritical.join(', ')}`
 }
 
 /** Parses the TBSCertificate. RFC 5280 section 4.1.2. */

@@ -14,20 +14,23 @@ import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Authority, makeAuthority } from '../support/forge.ts'
 import { expectHarmless, type ProofChanges, type Ready, readySession, requestWithProof } from '../support/issuance.ts'
-import { type Services, startServices } from '../support/services.ts'
-import { declare, holderSigner } from '../support/wire.ts'
+import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { declare, holderSigner, statusOf } from '../support/wire.ts'
 
 let authority: Authority
 let other: Signer
 let strange: KeyObject
 const generate = promisify(generateKeyPair)
 
+/** The subject of the certificates: a person, whose name belongs in no log and no status. */
+const PERSON = 'Ada Lovelace'
+
 /** Makes a certificate for the key, by an authority that nobody trusts. Times are in days from now. */
 function certificateOf(key: KeyObject, from = -1, until = 1, more: readonly Buffer[] = []): Buffer {
   const days = (count: number) => new Date(Date.now() + count * 86_400_000)
   const keys = { publicKey: key, issuerPublicKey: key }
   return makeCertificate({
-    subject: writeName([['CN', 'Holder']]),
+    subject: writeName([['CN', PERSON]]),
     publicKey: key,
     issuer: { name: authority.name, privateKey: authority.key },
     serial: randomBytes(16).fill(1, 0, 1),
@@ -143,6 +146,9 @@ describe('a key proof by certificate', () => {
       error: 'invalid_proof',
       why,
     })
+    const status = await statusOf(services, ISSUER_URL, session.sessionId)
+    expect(status).toMatchObject({ problem: { error: 'invalid_proof' } })
+    expect([JSON.stringify(status), ...services.logLines].filter((text) => text.includes(PERSON))).toEqual([])
   })
 
   it.each<Algorithm>(['ES256', 'ES384', 'ES512', 'EdDSA'])(

@@ -487,7 +487,10 @@ describe('a refresh token', () => {
       const byThief = async (refresh: string) =>
         postAttested(session, { ...(await attestedHeaders(thief, session)) }, refreshForm(refresh))
       const stolen = (await (await byThief(first.refresh_token)).json()) as TokenBody
-      await refused(await postAttested(session, {}, refreshForm(first.refresh_token)), /none of this session is good any more/)
+      await refused(
+        await postAttested(session, {}, refreshForm(first.refresh_token)),
+        /none of this session is good any more/,
+      )
       await expectRefusal(await byThief(stolen.refresh_token), { status: 400, error: 'invalid_grant' })
       await lenient.close()
     })

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec
 import type { Jws } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { Configuration } from '../../credential/format.ts'
-import { certificateProblem } from '../../keys/certificate.ts'
+import { findValidityProblem } from '../../keys/certificate.ts'
 import { readDid } from '../../keys/did.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
@@ -199,8 +199,9 @@ function readHeaderKey(header: JsonObject, clock: JwtClock): PublicJwk | undefin
 /** Returns the public key of the first certificate. Its issuer need not be trusted. */
 function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): PublicJwk {
   const [leaf] = readX5c(x5c)
-  const problem = certificateProblem(leaf, now, clockSkewSeconds)
-  return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(problem)
+  // The subject may be the holder, whose name belongs in no log.
+  const problem = findValidityProblem(leaf, now, clockSkewSeconds)
+  return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(`the certificate of the key ${problem}`)
 }
 
 /** Refuses repeated keys. OpenID4VCI 1.0, Credential Response. */
