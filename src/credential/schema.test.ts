@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
+import { refusalOrTaken } from '../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
-import { ProtocolError } from '../protocol/error.ts'
 import { findQueryMistakes } from './formats.ts'
 import { refuseBitstringStatus, refuseReservedNames, requireStrings } from './schema.ts'
 import { sdJwtVc } from './sd-jwt-vc/index.ts'
-
-function refusal(check: () => unknown): string {
-  try {
-    check()
-  } catch (error) {
-    expect(error).toBeInstanceOf(ProtocolError)
-    expect((error as ProtocolError).code).toBe('invalid_request')
-    return (error as ProtocolError).message
-  }
-  return 'taken'
-}
 
 describe('a dataset', () => {
   const inArrays = (levels: number): Json => (levels === 0 ? 1 : [inArrays(levels - 1)])
@@ -37,7 +26,7 @@ describe('a dataset', () => {
     ['with a name of the language', JSON.parse('{"__proto__":1}') as Json, 'at.__proto__: this name is reserved'],
     ['with a reserved name as a value', ['_sd'], 'taken'],
   ])('%s', (_, dataset, expected) => {
-    expect(refusal(() => refuseReservedNames(dataset, 'at'))).toBe(expected)
+    expect(refusalOrTaken(() => refuseReservedNames(dataset, 'at'))).toBe(expected)
   })
 })
 
@@ -58,7 +47,7 @@ describe('a configuration', () => {
       'vct: does not go with this format; use credential_definition',
     ],
   ])('%j, which may name one type', (posted, expected) => {
-    expect(refusal(() => configurationOf(posted))).toBe(expected)
+    expect(refusalOrTaken(() => configurationOf(posted))).toBe(expected)
   })
 
   it('has the members that it leaves out', () => {
@@ -73,8 +62,10 @@ describe('a configuration', () => {
   })
 
   it('of a format without lists of the W3C names none', () => {
-    expect(refusal(() => refuseBitstringStatus({ format: 'mso_mdoc', status: 'bitstring' }))).toMatch(/^status: /)
-    expect(refusal(() => refuseBitstringStatus({ format: 'mso_mdoc' }))).toBe('taken')
+    expect(refusalOrTaken(() => refuseBitstringStatus({ format: 'mso_mdoc', status: 'bitstring' }))).toMatch(
+      /^status: /,
+    )
+    expect(refusalOrTaken(() => refuseBitstringStatus({ format: 'mso_mdoc' }))).toBe('taken')
   })
 
   it.each<[Json | undefined, boolean]>([
@@ -88,7 +79,7 @@ describe('a configuration', () => {
     [{ length: 0 }, false],
     [undefined, false],
   ])('with texts that are %j: %s', (value, expected) => {
-    const refused = refusal(() => requireStrings(value, 'at'))
+    const refused = refusalOrTaken(() => requireStrings(value, 'at'))
     expect(refused).toBe(expected ? 'taken' : 'at: it must be a non-empty array of strings')
     if (expected) expect(requireStrings(value, 'at')).toEqual(value)
   })

@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
+import { refusalOrTaken } from '../../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
-import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { msoMdoc } from './index.ts'
 import { matchesMeta, refuseInvalidDataset } from './schema.ts'
-
-function refusal(check: () => unknown): string {
-  try {
-    check()
-  } catch (error) {
-    expect(error).toBeInstanceOf(ProtocolError)
-    expect((error as ProtocolError).code).toBe('invalid_request')
-    return (error as ProtocolError).message
-  }
-  return 'taken'
-}
 
 describe('a configuration', () => {
   const described = (...paths: readonly Json[]): JsonObject => ({
@@ -37,7 +26,9 @@ describe('a configuration', () => {
     ['with an index', described(['a', 'b'], [0, 'b']), `credential_metadata.claims[1].path: ${wanted}`],
     ['with null', described(['a', null, 'b']), `credential_metadata.claims[0].path: ${wanted}`],
   ])('%s', (_, more, expected) => {
-    expect(refusal(() => configurationOf({ format: 'mso_mdoc', doctype: 'org.example', ...more }))).toContain(expected)
+    expect(refusalOrTaken(() => configurationOf({ format: 'mso_mdoc', doctype: 'org.example', ...more }))).toContain(
+      expected,
+    )
   })
 })
 
@@ -85,7 +76,7 @@ describe('a dataset', () => {
     ],
     ['with an element of an array named like a date', { 'org.iso.18013.5.1': { birth_date: ['x'] } }, 'taken'],
   ])('%s', (_, dataset, expected) => {
-    expect(refusal(() => refuseInvalidDataset(dataset))).toContain(expected)
+    expect(refusalOrTaken(() => refuseInvalidDataset(dataset))).toContain(expected)
   })
 })
 

@@ -1,21 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
+import { refusalOrTaken } from '../../../test/support/refusal.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
-import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
 import { w3cJwt } from '../w3c-jwt/index.ts'
 import { findW3cQueryMistakes, parseDefinition, refuseInvalidW3cDataset } from './schema.ts'
-
-function refusal(check: () => unknown): string {
-  try {
-    check()
-  } catch (error) {
-    expect(error).toBeInstanceOf(ProtocolError)
-    expect((error as ProtocolError).code).toBe('invalid_request')
-    return (error as ProtocolError).message
-  }
-  return 'taken'
-}
 
 describe('the definition of a configuration', () => {
   const type = ['VerifiableCredential', 'Card']
@@ -39,7 +28,7 @@ describe('the definition of a configuration', () => {
     ],
   ])('%s', (_, configuration, expected) => {
     const parse = () => parseDefinition({ format: 'jwt_vc_json', ...configuration }, 'a type')
-    expect(refusal(parse)).toBe(expected)
+    expect(refusalOrTaken(parse)).toBe(expected)
     if (expected === 'taken') expect(parse()).toEqual({ types: type, contexts: undefined })
   })
 })
@@ -67,7 +56,7 @@ describe('a dataset', () => {
   ])('%j', (dataset, expected) => {
     const definition = { type: ['VerifiableCredential'] }
     const configuration = configurationOf({ format: 'jwt_vc_json', credential_definition: definition })
-    expect(refusal(() => refuseInvalidW3cDataset(dataset as JsonObject, configuration))).toBe(expected)
+    expect(refusalOrTaken(() => refuseInvalidW3cDataset(dataset as JsonObject, configuration))).toBe(expected)
   })
 })
 
