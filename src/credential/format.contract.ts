@@ -23,6 +23,8 @@ export interface FormatFixture {
   readonly configuration: JsonObject
   /** The dataset that has these claims. */
   readonly dataset: (claims: JsonObject) => JsonObject
+  /** Whether its credentials can also name entries in lists of the W3C. */
+  readonly refersToBitstrings?: boolean
   /** Whether claims can be hidden; a format of which nothing can leaves out what is about that. */
   readonly hides: boolean
   /** Whether a claim can be hidden only with all that lies in it. */
@@ -142,6 +144,25 @@ export function formatContract(fixture: FormatFixture): void {
     expect(format.matchesOrder(orderOf(example), without)).toBe(true)
     expect(format.matchesOrder(order, without)).toBe(false)
   })
+
+  if (fixture.refersToBitstrings === true) {
+    it('names its entries in lists of the W3C', async () => {
+      const uri = 'https://issuer.example/status-list/a'
+      const bitstrings = [{ purpose: 'revocation' as const, uri: `${uri}/revocation` }]
+      const order = orderOf(example, { index: 7, uri, bitstrings })
+      const credential = await format.issue(order, issuer, randomBytes)
+      const entry = {
+        type: 'BitstringStatusListEntry',
+        statusListIndex: '7',
+        statusListCredential: `${uri}/revocation`,
+      }
+      expect(format.hold(credential)).toMatchObject({
+        credentialStatus: [entry],
+        claims: { credentialStatus: [entry] },
+      })
+      expect([format.fulfils(order, credential), format.fulfils(orderOf(example), credential)]).toEqual([true, false])
+    })
+  }
 
   it('is what a query asks for with the meta of its configuration, and not with that of a type nobody has', async () => {
     const meta = format.metaOf(configuration)

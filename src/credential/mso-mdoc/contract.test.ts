@@ -1,9 +1,8 @@
-import { generateKeyPair, type KeyObject, randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../test/fuzz/mutate.ts'
-import { configurationOf } from '../../../test/support/configuration.ts'
+import { newBareSigner, orderBinding, orderFor } from '../../../test/support/order.ts'
 import { seeds, TIMES } from '../../../test/support/seeds.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
@@ -20,7 +19,6 @@ import {
 } from '../../codec/cbor.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { createSigner } from '../../keys/file-signer.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { formatContract } from '../format.contract.ts'
@@ -36,14 +34,6 @@ const elements: JsonObject = {
   portrait: '_9j_4A',
   driving_privileges: [{ vehicle_category_code: 'B', expiry_date: '2036-01-31' }],
   age_over_18: true,
-}
-const binding = {
-  nonce: 'n',
-  audience: 'a',
-  responseUri: 'https://verifier.example/response',
-  encryptionKeyThumbprint: undefined,
-  transactionData: [],
-  at: new Date('2026-06-01T12:00:00Z'),
 }
 
 /** Returns what an issuer signs of each element, and the element behind it. */
@@ -67,28 +57,15 @@ describe('mobile documents', () => {
   let signer: Signer
   let key: KeyObject
   beforeAll(async () => {
-    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = createSigner(privateKey, [])
+    signer = await newBareSigner()
     key = importPublicKey(signer.jwk)
   })
 
-  const issue = () =>
-    msoMdoc.issue(
-      {
-        configuration: configurationOf(configuration),
-        dataset: { [NAMESPACE]: elements },
-        issuer: 'https://issuer.example',
-        holderKey: signer.jwk,
-        issuedAt: new Date('2026-06-01T12:00:00Z'),
-        expiresAt: new Date('2027-06-01T00:00:00Z'),
-      },
-      signer,
-      randomBytes,
-    )
+  const issue = () => msoMdoc.issue(orderFor(configuration, { [NAMESPACE]: elements }, signer), signer, randomBytes)
 
   it('takes a presentation or credential of which any part is another one', async () => {
     const credential = await issue()
-    const presentation = await msoMdoc.present(credential, [[]], binding, signer)
+    const presentation = await msoMdoc.present(credential, [[]], orderBinding, signer)
     const outcomes = { read: 0, malformed: 0, held: 0 }
     for (const seed of seeds(300)) {
       const [how, text] = seed % 2 === 0 ? (['read', presentation] as const) : (['readHeld', credential] as const)
@@ -125,7 +102,7 @@ describe('mobile documents', () => {
     const bound = 'problem' in boundKey ? signer.jwk : boundKey.jwk
     let agreed = true
     try {
-      agreed = holder?.isSignedBy(bound, binding) ?? true
+      agreed = holder?.isSignedBy(bound, orderBinding) ?? true
     } catch (error) {
       // A key that is not a point: the check says so.
       if (!(error instanceof MalformedError)) throw error

@@ -1,7 +1,7 @@
-import { generateKeyPair, randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
+import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
+import { newBareSigner, orderBinding, orderFor } from '../../../test/support/order.ts'
 import { fromBase64url, toBase64url } from '../../codec/base64url.ts'
 import {
   asMap,
@@ -15,7 +15,6 @@ import {
 } from '../../codec/cbor.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
@@ -36,14 +35,6 @@ const elements: JsonObject = {
   age_over_18: true,
   height: 167,
 }
-const binding = {
-  nonce: 'n',
-  audience: 'a',
-  responseUri: 'https://verifier.example/response',
-  encryptionKeyThumbprint: undefined,
-  transactionData: [],
-  at: new Date('2026-06-01T12:00:00Z'),
-}
 
 function partsOf(credential: string) {
   const { nameSpaces, mso, issuerAuth } = readIssuerSigned(decodeCbor(fromBase64url(credential)))
@@ -54,18 +45,10 @@ function partsOf(credential: string) {
 describe('mobile documents', () => {
   let signer: Signer
   beforeAll(async () => {
-    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = createSigner(privateKey, [])
+    signer = await newBareSigner()
   })
 
-  const orderOf = (dataset: JsonObject = { [NAMESPACE]: elements }) => ({
-    configuration: configurationOf(configuration),
-    dataset,
-    issuer: 'https://issuer.example',
-    holderKey: signer.jwk,
-    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
-    expiresAt: new Date('2027-06-01T00:00:00Z'),
-  })
+  const orderOf = (dataset: JsonObject = { [NAMESPACE]: elements }) => orderFor(configuration, dataset, signer)
   const issue = (dataset?: JsonObject) => msoMdoc.issue(orderOf(dataset), signer, randomBytes)
 
   describe('a credential', () => {
@@ -148,14 +131,19 @@ describe('mobile documents', () => {
         ...Object.keys(elements).map((name) => [NAMESPACE, name]),
         ['org.iso.23220.photoid.1', 'a'],
       ])
-      const presentation = await msoMdoc.present(await issue(), [[NAMESPACE, 'driving_privileges', 0]], binding, signer)
+      const presentation = await msoMdoc.present(
+        await issue(),
+        [[NAMESPACE, 'driving_privileges', 0]],
+        orderBinding,
+        signer,
+      )
       expect(Object.keys(msoMdoc.read(presentation).claims[NAMESPACE] as JsonObject)).toEqual(['driving_privileges'])
     })
 
     it('says nothing of a namespace of which nothing is shown', async () => {
       const credential = await issue({ [NAMESPACE]: elements, 'org.example': { a: 1 } })
       const shown = async (place: readonly string[]) => {
-        const response = decodeCbor(fromBase64url(await msoMdoc.present(credential, [place], binding, signer)))
+        const response = decodeCbor(fromBase64url(await msoMdoc.present(credential, [place], orderBinding, signer)))
         const [document] = asMap(response, 'it').get('documents') as readonly Cbor[]
         const nameSpaces = asMap(asMap(document, 'it').get('issuerSigned'), 'it').get('nameSpaces')
         return nameSpaces === undefined ? undefined : [...asMap(nameSpaces, 'it').keys()]
@@ -165,7 +153,7 @@ describe('mobile documents', () => {
     })
 
     it('is presented with a proof that says nothing of what the device did not sign by itself', async () => {
-      const { holder } = msoMdoc.read(await msoMdoc.present(await issue(), [[]], binding, signer))
+      const { holder } = msoMdoc.read(await msoMdoc.present(await issue(), [[]], orderBinding, signer))
       expect(holder).toMatchObject({
         ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
         ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
@@ -174,7 +162,7 @@ describe('mobile documents', () => {
     })
 
     it('may be presented with longer lengths than needed, where nothing is signed', async () => {
-      const presentation = fromBase64url(await msoMdoc.present(await issue(), [[]], binding, signer))
+      const presentation = fromBase64url(await msoMdoc.present(await issue(), [[]], orderBinding, signer))
       // A map of three, and the same with its length in a byte of its own.
       expect(presentation[0]).toBe(0xa3)
       const longer = toBase64url(Buffer.concat([Uint8Array.of(0xb8, 3), presentation.subarray(1)]))

@@ -1,14 +1,13 @@
-import { generateKeyPair, randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
+import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
+import { newBareSigner, orderBinding, orderFor } from '../../../test/support/order.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import { digestOf, hashNames } from '../../codec/digest.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { readSdJwt } from '../../codec/sd-jwt.ts'
-import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { findQueryMistakes } from '../formats.ts'
@@ -17,35 +16,20 @@ import { sdJwtVc } from './index.ts'
 const VCT = 'urn:example:student-card'
 const configuration = { format: 'dc+sd-jwt', vct: VCT }
 const REGISTERED = ['iss', 'aud', 'nbf', 'exp', 'iat', 'jti', 'cnf', 'vct', 'vct#integrity', 'aka_vcts', 'status']
-const binding = {
-  nonce: 'n',
-  audience: 'a',
-  responseUri: '',
-  encryptionKeyThumbprint: undefined,
-  transactionData: [],
-  at: new Date('2026-06-01T12:00:00Z'),
-}
 const claims = { name: 'Ada', degrees: ['BSc', { title: 'MSc', year: 1835 }], address: { city: 'London' } }
 
 describe('SD-JWT VC', () => {
   let signer: Signer
   beforeAll(async () => {
-    const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
-    signer = createSigner(privateKey, [])
+    signer = await newBareSigner()
   })
 
-  const orderOf = (more: JsonObject = {}, dataset: JsonObject = claims) => ({
-    configuration: configurationOf({ ...configuration, ...more }),
-    dataset,
-    issuer: 'https://issuer.example',
-    holderKey: signer.jwk,
-    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
-    expiresAt: new Date('2027-06-01T00:00:00Z'),
-  })
+  const orderOf = (more: JsonObject = {}, dataset: JsonObject = claims) =>
+    orderFor({ ...configuration, ...more }, dataset, signer)
   const issue = (more: JsonObject = {}, dataset: JsonObject = claims) =>
     sdJwtVc.issue(orderOf(more, dataset), signer, randomBytes)
   const shownOf = (credential: string, places: readonly (readonly (string | number)[])[] = []) =>
-    sdJwtVc.present(credential, places, binding, signer).then((text) => {
+    sdJwtVc.present(credential, places, orderBinding, signer).then((text) => {
       const evidence = sdJwtVc.read(text)
       expect(evidence.disclosuresProblem).toBe(undefined)
       return Object.fromEntries(
@@ -106,7 +90,7 @@ describe('SD-JWT VC', () => {
 
     it('approves the transactions for which it is presented, and no others', async () => {
       const transaction = toBase64url('{"type":"payment","credential_ids":["card"]}')
-      const presented = { ...binding, transactionData: [transaction] }
+      const presented = { ...orderBinding, transactionData: [transaction] }
       const { holder } = sdJwtVc.read(await sdJwtVc.present(await issue(), [], presented, signer))
       expect([holder?.approves([transaction]), holder?.approves([])]).toEqual([true, false])
     })
@@ -134,7 +118,7 @@ describe('SD-JWT VC', () => {
     it.each(hashNames)('has digests by %s, and so has the key binding', async (name) => {
       const disclosure = toBase64url('["salt","given_name","Ada"]')
       const credential = await foreign({ vct: 'urn:a', _sd: [digestOf(disclosure, name)], _sd_alg: name })
-      const presentation = await sdJwtVc.present(`${credential}${disclosure}~`, [['given_name']], binding, signer)
+      const presentation = await sdJwtVc.present(`${credential}${disclosure}~`, [['given_name']], orderBinding, signer)
       const { claims: shown, holder } = sdJwtVc.read(presentation)
       expect([shown.given_name, holder?.coversPresentation]).toEqual(['Ada', true])
       const { sdHashInput, keyBinding } = readSdJwt(presentation)

@@ -12,6 +12,7 @@ describe('W3C credentials as JWT', () => {
     format: w3cJwt,
     configuration,
     dataset: (credentialSubject) => ({ credentialSubject }),
+    refersToBitstrings: true,
     hides: false,
     root: ['credentialSubject'],
     reserved: ['_sd', '_sd_alg', '...', '__proto__'],

@@ -1,13 +1,12 @@
-import { generateKeyPair, randomBytes } from 'node:crypto'
-import { promisify } from 'node:util'
+import { randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { configurationOf } from '../../../test/support/configuration.ts'
+import { newBareSigner, orderBinding, orderFor } from '../../../test/support/order.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { toDidJwk } from '../../keys/did.ts'
-import { createSigner } from '../../keys/file-signer.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { w3cJwt } from './index.ts'
@@ -17,34 +16,18 @@ const configuration = {
   format: 'jwt_vc_json',
   credential_definition: { type: ['VerifiableCredential', 'StudentCard'] },
 }
-const binding = {
-  nonce: 'n',
-  audience: 'a',
-  responseUri: '',
-  encryptionKeyThumbprint: undefined,
-  transactionData: [],
-  at: new Date('2026-06-01T12:00:00Z'),
-}
 const claims = { name: 'Ada', degrees: ['BSc', { title: 'MSc', year: 1835 }] }
 
 describe('W3C credentials as JWT', () => {
   let signer: Signer
   let other: Signer
   beforeAll(async () => {
-    const newSigner = async () =>
-      createSigner((await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })).privateKey, [])
-    signer = await newSigner()
-    other = await newSigner()
+    signer = await newBareSigner()
+    other = await newBareSigner()
   })
 
-  const orderOf = (more: JsonObject = {}, credentialSubject: JsonObject = claims) => ({
-    configuration: configurationOf({ ...configuration, ...more }),
-    dataset: { credentialSubject },
-    issuer: 'https://issuer.example',
-    holderKey: signer.jwk,
-    issuedAt: new Date('2026-06-01T12:00:00.999Z'),
-    expiresAt: new Date('2027-06-01T00:00:00Z'),
-  })
+  const orderOf = (more: JsonObject = {}, credentialSubject: JsonObject = claims) =>
+    orderFor({ ...configuration, ...more }, { credentialSubject }, signer)
   const issue = (more: JsonObject = {}, subject: JsonObject = claims) =>
     w3cJwt.issue(orderOf(more, subject), signer, randomBytes)
   /** A JWT with any header and payload, as somebody else might sign it. */
@@ -82,26 +65,6 @@ describe('W3C credentials as JWT', () => {
       expect(payload).not.toHaveProperty('sub')
     })
 
-    it('names its entries in lists of the W3C', async () => {
-      const uri = 'https://issuer.example/status-list/a'
-      const lists = [{ purpose: 'revocation' as const, uri: `${uri}/revocation` }]
-      const order = { ...orderOf(), status: { index: 7, uri, bitstrings: lists } }
-      const credential = await w3cJwt.issue(order, signer, randomBytes)
-      const entry = {
-        type: 'BitstringStatusListEntry',
-        statusListIndex: '7',
-        statusListCredential: `${uri}/revocation`,
-      }
-      expect(w3cJwt.readHeld(credential)).toMatchObject({
-        credentialStatus: [entry],
-        claims: { credentialStatus: [entry] },
-      })
-      expect([w3cJwt.matchesOrder(order, credential), w3cJwt.matchesOrder(orderOf(), credential)]).toEqual([
-        true,
-        false,
-      ])
-    })
-
     it('has nothing to hide', async () => {
       expect(w3cJwt.readHeld(await issue()).disclosable).toEqual([])
     })
@@ -116,7 +79,7 @@ describe('W3C credentials as JWT', () => {
 
   it('is presented in a JWT that names its holder and ends soon', async () => {
     const credential = await issue()
-    const { header, payload } = readJws(await w3cJwt.present(credential, [], binding, signer))
+    const { header, payload } = readJws(await w3cJwt.present(credential, [], orderBinding, signer))
     const did = toDidJwk(signer.jwk)
     expect(header).toEqual({ typ: 'JWT', alg: 'ES256', kid: `${did}#0` })
     expect(payload).toEqual({
@@ -183,7 +146,10 @@ describe('W3C credentials as JWT', () => {
         },
       })
       expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
-      expect([holder?.isSignedBy(signer.jwk, binding), holder?.isSignedBy(other.jwk, binding)]).toEqual([true, false])
+      expect([holder?.isSignedBy(signer.jwk, orderBinding), holder?.isSignedBy(other.jwk, orderBinding)]).toEqual([
+        true,
+        false,
+      ])
     })
 
     it('need not say when it was made, but not a time that is none', async () => {

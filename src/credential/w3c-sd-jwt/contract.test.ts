@@ -15,6 +15,7 @@ describe('W3C credentials as SD-JWT', () => {
     format: w3cSdJwt,
     configuration,
     dataset: (credentialSubject) => ({ credentialSubject }),
+    refersToBitstrings: true,
     hides: true,
     root: ['credentialSubject'],
     reserved: ['_sd', '_sd_alg', '...', '__proto__'],
