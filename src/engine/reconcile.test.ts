@@ -45,15 +45,20 @@ const counting = () => {
   }
   return { world, script }
 }
+/** Serves a contract that was posted to once, at a block that the chain can take back. */
+const postedTo = async (...args: Parameters<typeof serving>): Promise<TestEngine> => {
+  const engine = await kept(serving(...args))
+  engine.chain.mine()
+  await engine.rounds()
+  expect(await ask(engine, 'POST')).toBe('0')
+  return engine
+}
 const lookOnly = (engine: TestEngine) => engine.task('chain')
 
 describe('a chain that takes back a block which a contract had been acted on at', () => {
   it('has the contract answer 503 until its hook has run, and the log say so', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    expect(await ask(engine, 'POST')).toBe('0')
+    const engine = await postedTo(script)
     engine.chain.reorganise(1)
     await lookOnly(engine)
     expect(await ask(engine)).toEqual(RECONCILING)
@@ -67,10 +72,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('has it wait for as long as the hook fails, and its timers too', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     world.fails = true
     engine.chain.reorganise(1)
     engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
@@ -84,10 +86,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('has the hook run again and again, and the answer and the status say why it fails', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     world.fails = true
     engine.chain.reorganise(1)
     for (let failures = 0; failures < 12; failures++) {
@@ -114,10 +113,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
   it('keeps in the history why the hook fails, whatever timers wait', async () => {
     const { world, script } = counting()
     const key = 'k'.repeat(64)
-    const engine = await kept(serving(script, { settings: { integrations: { authentication: { [key]: 'console' } } } }))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script, { settings: { integrations: { authentication: { [key]: 'console' } } } })
     world.fails = true
     engine.chain.reorganise(1)
     engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
@@ -139,10 +135,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('has it wait where the hook ran on the lost block, since what stays cannot be read yet', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     const before = world.runs
     const listed = (await engine.chain.listContracts?.(await engine.chain.fetchHead())) ?? []
     engine.chain.reorganise(1)
@@ -159,10 +152,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('is noticed by an engine that was restarted in between, and once', async () => {
     const { script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     engine.chain.reorganise(1)
     const restarted = await kept(engine.restart())
     await restarted.rounds()
@@ -174,10 +164,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('keeps nothing of a call that ran meanwhile', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     world.during = async () => {
       world.during = () => Promise.resolve()
       engine.chain.reorganise(1)
@@ -190,10 +177,7 @@ describe('a chain that takes back a block which a contract had been acted on at'
 
   it('is told of where there is no hook, and keeps nobody waiting', async () => {
     const { script } = counting()
-    const engine = await kept(serving({ http: script.http as NonNullable<Script['http']> }))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo({ http: script.http as NonNullable<Script['http']> })
     engine.chain.reorganise(1)
     await lookOnly(engine)
     expect([await ask(engine), events(engine, 'acted_on_lost_block').length]).toEqual(['1', 1])
@@ -256,10 +240,7 @@ describe('a contract that nothing was taken back of', () => {
 
   it('has a timer that waits ask the chain for its block once in a second', async () => {
     const { world, script } = counting()
-    const engine = await kept(serving(script))
-    engine.chain.mine()
-    await engine.rounds()
-    await ask(engine, 'POST')
+    const engine = await postedTo(script)
     engine.chain.reorganise(1)
     await engine.task('chain')
     engine.clock.now = new Date(engine.clock.now.getTime() + 2000)
