@@ -156,7 +156,7 @@ export interface DecryptionKey {
  * Derives the key from secrets, so that all processes have the same key, also after a restart. `secret` returns the
  * secret for a purpose; it is called again with another purpose if the secret is not a valid private key.
  */
-export function deriveDecryptionKey(secret: (purpose: string) => KeyObject): DecryptionKey {
+function deriveDecryptionKey(secret: (purpose: string) => KeyObject): DecryptionKey {
   let tries = 0
   const privateJwk = makePrivateJwk(() => {
     tries += 1

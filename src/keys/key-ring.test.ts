@@ -1,12 +1,27 @@
-import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { deriveSecret, readPrivateKey } from './file-signer.ts'
+import { parseCertificate } from './certificate.ts'
+import { readPrivateKey } from './file-signer.ts'
 import { decryptJwe, encryptJwe } from './jwe.ts'
-import { deriveDecryptionKey } from './key-ring.ts'
+import { createKeyRing } from './key-ring.ts'
+import { makeSelfSignedCertificate } from './make-certificate.ts'
+import { SIGNING_KEY } from './secrets.ts'
 
 const generate = promisify(generateKeyPair)
-const decryptionKeyOf = (key: KeyObject) => deriveDecryptionKey((purpose) => deriveSecret(key, purpose))
+/** Returns the decryption key of a service that derives its secrets from the signing key. */
+const decryptionKeyOf = (privateKey: KeyObject) => {
+  const certificate = makeSelfSignedCertificate({
+    privateKey,
+    publicKey: createPublicKey(privateKey),
+    commonName: 'Issuer',
+    serial: Buffer.from('01', 'hex'),
+    notBefore: new Date('2026-06-01'),
+    notAfter: new Date('2027-06-01'),
+  })
+  const signing = { key: privateKey, chain: [parseCertificate(certificate)] as const, previous: [] }
+  return createKeyRing({ signing, secrets: [SIGNING_KEY] }).deriveDecryptionKeys()[0]
+}
 const signingKey = async (crv?: string) =>
   (crv === undefined ? await generate('ed25519') : await generate('ec', { namedCurve: crv })).privateKey
 
