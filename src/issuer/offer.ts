@@ -7,7 +7,7 @@ import { codeOfSession } from './access/pre-authorized-code.ts'
 import { findIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-identifier.ts'
-import { type EndedOffer, hasGrant, refuseUnlessUnused } from './session.ts'
+import { type EndedOffer, hasGrant, hasOffer, refuseUnlessUnused } from './session.ts'
 
 const ENDED_OFFER: EndedOffer = {
   used: 'this credential offer has been used',
@@ -18,8 +18,7 @@ const ENDED_OFFER: EndedOffer = {
 /** Returns the offer of a session. Refuses with `not_found`, or with `gone` if it was used or has expired. */
 export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
-  if (session.grants?.length === 0)
-    refuse('not_found', 'this session has no credential offer: its wallet came by itself')
+  if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   // With an external authorization server, the first issued credential shows that the offer was used.
   if (session.issued.length > 0) refuse('gone', ENDED_OFFER.used)
   refuseUnlessUnused(session, context.now(), 'gone', ENDED_OFFER)

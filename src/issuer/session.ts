@@ -134,6 +134,11 @@ export function hasGrant(
   return grants.includes(grant)
 }
 
+/** Tests whether the session has an offer; the session of a wallet that came by itself has none. */
+export function hasOffer({ grants }: Pick<IssuanceSession, 'grants'>): boolean {
+  return grants?.length !== 0
+}
+
 /** Returns the status of a session, as the application sees it. */
 export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceStatus {
   if (session.issued.length > 0) return 'SUCCEEDED'
