@@ -15,7 +15,7 @@ import { keepResults, note, publishResults, show, showTargets, type Verdict } fr
 import { measureTrips } from './trips.ts'
 import { errorLines, makeWorkplace, type Workplace } from './workplace.ts'
 
-const USAGE = `npm run bench -- [flows|builds|issuing|status|status-lists|callbacks|engine|memory|startup|trips|install|database|scale|parts|requests|statements|workers|soak|profile|all|performance] [options]
+const USAGE = `npm run bench -- [QUESTION] [options]
   flows      processor time and flows per second for each format, beside the floor (default; some minutes)
   builds     processor time for each format, beside that of an earlier build (--beside FILE); fails where it is over 5 % more
   issuing    processor time of issuing one mdoc
