@@ -122,6 +122,15 @@ it('an engine keeps its components where the image, the chart and the unit of sy
   expect(writable.split(' ')).toContain(`-/srv/vouchsafe/%i/${engineDefaults.componentDirectory}`)
 })
 
+it('the page on production makes each directory without which the unit of systemd does not start', () => {
+  const [, writable = ''] = /^ReadWritePaths=(.*)$/m.exec(read('deploy/systemd/vouchsafe@.service')) ?? []
+  const [beforeUnit = ''] = read('docs/how-to/production.md').split('systemctl enable')
+  const made = /^install -d .*$/m.exec(beforeUnit)?.[0].split(' ') ?? []
+  for (const path of writable.split(' ').filter((each) => !each.startsWith('-'))) {
+    expect(made).toContain(path.replace('%i', 'issuer'))
+  }
+})
+
 it('the services of the compose file have their data in volumes with names, so that a new container makes no other', () => {
   const [, volumes = ''] = /^volumes:\n((?: {2}.*\n?)+)/m.exec(read(COMPOSE)) ?? []
   for (const service of ['issuer', 'verifier'] as const) {
