@@ -19,6 +19,8 @@ export interface ConsoleRefusal {
   readonly message: string
   /** The URL for signing in, if that helps. */
   readonly signIn?: string | undefined
+  /** The time after which the request may succeed. */
+  readonly retryAfterSeconds?: number
 }
 
 const PAGE_TYPE = 'text/html; charset=utf-8'
@@ -29,11 +31,12 @@ export function jsonAnswer(value: object, status = 200): ConsoleAnswer {
 
 /** Makes the response for a refusal: a page for a person, and otherwise JSON like the services. */
 export function refusalAnswer(refusal: ConsoleRefusal, accepts: string | undefined): ConsoleAnswer {
-  const { status, title, message, signIn } = refusal
+  const { status, title, message, signIn, retryAfterSeconds } = refusal
+  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
   if (accepts?.includes('text/html') !== true)
-    return jsonAnswer({ error: 'console', error_description: message }, status)
+    return { ...jsonAnswer({ error: 'console', error_description: message }, status), headers }
   const link = signIn === undefined ? '' : `<p><a class="button" href="${signIn}">Sign in</a></p>`
-  return pageAnswer(`<h1>${title}</h1><p>${escapeHtml(message)}</p>${link}`, status)
+  return { ...pageAnswer(`<h1>${title}</h1><p>${escapeHtml(message)}</p>${link}`, status), headers }
 }
 
 /**

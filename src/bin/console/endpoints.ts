@@ -22,12 +22,16 @@ export interface ConsoleServices {
 
 /** A request to forward to a service. */
 export interface ForwardedRequest {
+  readonly name: ServiceWord
   readonly service: ConsoleEngine
   /** The environment variable that the API key of the service came from. */
   readonly keyVariable: string
   readonly method: string
   readonly target: string
 }
+
+/** The word for a kind of service. */
+export type ServiceWord = 'issuer' | 'verifier' | 'engine'
 
 /** The environment variables of the API keys. */
 export const KEY_VARIABLES = {
@@ -36,7 +40,7 @@ export const KEY_VARIABLES = {
   engine: 'VOUCHSAFE_ENGINE_API_KEYS',
 } as const
 
-const ENDPOINTS: Readonly<Record<'issuer' | 'verifier' | 'engine', readonly RegExp[]>> = {
+const ENDPOINTS: Readonly<Record<ServiceWord, readonly RegExp[]>> = {
   issuer: [
     /^GET \/health\/ready$/,
     /^GET \/operations\/overview$/,
@@ -72,6 +76,6 @@ export function findEndpoint(services: ConsoleServices, method: string, url: str
   const service = name === 'engine' ? services.engines?.[Number(at)] : services[name]
   const isForwarded = ENDPOINTS[name].some((each) => each.test(`${method} ${target}`))
   return service !== undefined && isForwarded
-    ? { service, keyVariable: KEY_VARIABLES[name], method, target }
+    ? { name, service, keyVariable: KEY_VARIABLES[name], method, target }
     : undefined
 }

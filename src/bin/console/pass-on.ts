@@ -18,7 +18,7 @@ export async function passOn(
   const clientAbort = new AbortController()
   response.on('close', () => clientAbort.abort())
   // An event stream has no time limit.
-  const isStream = target.includes('/events/')
+  const isStream = isEventStream(target)
   const hasBody = body.length > 0
   const answer = await fetchFrom(service.url + target, {
     method,
@@ -50,6 +50,11 @@ export async function passOn(
   // Sends the headers now, long before the first event of a stream.
   response.flushHeaders()
   await pipeline(Readable.fromWeb(answer.body), response)
+}
+
+/** Tests whether a target is a stream of events. */
+export function isEventStream(target: string): boolean {
+  return target.includes('/events/')
 }
 
 /** Says that a service refuses the key of the console, and what the person who started the console does. */

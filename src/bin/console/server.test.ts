@@ -5,6 +5,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders, type Se
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
+import { createIssuerClient } from '../../../sdk/server/index.ts'
 import { random } from '../effects.ts'
 import { openConsole } from './console.ts'
 import { createConsoleServer } from './server.ts'
@@ -280,9 +281,29 @@ describe('a browser that is signed in', () => {
     service.close()
     service.closeAllConnections()
     const gone = await send('GET', base + STATUS, { cookie })
-    expect([gone.status, gone.body]).toEqual([502, expect.stringMatching(/could not be reached/)])
+    const told = `The issuer at ${serviceOrigin} could not be reached`
+    expect([gone.status, gone.body]).toEqual([502, expect.stringContaining(told)])
     expect(gone.body).not.toContain(API_KEY)
     expect(reports).toEqual([`GET ${serviceOrigin} failed: fetch failed (ECONNREFUSED).`])
+  })
+
+  it('hears at once that a service is gone, and a watched session goes on when the service is back', async () => {
+    const { send, signIn, service, serviceOrigin } = await started()
+    const { cookie, base } = await signIn()
+    service.close()
+    service.closeAllConnections()
+    let asked = 0
+    const sendThere = async (path: unknown): Promise<Response> => {
+      asked += 1
+      const { status, headers, body } = await send('GET', `${base}${path as string}`, { cookie })
+      return new Response(body, { status, headers: headers as Record<string, string> })
+    }
+    const client = createIssuerClient({ url: '/api/issuer', apiKey: 'none', fetch: sendThere })
+    const told = `The issuer at ${serviceOrigin} could not be reached`
+    await expect(client.getOverview()).rejects.toThrow(told)
+    expect(asked).toBe(1)
+    const stream = await send('GET', `${base}/api/issuer/issuance/oid4vci/events/abc`, { cookie })
+    expect([stream.status, stream.headers['retry-after']]).toEqual([502, undefined])
   })
 
   it('is told when the console itself fails, and its operator why', async () => {

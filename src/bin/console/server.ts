@@ -14,7 +14,7 @@ import {
   signedInAnswer,
 } from './answer.ts'
 import { type ConsoleServices, type ForwardedRequest, findEndpoint } from './endpoints.ts'
-import { passOn, readBody } from './pass-on.ts'
+import { isEventStream, passOn, readBody } from './pass-on.ts'
 import { ANSWER_PATH, type ProviderSignIn, START_PATH } from './provider-sign-in.ts'
 import { createSignIn, type SignIn } from './sign-in.ts'
 
@@ -43,11 +43,8 @@ const HEADERS = {
   'cache-control': 'no-store',
   'cross-origin-opener-policy': 'same-origin',
 }
-const UNREACHABLE = {
-  status: 502,
-  title: 'No answer',
-  message: 'The service could not be reached. Look at its log, and whether it runs.',
-}
+/** Seconds that are longer than the clients of the page wait, so that they do not ask again by themselves. */
+const UNREACHABLE_RETRY_SECONDS = 60
 const CONSOLE_FAILED = {
   status: 500,
   title: 'The console failed',
@@ -113,9 +110,19 @@ async function respond(
       await passOn(options.fetch, decision, body, response).catch((error: unknown) => {
         if (!isClientGone(error))
           options.report(`${decision.method} ${decision.service.url} failed: ${reasonText(error)}.`)
-        endWithRefusal(request, response, UNREACHABLE)
+        endWithRefusal(request, response, unreachableRefusal(decision))
       })
   } else sendAnswer(response, decision)
+}
+
+/** Makes the refusal for a service without an answer. A stream of events is asked for again, as after a restart. */
+function unreachableRefusal({ name, service, target }: ForwardedRequest): ConsoleRefusal {
+  return {
+    status: 502,
+    title: 'No answer',
+    message: `The ${name} at ${service.url} could not be reached. Look at its log, and whether it runs.`,
+    ...(!isEventStream(target) && { retryAfterSeconds: UNREACHABLE_RETRY_SECONDS }),
+  }
 }
 
 /** Refuses a request, or aborts a response that has started. */
