@@ -50,8 +50,8 @@ describe('vouchsafe doctor finds', () => {
       'issuer',
       () => ({ baseUrl: 'http://nowhere.invalid' }),
       'baseUrl',
-      'problem',
-      /the host nowhere.invalid cannot be resolved/,
+      'warning',
+      /the host nowhere.invalid cannot be resolved here/,
     ],
     [
       'localhost, which a phone cannot reach',

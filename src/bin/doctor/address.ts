@@ -113,7 +113,8 @@ async function findMetadataFindings(baseUrl: string): Promise<Finding[]> {
 function describeUnreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
   const code = codeOf(error)
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return { outcome: 'problem', text: `the host ${host} cannot be resolved (${code})` }
+    const text = `the host ${host} cannot be resolved here (${code}): nobody reaches the service until it has an address`
+    return { outcome: 'warning', text }
   }
   if (code === 'ECONNREFUSED') return { outcome: 'note', text: `nothing answers at ${url} yet` }
   if (code === 'TimeoutError') {
@@ -125,7 +126,8 @@ function describeUnreached(host: string, url: string, error: unknown): Pick<Find
   return { outcome: 'warning', text: `${url} cannot be reached from here (${code})` }
 }
 
-function codeOf(error: unknown): string {
+/** Returns the code of the system for a failed `fetch`, or the name of the error. */
+export function codeOf(error: unknown): string {
   const { name, cause } = error as { name: string; cause?: { code?: string } }
   return cause?.code ?? name
 }
