@@ -29,11 +29,11 @@ describe('the credential configurations of an issuer', () => {
   }
 
   const signIn = (name: string) => ({
-    ...{ issuer: 'https://login.example', clientId: 'x', clientSecret: 'y' },
+    ...{ issuer: 'https://127.0.0.1:1', clientId: 'x', clientSecret: 'y' },
     datasets: { [name]: { claims: { a: 'a' } } },
   })
   const presentation = (name: string) => ({
-    ...{ verifier: 'https://verifier.example', apiKey: 'x', verificationQueryId: 'y' },
+    ...{ verifier: 'https://127.0.0.1:1', apiKey: 'x', verificationQueryId: 'y' },
     datasets: { [name]: { claims: { a: ['card', 'a'] } } },
   })
 

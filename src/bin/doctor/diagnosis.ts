@@ -19,6 +19,7 @@ import type { DoctorInput, Settings } from './doctor-input.ts'
 import { findEncryptionFindings } from './encryption.ts'
 import { type Finding, findingOfMistake, removeRepetitions } from './finding.ts'
 import { findStorageFindings } from './machine.ts'
+import { findPartyFindings } from './other-parties.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 import { findSecretsFindings } from './secrets.ts'
 import { findSigningKeyFindings } from './signing-keys.ts'
@@ -41,12 +42,19 @@ export async function diagnose(
   const { baseUrl, host, management } = settings
   const database = readNamedDatabase(value, settings, defaults.databaseFile, files)
   const port = isObject(value) && Object.hasOwn(value, 'port') ? settings.port : defaults.port
+  const result = readConfig(value, files, at)
+  // A party that does not answer costs seconds, so all are asked at the same time.
+  const [addressFindings, partyFindings] = await Promise.all([
+    findAddressFindings({ baseUrl, port, host, title, management, started: { service, configFile } }),
+    'config' in result ? findPartyFindings(result.config) : [],
+  ])
   return removeRepetitions([
-    ...findSettingsFindings(readConfig(value, files, at)),
-    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(readConfig(value, files, at))] : []),
+    ...findSettingsFindings(result),
+    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(result)] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? findSecretsFindings(settings, files) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title, management, started: { service, configFile } })),
+    ...addressFindings,
+    ...partyFindings,
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'
       ? []

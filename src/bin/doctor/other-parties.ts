@@ -1,0 +1,91 @@
+/** Checks whether the parties that a configuration names can be reached: who signs people in, and the application. */
+import { isObject } from '../../codec/json.ts'
+import type { CommonConfig } from '../../config/common.ts'
+import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
+import type { PresentationConfig } from '../../config/presentation.ts'
+import type { IssuerConfig } from '../../issuer/config.ts'
+import { ANSWER_MS } from '../who-listens.ts'
+import { codeOf } from './address.ts'
+import type { Finding } from './finding.ts'
+
+type PartiesConfig = Pick<CommonConfig, 'sessionCallback'> & Partial<Pick<IssuerConfig, 'codeFlow'>>
+
+/** Asks the parties at the same time. Returns warnings alone, since a service starts without them. */
+export async function findPartyFindings({ codeFlow, sessionCallback }: PartiesConfig): Promise<Finding[]> {
+  const { openidConnect, presentation } = codeFlow ?? {}
+  return Promise.all([
+    ...(openidConnect === undefined ? [] : [askProvider(openidConnect)]),
+    ...(presentation === undefined ? [] : [askVerifier(presentation)]),
+    ...(sessionCallback === undefined ? [] : [askApplication(sessionCallback.url)]),
+  ])
+}
+
+/** Reads the metadata of the OpenID Connect provider. OpenID Connect Discovery 1.0, sections 4.1 and 4.3. */
+async function askProvider({ issuer }: OpenidConnectConfig): Promise<Finding> {
+  const subject = 'authentication.openidConnect.issuer'
+  const url = `${withoutSlash(issuer)}/.well-known/openid-configuration`
+  const answer = await ask(url)
+  const consequence = 'nobody can sign in until it does'
+  if ('problem' in answer) return warningFinding(subject, `${url} ${answer.problem}: ${consequence}`)
+  if (answer.status !== 200) return warningFinding(subject, `${url} answers ${answer.status}: is this the issuer?`)
+  const namedIssuer = isObject(answer.body) ? answer.body.issuer : undefined
+  if (typeof namedIssuer === 'string' && withoutSlash(namedIssuer) === withoutSlash(issuer))
+    return okFinding(subject, url)
+  const who =
+    typeof namedIssuer === 'string'
+      ? `names the issuer ${namedIssuer}; write that`
+      : 'is not the metadata of a provider'
+  return warningFinding(subject, `${url} ${who}`)
+}
+
+/** Reads the query at the verifier that requests another credential, with the API key. */
+async function askVerifier({ verifier, apiKey, verificationQueryId: id }: PresentationConfig): Promise<Finding> {
+  const within = 'authentication.presentation.'
+  const url = `${verifier}/verification-query/${encodeURIComponent(id)}`
+  const answer = await ask(url, { headers: { authorization: `Bearer ${apiKey}` } })
+  if ('problem' in answer) return warningFinding(`${within}verifier`, `${url} ${answer.problem}: nobody can sign in`)
+  if (answer.status === 200) return okFinding(`${within}verifier`, url)
+  if (answer.status === 401)
+    return warningFinding(`${within}apiKey`, `${verifier} refuses it; write one of its integrations.authentication`)
+  if (answer.status === 404)
+    return warningFinding(`${within}verificationQueryId`, `${verifier} has no query ${id}; create it there`)
+  return warningFinding(`${within}verifier`, `${url} answers ${answer.status}: is this the verifier?`)
+}
+
+/** Asks the host of the application alone: a request to the whole URL might be taken for a callback. */
+async function askApplication(url: string): Promise<Finding> {
+  const subject = 'sessionCallback.url'
+  const { origin } = new URL(url)
+  const answer = await ask(origin, { method: 'HEAD' })
+  return 'problem' in answer
+    ? warningFinding(subject, `${origin} ${answer.problem}: callbacks wait until it does`)
+    : okFinding(subject, origin)
+}
+
+/** Returns the answer to a request, its body undefined if it is not JSON; or in words why there is none. */
+async function ask(url: string, init: RequestInit = {}): Promise<PartyAnswer | { readonly problem: string }> {
+  try {
+    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) })
+    const body: unknown = await response.json().catch(() => undefined)
+    return { status: response.status, body }
+  } catch (error) {
+    return { problem: `gives no answer (${codeOf(error)})` }
+  }
+}
+
+interface PartyAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
+}
+
+function okFinding(subject: string, url: string): Finding {
+  return { subject, outcome: 'ok', text: `${url} answers` }
+}
+
+function warningFinding(subject: string, text: string): Finding {
+  return { subject, outcome: 'warning', text }
+}

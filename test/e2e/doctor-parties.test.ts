@@ -1,0 +1,165 @@
+/** The findings of `vouchsafe doctor` about the provider, the verifier and the application of a configuration. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { examine, itFinds, makeServiceFiles } from '../support/doctor.ts'
+import { freePort } from '../support/free-port.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+/** Starts a server for one test, and returns its origin. */
+async function originOf(listener: RequestListener): Promise<string> {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const closedOrigin = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
+
+const withProvider = (issuer: string) => ({
+  authentication: { openidConnect: { issuer, clientId: 'x', datasets: { card: { claims: { a: 'a' } } } } },
+})
+const withVerifier = (verifier: string) => ({
+  authentication: {
+    presentation: {
+      ...{ verifier, apiKey: 'the-key', verificationQueryId: 'card' },
+      datasets: { card: { claims: { a: ['card', 'a'] } } },
+    },
+  },
+})
+const withApplication = (origin: string) => ({
+  sessionCallback: { url: `${origin}/events`, secret: `whsec_${Buffer.alloc(32, 1).toString('base64')}` },
+})
+
+/** Answers as a provider whose metadata is below the path of its issuer. */
+function provider(named: (origin: string) => string): RequestListener {
+  return ({ url, headers }, response) => {
+    if (url !== '/login/.well-known/openid-configuration') response.writeHead(404).end()
+    else response.end(JSON.stringify({ issuer: named(`http://${headers.host}`) }))
+  }
+}
+
+/** Answers as a verifier with one key and one query. */
+const verifier: RequestListener = ({ url, headers }, response) => {
+  const isKnown = headers.authorization === 'Bearer the-key'
+  response.writeHead(!isKnown ? 401 : url === '/verification-query/card' ? 200 : 404).end('{}')
+}
+
+const ISSUER = 'authentication.openidConnect.issuer'
+const PRESENTATION = 'authentication.presentation.'
+
+describe('vouchsafe doctor asks the provider', () => {
+  itFinds([
+    [
+      'and finds nothing wrong with its metadata',
+      'issuer',
+      async () => withProvider(`${await originOf(provider((origin) => `${origin}/login`))}/login`),
+      ISSUER,
+      'ok',
+      /openid-configuration answers$/,
+    ],
+    [
+      'that does not run',
+      'issuer',
+      async () => withProvider(await closedOrigin()),
+      ISSUER,
+      'warning',
+      /gives no answer \(ECONNREFUSED\): nobody can sign in/,
+    ],
+    [
+      'at a path where there is none',
+      'issuer',
+      async () => withProvider(`${await originOf(provider((origin) => `${origin}/login`))}/nope`),
+      ISSUER,
+      'warning',
+      /answers 404: is this the issuer\?/,
+    ],
+    [
+      'that names another issuer',
+      'issuer',
+      async () => withProvider(`${await originOf(provider(() => 'https://login.example'))}/login`),
+      ISSUER,
+      'warning',
+      /names the issuer https:\/\/login\.example; write that/,
+    ],
+  ])
+})
+
+describe('vouchsafe doctor asks the verifier that requests another credential', () => {
+  itFinds([
+    [
+      'and finds the query',
+      'issuer',
+      async () => withVerifier(await originOf(verifier)),
+      `${PRESENTATION}verifier`,
+      'ok',
+      /verification-query\/card answers$/,
+    ],
+    [
+      'which refuses the key',
+      'issuer',
+      async () => withVerifier(await originOf((_, response) => response.writeHead(401).end())),
+      `${PRESENTATION}apiKey`,
+      'warning',
+      /refuses it; write one of its integrations\.authentication/,
+    ],
+    [
+      'which has no such query',
+      'issuer',
+      async () => withVerifier(await originOf((_, response) => response.writeHead(404).end())),
+      `${PRESENTATION}verificationQueryId`,
+      'warning',
+      /has no query card; create it there/,
+    ],
+    [
+      'which does not run',
+      'issuer',
+      async () => withVerifier(await closedOrigin()),
+      `${PRESENTATION}verifier`,
+      'warning',
+      /gives no answer \(ECONNREFUSED\): nobody can sign in/,
+    ],
+  ])
+})
+
+describe('vouchsafe doctor asks the host of the application', () => {
+  itFinds([
+    [
+      'which answers, whatever it answers',
+      'verifier',
+      async () => withApplication(await originOf((_, response) => response.writeHead(405).end())),
+      'sessionCallback.url',
+      'ok',
+      /answers$/,
+    ],
+    [
+      'which does not run',
+      'verifier',
+      async () => withApplication(await closedOrigin()),
+      'sessionCallback.url',
+      'warning',
+      /gives no answer \(ECONNREFUSED\): callbacks wait/,
+    ],
+  ])
+
+  it('without the path of the callbacks, and waits no longer than a few seconds', async () => {
+    const paths: unknown[] = []
+    const origin = await originOf(({ method, url }) => void paths.push(`${method} ${url}`))
+    const at = await makeServiceFiles('verifier')
+    Object.assign(at.settings, withApplication(origin))
+    const began = performance.now()
+    const findings = await examine(at)
+    expect(performance.now() - began).toBeLessThan(10_000)
+    expect(paths).toEqual(['HEAD /'])
+    expect(findings.filter(({ outcome }) => outcome === 'problem')).toEqual([])
+    const text = expect.stringContaining('gives no answer (TimeoutError)') as string
+    expect(findings).toContainEqual({ subject: 'sessionCallback.url', outcome: 'warning', text })
+  })
+})
