@@ -54,7 +54,9 @@ function packagesOf(lockFile) {
 /** Installs the packages of a folder. Resolves with what npm printed where that fails. */
 function installFolder(folder) {
   // No package needs its install script, so none gets to run.
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error']
+  // Without a network, npm's second pause would be a minute.
+  const args = ['ci', '--ignore-scripts', '--fetch-retry-maxtimeout=10000', ...quiet]
   const options = { cwd: join(root, folder), encoding: 'utf8', maxBuffer: 2 ** 26 }
   // Under `npm start` and `npm test`, the same npm; by itself, the one on the path.
   const script = process.env.npm_execpath
