@@ -43,8 +43,10 @@ const RECEIVING = STEPS.findIndex(({ after }) => after === 'received')
 const RECEIVE_AGAIN = 'You do not have the card yet. Open the offer again, and receive it.'
 const FIRST_OF_REVOKED = STEPS.findIndex(({ text }) => text.startsWith('Choose Revoked credential'))
 
+/** The place of the step in the storage of this tab. Each start of the console has a path of its own. */
+const STEP = `vouchsafe-walk ${location.pathname}`
 /** The index of the current step, which outlasts the wallet's page, so that whoever comes back to it goes on there. */
-let at = 0
+let at = Number(sessionStorage.getItem(STEP))
 
 export interface Guide {
   readonly drawn: HTMLElement
@@ -76,6 +78,7 @@ export function createGuide(act: (event: WalkEvent) => void): Guide {
       const next = stepAfter(event)
       if (next === undefined) return
       at = next
+      sessionStorage.setItem(STEP, String(at))
       draw(event === 'unreceived' ? RECEIVE_AGAIN : undefined)
     },
   }

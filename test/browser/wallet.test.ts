@@ -374,7 +374,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     }
   })
 
-  it('keeps its keys where no script reads them, and its cards until it is emptied', async () => {
+  it('keeps its keys where no script reads them, and its cards and the step of the walk until it is emptied', async () => {
     const { page } = await open()
     await receive(page)
     const key = await page.evaluate(async () => {
@@ -393,6 +393,7 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     expect(key).toEqual([false, 'refused'])
     await page.reload()
     await page.getByText('Claims of the Student ID').click()
+    expect(await page.locator('.guide p').innerText()).toContain('Step 4 of 11')
     await page.getByText('1843-0007').waitFor()
     await presentHonestly(page)
     expect(await page.evaluate(() => localStorage.length)).toBe(1)
