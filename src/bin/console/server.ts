@@ -54,17 +54,17 @@ const TOO_LARGE = { status: 413, title: 'Too large', message: 'The body is too l
 const NOT_FOUND = { status: 404, title: 'Nothing here', message: 'There is nothing here.' }
 const FOREIGN_PAGE = { status: 403, title: 'Not from here', message: 'Only the page of the console may do that.' }
 const FOREIGN_NAME = { status: 421, title: 'Another name', message: 'The console is at localhost only.' }
+const NEW_LINK =
+  'For a new link, end the console in its terminal by Ctrl-C, and start it again as before (vouchsafe console, or npm start, whose demo then begins anew, without its keys and sessions).'
 const SIGNED_OUT = {
   status: 401,
   title: 'Please sign in',
-  message:
-    'Sign in by the link that the console printed when it started; it works once, within ten minutes. For a new link, end the console in its terminal by Ctrl-C, and start it again as before (vouchsafe console, or npm start).',
+  message: `Sign in by the link that the console printed when it started; it works once, within ten minutes. If you signed in already in this browser, go on in that window, or at its address in your history. ${NEW_LINK}`,
 }
 const LINK_REFUSED = {
   status: 401,
   title: 'This link is over',
-  message:
-    'This link has been used, or is too old. If you signed in with it, go on in that browser. For a new link, end the console in its terminal by Ctrl-C, and start it again as before (vouchsafe console, or npm start).',
+  message: `This link has been used, or is too old. If you signed in with it, go on in that browser. ${NEW_LINK}`,
 }
 
 type Decision = ConsoleAnswer | ForwardedRequest | ConsoleRefusal
