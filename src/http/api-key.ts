@@ -26,9 +26,10 @@ export function createAuthenticator(
   const labels = new Map(Object.entries(labelByKey).map(([key, label]) => [digest(key), label]))
   return (authorization) => {
     const [, key] = BEARER.exec(authorization ?? '') ?? []
-    const label = key === undefined ? undefined : labels.get(digest(key))
-    return (
-      label ?? refuse('unauthorized', 'send an API key of integrations.authentication as Authorization: Bearer <key>')
-    )
+    if (key === undefined) {
+      refuse('unauthorized', 'send an API key of integrations.authentication as Authorization: Bearer <key>')
+    }
+    const unknown = 'this API key is none of integrations.authentication of this service; another service has others'
+    return labels.get(digest(key)) ?? refuse('unauthorized', unknown)
   }
 }
