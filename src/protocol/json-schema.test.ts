@@ -50,6 +50,15 @@ test('a schema without the rules for absent members keeps their names and loses 
   expect(dropAbsentMembers(Settings, { name: 'a' }).properties.place).toEqual({})
 })
 
+test('a required member that is misspelt is named where unknown members are ignored', () => {
+  const schema = {
+    ...{ type: 'object', required: ['query_id'] },
+    properties: { query_id: { type: 'string' }, query_ids: { type: 'array' } },
+  }
+  expect(mistakesOf(schema, { queryid: 'a' })).toEqual(['query_id: required; is queryid misspelt?'])
+  expect(mistakesOf(schema, { query_ids: [], other: 1 })).toEqual(['query_id: required'])
+})
+
 test('a schema is compiled once, apart for the first mistake and for all', () => {
   expect(compileSchema(Place, { all: true })).toBe(compileSchema(Place, { all: true }))
   expect(compileSchema(Place, { all: false })).not.toBe(compileSchema(Place, { all: true }))

@@ -5,6 +5,8 @@ import { nearestName } from '../codec/misspelling.ts'
 
 /** The maximum length of a member name in messages. */
 const MAX_NAME = 48
+/** The maximum number of members that are searched for a misspelt one. */
+const MAX_SEARCHED = 200
 
 const validators = { first: new WeakMap<object, ValidateFunction>(), all: new WeakMap<object, ValidateFunction>() }
 
@@ -72,13 +74,14 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
   return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
-function describeMistake({ instancePath, keyword, message, params, parentSchema }: ErrorObject): string {
+function describeMistake({ instancePath, keyword, message, params, parentSchema, data }: ErrorObject): string {
   const path = formatPointer(instancePath)
   const member = (name: unknown): string =>
     path === '' ? shortenName(String(name)) : `${path}.${shortenName(String(name))}`
   if (keyword === 'additionalProperties')
     return `${member(params.additionalProperty)}: unknown setting or field${suggestionText(String(params.additionalProperty), parentSchema)}`
-  if (keyword === 'required') return `${member(params.missingProperty)}: required`
+  if (keyword === 'required')
+    return `${member(params.missingProperty)}: required${misspellingText(String(params.missingProperty), parentSchema, data)}`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
@@ -93,6 +96,21 @@ function suggestionText(name: string, schema: object | undefined): string {
   const { properties = {} } = (schema ?? {}) as { readonly properties?: object }
   const nearest = nearestName(name, Object.keys(properties))
   return nearest === undefined ? '' : `; did you mean ${nearest}?`
+}
+
+/** Returns a hint where `data` has a misspelt member in place of a required one, and unknown members are allowed. */
+function misspellingText(missingName: string, schema: object | undefined, data: unknown): string {
+  const { properties = {}, additionalProperties } = (schema ?? {}) as {
+    readonly properties?: object
+    readonly additionalProperties?: unknown
+  }
+  if (additionalProperties === false || !isObject(data)) return ''
+  const names = Object.keys(data).slice(0, MAX_SEARCHED)
+  const nearest = nearestName(
+    missingName,
+    names.filter((name) => !Object.hasOwn(properties, name)),
+  )
+  return nearest === undefined ? '' : `; is ${shortenName(nearest)} misspelt?`
 }
 
 /** Formats a JSON pointer (RFC 6901), such as `/credentials/0/id`, for people. */
