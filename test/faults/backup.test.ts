@@ -135,6 +135,8 @@ describe('a backup by the command', () => {
     const restored = await done(place.db('restore', 'backup.db', '--json'))
     // The number has those of the load that the backup has, and the two offers.
     expect(restored.voided).toBeGreaterThanOrEqual(before.length + 2)
+    expect(restored.rows_of_backup).toBe(result.rows)
+    expect(restored.rows).toBeGreaterThan(Number(result.rows))
     expect(restored.kept).toMatch(/before/)
     expect(Date.parse(String(restored.newest))).toBeGreaterThan(Date.now() - 60_000)
     expect(Date.parse(String(restored.newest))).toBeLessThan(backupEnd)

@@ -50,10 +50,15 @@ interface RestoreResult {
   /** The directories that interrupted restores into PostgreSQL left behind, each with a backup. */
   readonly leftovers: readonly string[]
   readonly rows: number
+  /** The rows of the backup; voided sessions add events to them. */
+  readonly rowsOfBackup: number
   readonly schema: string | undefined
   /** The time of the newest session or callback in the backup. */
   readonly newest: string | null
 }
+
+/** The part of the result that is known before the restored database is read. */
+type Replacement = Pick<RestoreResult, 'kept' | 'voided' | 'rowsOfBackup'>
 
 /** Restores a backup. Throws a message for the operator; the database is then unchanged. */
 export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
@@ -92,7 +97,7 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
 async function restoreByCopy(subject: Subject, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
   beginFile(copy, 'restore')
-  let replacement: Pick<RestoreResult, 'kept' | 'voided'>
+  let replacement: Replacement
   try {
     replacement = await restoreCopy(subject, file, copy)
   } finally {
@@ -118,11 +123,7 @@ function isSameFile(one: string, other: string): boolean {
   return existsSync(other) && realpathSync(one) === realpathSync(other)
 }
 
-async function restoreCopy(
-  { kind, config }: Subject,
-  file: string,
-  copy: string,
-): Promise<Pick<RestoreResult, 'kept' | 'voided'>> {
+async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<Replacement> {
   const { database } = config
   // A copy of the files of a stopped service may have a WAL or a journal with part of the data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
@@ -133,15 +134,16 @@ async function restoreCopy(
   }
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
-  await withTables({ kind: 'sqlite', file: copy }, (reader) => {
+  const rowsOfBackup = await withTables({ kind: 'sqlite', file: copy }, (reader) => {
     try {
-      return Promise.resolve(stepsLike(reader, kind.migrations))
+      stepsLike(reader, kind.migrations)
     } catch (error) {
       return throwAt(file)(error)
     }
+    return countRows(reader)
   })
   const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
-  return { kept: await replaceDatabase({ kind, config }, copy), voided }
+  return { kept: await replaceDatabase({ kind, config }, copy), voided, rowsOfBackup }
 }
 
 function copyOrThrow(file: string, copy: string): void {
@@ -198,17 +200,23 @@ async function replaceDatabase(
 }
 
 async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows' | 'schema' | 'newest'>> {
+  return { rows: await countRows(reader), schema: reader.steps.at(-1), newest: await findNewestTime(reader) }
+}
+
+async function countRows(reader: TableReader): Promise<number> {
   const counts = await countTables(reader)
-  const rows = counts.reduce((sum, { rows: count }) => sum + count, 0)
-  return { rows, schema: reader.steps.at(-1), newest: await findNewestTime(reader) }
+  return counts.reduce((sum, { rows: count }) => sum + count, 0)
 }
 
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
-  const { kept, voided, leftovers, rows, schema, newest } = restoreResult
+  const { kept, voided, leftovers, rows, rowsOfBackup, schema, newest } = restoreResult
   const place = describeDatabase(database)
   const isFile = database.kind === 'sqlite'
   const lines = [
-    `${place} is restored from ${file}: ${rowsText(rows)}, schema ${schema ?? 'unknown'}.`,
+    `${place} is restored from ${file}: ${rowsText(rowsOfBackup)}, schema ${schema ?? 'unknown'}.`,
+    ...(rows === rowsOfBackup
+      ? []
+      : [`With what the restore adds, such as events of void sessions: ${rowsText(rows)}.`]),
     ...(newest === null ? [] : [`The newest session in it is of ${newest}.`]),
     kept === undefined
       ? 'There was no database before.'
@@ -229,6 +237,9 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
   ]
   return {
     text: lines.join('\n'),
-    facts: { database: place, file, kept: kept ?? null, voided: voided ?? null, leftovers, rows, schema, newest },
+    facts: {
+      ...{ database: place, file, kept: kept ?? null, voided: voided ?? null, leftovers },
+      ...{ rows, rows_of_backup: rowsOfBackup, schema, newest },
+    },
   }
 }
