@@ -7,6 +7,7 @@ import { now, outbound, random } from '../effects.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
 import { type ConsoleClient, readSignInWords } from './allowed-people.ts'
 import type { ConsoleFile } from './answer.ts'
+import { findServiceProblems } from './ask-services.ts'
 import { type ConsoleEngine, type ConsoleServices, KEY_VARIABLES } from './endpoints.ts'
 import { createProviderSignIn } from './provider-sign-in.ts'
 import { createConsoleServer } from './server.ts'
@@ -54,6 +55,7 @@ export async function runConsole(args: string[]): Promise<void> {
   if (client !== undefined) {
     process.stdout.write(`Whoever --allow names signs in at ${client.issuer}:\n\n  ${openedConsole.address}\n\n`)
   }
+  for (const problem of await findServiceProblems(services, fetch)) report(problem)
 }
 
 /** Starts a console on loopback. Its link opens `firstPage`. Rejects if the port is in use. */

@@ -58,7 +58,7 @@ export function isEventStream(target: string): boolean {
 }
 
 /** Says that a service refuses the key of the console, and what the person who started the console does. */
-function refusedKeyText(url: string, keyVariable: string): string {
+export function refusedKeyText(url: string, keyVariable: string): string {
   return `${url} refuses the API key of this console; start the console again with a key of its integrations.authentication in ${keyVariable}`
 }
 
