@@ -73,7 +73,10 @@ export function answerUnrouted(
   const methods = new Set(matchingRoutes.flatMap((route) => [...route.methods]))
   // The path matches, but the router rejected a parameter: 404 instead of 405.
   if (methods.size === 0 || methods.has(request.method)) {
-    refuse('not_found', 'there is nothing at this path; GET /openapi lists what there is')
+    refuse(
+      'not_found',
+      'there is nothing at this path; GET /openapi lists what there is, and vouchsafe console shows it in a browser',
+    )
   }
   const allowedMethods = [...methods, 'OPTIONS'].join(', ')
   reply.header('allow', allowedMethods)
