@@ -146,10 +146,13 @@ export function issuanceStatus(session: IssuanceSession, now: Date): IssuanceSta
   return now.getTime() < endOfIssuance(session) ? 'STARTED' : 'EXPIRED'
 }
 
-/** Returns when the session ends: at its expiry, or later when its tokens end; or when it was locked or has expired. */
+/**
+ * Returns when the session ends: at its expiry, or after redemption when its tokens end, since its code is good once;
+ * or when it was locked or has expired.
+ */
 export function endOfIssuance(session: IssuanceSession): number {
   const { expiresAt, expiredAt, lockedAt, token } = session
-  const end = token === undefined ? expiresAt : Math.max(expiresAt, endOfTokens(session))
+  const end = token === undefined ? expiresAt : endOfTokens(session)
   return lockedAt ?? Math.min(end, expiredAt ?? end)
 }
 

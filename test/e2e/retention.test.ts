@@ -162,6 +162,40 @@ describe('an issuance session whose code was redeemed', () => {
     expect(await datasetOf(session.sessionId)).toBe(null)
   })
 
+  it('ends with its token, also where its offer was good for longer', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const session = await startedSession(services, { expires_in: 7 * DAY })
+    await tokenOf(session)
+    await at(begun, ACCESS_TOKEN_SECONDS, 1)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'STARTED' })
+    await at(begun, ACCESS_TOKEN_SECONDS)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({
+      status: 'EXPIRED',
+      erased_at: seconds(),
+    })
+    expect(await events(services.issuerStore, 'issuance.expired')).toHaveLength(1)
+    expect(await datasetOf(session.sessionId)).toBe(null)
+  })
+
+  it('lives as long as its refresh token, and then as long as the last token of that', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const session = await startedSession(services, { expires_in: 10, refresh_seconds: 1000 })
+    const redeemed = await postForm(services, `${ISSUER_URL}/auth/token-endpoint`, { ...session.form })
+    const { refresh_token: refreshToken } = (await redeemed.json()) as { refresh_token: string }
+    await at(begun, 1000, 1)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'STARTED' })
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken }
+    expect((await postForm(services, `${ISSUER_URL}/auth/token-endpoint`, form)).status).toBe(200)
+    await at(begun, 1000 + ACCESS_TOKEN_SECONDS, 2)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'STARTED' })
+    expect(await datasetOf(session.sessionId)).toEqual(dataset)
+    await at(begun, 1000 + ACCESS_TOKEN_SECONDS, 1)
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).toMatchObject({ status: 'EXPIRED' })
+    expect(await datasetOf(session.sessionId)).toBe(null)
+  })
+
   it('gives out copies until its end, then is erased without an event, and stays SUCCEEDED', async () => {
     const { clock } = await start()
     const begun = clock.now
@@ -188,14 +222,14 @@ describe('an issuance session whose code was redeemed', () => {
     const begun = clock.now
     const ready = await readySession(services)
     expect((await request(ready)).status).toBe(200)
-    await at(begun, 600)
-    await at(begun, 650, 1)
+    await at(begun, ACCESS_TOKEN_SECONDS)
+    await at(begun, ACCESS_TOKEN_SECONDS + 50, 1)
     expect(await datasetOf(ready.sessionId)).toEqual(dataset)
-    await at(begun, 650)
+    await at(begun, ACCESS_TOKEN_SECONDS + 50)
     expect(await datasetOf(ready.sessionId)).toBe(null)
-    await at(begun, 670, 1)
+    await at(begun, ACCESS_TOKEN_SECONDS + 70, 1)
     expect(await codeOfStatus(ISSUER_URL, ready.sessionId)).toBe(200)
-    await at(begun, 670)
+    await at(begun, ACCESS_TOKEN_SECONDS + 70)
     expect(await codeOfStatus(ISSUER_URL, ready.sessionId)).toBe(404)
   })
 })
@@ -441,7 +475,7 @@ describe('the files of the database', () => {
       const form = { vp_token: JSON.stringify({ card: [presentation] }), state: asked.state }
       expect((await postForm(services, asked.response_uri, form)).status).toBe(200)
     }
-    await at(begun, 599)
+    await at(begun, ACCESS_TOKEN_SECONDS - 1)
     for (const database of ['issuer.db', 'verifier.db']) expect(namesIn(database).length).toBeGreaterThan(10)
     await at(begun, DAY + 1)
     for (const database of ['issuer.db', 'verifier.db']) expect(namesIn(database)).toEqual([])

@@ -111,7 +111,8 @@ async function attemptAnswer(
     return conflict === undefined ? refuse('invalid_grant', decision.refusal) : { conflict }
   }
   const { value, response } = await makeTokens(context, request, decision, now)
-  const change = { update: 'issuance_session', id, version, value } as const
+  const dueAt = new Date(endOfIssuance(value))
+  const change = { update: 'issuance_session', id, version, value, dueAt } as const
   const singleUses = [proof, authenticatedClient].flatMap((each) => each?.singleUse ?? [])
   const conflict = await commitWithSingleUses(context.store, [change, ...(decision.otherChanges ?? [])], singleUses)
   if (conflict !== undefined) return { conflict }
