@@ -156,11 +156,14 @@ export function formatContract(fixture: FormatFixture): void {
         statusListIndex: '7',
         statusListCredential: `${uri}/revocation`,
       }
-      expect(format.hold(credential)).toMatchObject({
+      expect(format.readHeld(credential)).toMatchObject({
         credentialStatus: [entry],
         claims: { credentialStatus: [entry] },
       })
-      expect([format.fulfils(order, credential), format.fulfils(orderOf(example), credential)]).toEqual([true, false])
+      expect([format.matchesOrder(order, credential), format.matchesOrder(orderOf(example), credential)]).toEqual([
+        true,
+        false,
+      ])
     })
   }
 
