@@ -117,11 +117,11 @@ describeInBrowser('the engines in the console', (openWindow) => {
   })
 
   it.each(['light', 'dark'] as const)(
-    'have nothing that axe finds at a desk and on a phone: %s',
+    'have nothing that axe finds at a desk and on phones, also a narrow one: %s',
     async (colorScheme) => {
       await count('/none')
       for (const wanted of ['engines', `contract/0/${address}`, `contract/1/${address}`]) {
-        for (const options of [{}, PHONE]) {
+        for (const options of [{}, PHONE, { ...PHONE, viewport: { width: 320, height: 700 } }]) {
           const opened = await command.open(openWindow, wanted, { ...options, colorScheme })
           await opened.page.locator('.card .state').first().waitFor()
           expect(await faultsForSomebody(opened)).toEqual([])
