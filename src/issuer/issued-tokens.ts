@@ -1,6 +1,4 @@
-/**
- * The tokens of a redeemed code, their refresh and their end. The functions here use only this part of a session.
- */
+/** The tokens of a redeemed code, their refresh and their end. The functions here use only this part of a session. */
 
 /** The tokens for a redeemed code. */
 export interface IssuedTokens {

@@ -936,7 +936,7 @@ describe('who is asked, and how often', () => {
     const details = await detailsOf(Array.from({ length: 4 }, newUri))
     expect(network.requests).toHaveLength(2)
     expect(details[2]).toMatch(
-      /cannot be used: it was not fetched, because two status lists of this response could not be fetched$/,
+      /cannot be used: it was not fetched, because 2 status lists of this response could not be fetched$/,
     )
   })
 

@@ -143,7 +143,7 @@ function tokenByPlan(discovery: DiscoveredIssuer, plan: HaipPlan, dpopKey: Signe
 }
 
 function tokenByOffer({ services, offer, server }: DiscoveredIssuer, dpopKey: Signer | undefined): Promise<Response> {
-  const grant = memberOf(offer.grants as JsonObject, GRANT) as JsonObject
+  const grant = memberOf(offer.grants, GRANT) as JsonObject
   const form = { grant_type: GRANT, 'pre-authorized_code': textOf(grant, 'pre-authorized_code'), ...unknownText() }
   const url = textOf(server, 'token_endpoint')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }

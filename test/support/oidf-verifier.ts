@@ -84,9 +84,7 @@ export function requestMistakes({ link, jws, driven, services, request }: Played
       'state has the characters of a URL, and entropy': isUnguessable(request.state),
       'dcql_query is what was asked': JSON.stringify(request.dcql_query) === JSON.stringify(driven.dcqlQuery),
       'there is no other query': !Object.hasOwn(request, 'scope') && !Object.hasOwn(request, 'presentation_definition'),
-      'vp_formats_supported names the format': isObject(
-        memberOf(metadata.vp_formats_supported as JsonObject, driven.format),
-      ),
+      'vp_formats_supported names the format': isObject(memberOf(metadata.vp_formats_supported, driven.format)),
     }),
     ...(request.response_mode === 'direct_post.jwt' ? encryptionMistakes(request) : []),
   ]

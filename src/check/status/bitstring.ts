@@ -9,7 +9,7 @@ import { malformed, readPart } from '../../codec/malformed.ts'
 import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { type FetchedStatusList, unpack } from './status-list-token.ts'
+import { type FetchedStatusList, unpack } from './referenced-list.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
 /** The minimum length of a list, for herd privacy. Bitstring Status List 1.0, BitstringStatusListCredential. */

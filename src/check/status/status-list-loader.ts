@@ -17,7 +17,7 @@ import {
   readStatusListJwt,
   type StatusReference,
   TOKEN_TYPES,
-} from './status-list-token.ts'
+} from './referenced-list.ts'
 
 interface FetchedAnswer {
   readonly list: FetchedStatusList

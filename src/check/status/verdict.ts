@@ -14,8 +14,8 @@ import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
+import { type FetchedStatusList, readStatusReferences, type StatusReference } from './referenced-list.ts'
 import type { ListType, StatusPolicy } from './status-list-loader.ts'
-import { type FetchedStatusList, readStatusReferences, type StatusReference } from './status-list-token.ts'
 
 /** The parts of a credential or a wallet attestation that its status check needs. */
 export interface StatusEvidence extends Pick<Evidence, 'formats' | 'status' | 'credentialStatus'> {
