@@ -180,8 +180,8 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
     },
     list: async (collection) =>
       (await store.list(collection)).map(({ id, value }) => ({ id, value: decryptValue(collection, id, value) })),
-    listDue: async (collection, now, limit) =>
-      (await store.listDue(collection, now, limit)).map((row) => decryptOnRead(collection, row)),
+    listDue: async (collection, now, limit, after) =>
+      (await store.listDue(collection, now, limit, after)).map((row) => decryptOnRead(collection, row)),
     listNewest: async (collection, limit, after) =>
       (await store.listNewest(collection, limit, after)).map((row) => decryptOnRead(collection, row)),
     commit: (changes) => commitEncrypted(store, changes, encryptChange),

@@ -14,7 +14,7 @@ import {
 } from './postgres-connections.ts'
 import { isLaterTimeline, preparePostgres, readOrigin } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
-import { createdRow, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
+import { createdRow, dueStatement, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
 
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
@@ -91,10 +91,9 @@ function createListReaders<C>(run: StatementRunner): Pick<Store<C>, 'list' | 'li
       const { rows } = await run({ text: `select id, value from ${collection} order by id collate "C"`, values: [] })
       return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     },
-    listDue: async (collection, now, limit) => {
-      const order = 'order by due_at, id collate "C" limit $2'
-      const text = `select id, value, version from ${collection} where due_at <= $1 ${order}`
-      const { rows } = await run({ text, values: [now.getTime(), limit] })
+    listDue: async (collection, now, limit, after) => {
+      const range = { now, limit, after, idColumn: 'id collate "C"' }
+      const { rows } = await run(numberParameters(dueStatement(collection, range)))
       return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     },
     listNewest: async (collection, limit, after) => {

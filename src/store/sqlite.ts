@@ -14,8 +14,16 @@ import {
   type Prepare,
 } from './sqlite-transaction.ts'
 import { type Batch, createWriter, makeAsync, type SqliteWriter } from './sqlite-writer.ts'
-import { createdRow, missingSteps, newestStatement, parseColumn, statementOf, statementTexts } from './statements.ts'
-import type { DueRow, Migration, Row, RowPosition, Store } from './store.ts'
+import {
+  createdRow,
+  dueStatement,
+  missingSteps,
+  newestStatement,
+  parseColumn,
+  statementOf,
+  statementTexts,
+} from './statements.ts'
+import type { DuePosition, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
 
 /**
  * Opens the database file, and makes it when it does not exist; applies the missing migrations. `:memory:` is for
@@ -75,9 +83,9 @@ function createReaders<C>(
       const rows = statement(`select id, value from ${collection} order by id`).all()
       return rows.map(({ id, value }) => ({ id: id as string, value: parseColumn(value) as never }))
     }),
-    listDue: makeAsync((collection: string, now: Date, limit: number) => {
-      const sql = `select id, value, version from ${collection} where due_at <= ? order by due_at, id limit ?`
-      const rows = statement(sql).all(now.getTime(), limit)
+    listDue: makeAsync((collection: string, now: Date, limit: number, after?: DuePosition) => {
+      const [sql, ...values] = dueStatement(collection, { now, limit, after, idColumn: 'id' })
+      const rows = statement(sql).all(...values)
       return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
     }),
     listNewest: makeAsync((collection: string, limit: number, after?: RowPosition) => {

@@ -1,5 +1,5 @@
 /** Code that both databases share: the SQL text of each change, and the choice of the migrations that are missing. */
-import type { Change, CreatedRow, Migration, RowPosition } from './store.ts'
+import type { Change, CreatedRow, DuePosition, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
 
@@ -50,6 +50,24 @@ export function statementOf<C>(change: Change<C>): BoundStatement {
   return change.dueAt === undefined
     ? [update, value, id, change.version]
     : [updateDue, value, dueAt, id, change.version]
+}
+
+export interface DueRange {
+  readonly now: Date
+  readonly limit: number
+  readonly after: DuePosition | undefined
+  /** The column `id` as the database orders it by its bytes. */
+  readonly idColumn: string
+}
+
+/** Returns the statement of `listDue`. */
+export function dueStatement(collection: string, { now, limit, after, idColumn }: DueRange): BoundStatement {
+  const end = `order by due_at, ${idColumn} limit ?`
+  const sql = `select id, value, version from ${collection} where due_at <= ?`
+  if (after === undefined) return [`${sql} ${end}`, now.getTime(), limit]
+  const dueAt = after.dueAt.getTime()
+  const rest = `and due_at >= ? and (due_at > ? or ${idColumn} > ?)`
+  return [`${sql} ${rest} ${end}`, now.getTime(), dueAt, dueAt, after.id, limit]
 }
 
 /** Returns the statement of `listNewest`, whose order is that of the index of addCreationTime. */

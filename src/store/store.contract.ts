@@ -15,6 +15,7 @@ import {
   addCreationTime,
   type Change,
   createCollection,
+  type DuePosition,
   type Migration,
   partOf,
   type RowPosition,
@@ -250,6 +251,27 @@ export function storeContract<Place>(
       { id: 'due 3', value: { n: 3 }, version: 0 },
     ])
     expect((await store.listDue('thing', new Date(9000), 1)).map(({ id }) => id)).toEqual(['due 1'])
+  })
+
+  it('finds what is due some at a time, each row once', async () => {
+    const rows: readonly (readonly [string, number])[] = [
+      ['b', 1],
+      ['Z', 1],
+      ['ä', 1],
+      ['a', 2],
+      ['c', 0],
+      ['late', 9],
+    ]
+    await store.commit(rows.map(([id, due]) => ({ ...insert(id, due), dueAt: new Date(due) })))
+    const found: string[] = []
+    for (let after: DuePosition | undefined; ; ) {
+      const page = await store.listDue('thing', new Date(2), 2, after)
+      const last = page.at(-1)
+      if (last === undefined) break
+      found.push(...page.map(({ id }) => id))
+      after = { dueAt: new Date(last.value.n), id: last.id }
+    }
+    expect(found).toEqual(['c', 'Z', 'b', 'ä', 'a'])
   })
 
   it('moves what is due with an update, or takes it away, or leaves it', async () => {

@@ -22,6 +22,12 @@ export interface RowPosition {
   readonly id: string
 }
 
+/** The position of a row among the due rows. Rows with the same time are ordered by id. */
+export interface DuePosition {
+  readonly dueAt: Date
+  readonly id: string
+}
+
 /** A row that `listNewest` found. */
 export interface CreatedRow<T> extends RowPosition {
   readonly value: T
@@ -73,8 +79,16 @@ export interface Store<C> {
    * not hold (the same object as in `changes`). Rejects when the database cannot confirm the commit.
    */
   commit(changes: readonly Change<C>[]): Promise<Change<C> | undefined>
-  /** Returns at most `limit` rows of a collection that are due, the longest overdue first. */
-  listDue<K extends keyof C & string>(collection: K, now: Date, limit: number): Promise<readonly DueRow<C[K]>[]>
+  /**
+   * Returns at most `limit` rows of a collection that are due, the longest overdue first: those after the position
+   * `after`, or the first ones.
+   */
+  listDue<K extends keyof C & string>(
+    collection: K,
+    now: Date,
+    limit: number,
+    after?: DuePosition,
+  ): Promise<readonly DueRow<C[K]>[]>
   /**
    * Returns at most `limit` rows of a collection, newest first: those after the position `after`, or the first ones.
    * Reads no other rows. Only for collections with {@link addCreationTime}.

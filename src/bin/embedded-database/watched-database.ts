@@ -70,7 +70,7 @@ export function watchDatabase<C>(store: Store<C>, path: DatabasePath, log: Logge
     ...store,
     get: (collection, id) => watch.runGuarded(() => store.get(collection, id)),
     list: (collection) => watch.runGuarded(() => store.list(collection)),
-    listDue: (collection, now, limit) => watch.runGuarded(() => store.listDue(collection, now, limit)),
+    listDue: (collection, now, limit, after) => watch.runGuarded(() => store.listDue(collection, now, limit, after)),
     listNewest: (collection, limit, after) => watch.runGuarded(() => store.listNewest(collection, limit, after)),
     purge: (collection, now) => watch.runGuarded(() => store.purge(collection, now)),
     commit: (changes) => watch.runGuarded(() => store.commit(changes)),
