@@ -25,6 +25,7 @@ const WHY_NOT = {
   failed: 'was refused by the contract',
   exhausted: 'ran out of its gas: the state of the contract had changed; send it again',
   lost: 'was replaced by another one',
+  expired: 'was in no block in its time; send it again',
 } as const
 
 export function accountTransactor(

@@ -139,6 +139,13 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       expect(await account.fetchNextNonce()).toBe(nonce + 1)
     })
 
+    it('includes an empty transaction of the account to itself', async () => {
+      expect(account.canFillNonces).toBe(true)
+      const nonce = await account.fetchNextNonce()
+      expect(await sent(account, account.address, new Uint8Array())).toBe('included')
+      expect(await account.fetchNextNonce()).toBe(nonce + 1)
+    })
+
     it('says that a transaction is lost when another took its nonce', async () => {
       const nonce = await account.fetchNextNonce()
       const first = await account.sign(contract, call('post(bytes)', '0x05'), 0n, nonce)

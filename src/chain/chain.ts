@@ -47,9 +47,10 @@ export interface SignedTransaction {
 
 /**
  * The outcome of a transaction. `exhausted`: it was included and ran out of gas; with more gas it may succeed. `lost`:
- * another transaction used its nonce, so that it can never be included.
+ * by what the node knows, another transaction used its nonce, so that it can never be included. `expired`: the time in
+ * which a block may include it is over, and its nonce is not used.
  */
-export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost'
+export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost' | 'expired'
 
 export interface Chain {
   /** The decimal chain id of an EVM; the name of the network on Partisia. */
@@ -93,6 +94,11 @@ export interface SpendingLimits {
 
 export interface Account {
   readonly address: Address
+  /**
+   * Whether an empty transaction of the account to itself uses a nonce and does nothing else. False where that is not
+   * known.
+   */
+  readonly canFillNonces: boolean
   /** Returns the nonce of the account's next transaction, counting those that wait to be included. */
   fetchNextNonce(): Promise<number>
   /**

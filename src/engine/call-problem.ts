@@ -19,6 +19,7 @@ const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {
   storageBytes: 'storage-quota',
   timers: 'storage-quota',
   outboxTransactions: 'transaction-quota',
+  outboxBytes: 'transaction-quota',
   transactionsPerDay: 'transaction-quota',
 }
 

@@ -46,7 +46,7 @@ export interface FinishedCall {
 
 /** The limit of a contract that a call would have exceeded. */
 export interface Quota {
-  readonly limit: 'storageBytes' | 'timers' | 'outboxTransactions' | 'transactionsPerDay'
+  readonly limit: 'storageBytes' | 'timers' | 'outboxTransactions' | 'outboxBytes' | 'transactionsPerDay'
   /** The time at which the call can succeed; undefined when waiting alone does not help. */
   readonly until: Date | undefined
 }
@@ -94,7 +94,7 @@ export async function commitCall(context: CommitContext, call: FinishedCall): Pr
   const dailyTransactions = countToday(contractRow, outboxRows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
-    transactionQuota(context, contract, outboxRows.length, dailyTransactions)
+    transactionQuota(context, contract, effects.transactions, dailyTransactions)
   if (quota !== undefined) return { kind: 'quota', ...quota }
   const blockOfCall = { number: block.number, hash: block.hash }
   const state = { storageBytes, block: blockOfCall }
@@ -136,17 +136,21 @@ function storageQuota(
 function transactionQuota(
   { outbox, limits, now }: CommitContext,
   contract: Address,
-  newTransactions: number,
+  newTransactions: CallEffects['transactions'],
   dailyTransactions: ContractRow['dailyTransactions'],
 ): Quota | undefined {
-  if (newTransactions === 0 || dailyTransactions === undefined) return undefined
-  const quotaOf = (limit: 'outboxTransactions' | 'transactionsPerDay', until: Date): Quota => {
-    return { limit, until: newTransactions > limits[limit] ? undefined : until }
-  }
-  if (outbox.count(contract) + newTransactions > limits.outboxTransactions)
-    return quotaOf('outboxTransactions', retryTimeWhenFull(now()))
+  const { length: count } = newTransactions
+  if (count === 0 || dailyTransactions === undefined) return undefined
+  const bytes = newTransactions.reduce((sum, { payload }) => sum + payload.length, 0)
+  const use = outbox.countUse(contract)
+  const untilFree = (isPossible: boolean): Date | undefined => (isPossible ? retryTimeWhenFull(now()) : undefined)
+  if (use.transactions + count > limits.outboxTransactions)
+    return { limit: 'outboxTransactions', until: untilFree(count <= limits.outboxTransactions) }
+  if (use.payloadBytes + bytes > limits.outboxBytes)
+    return { limit: 'outboxBytes', until: untilFree(bytes <= limits.outboxBytes) }
+  if (dailyTransactions.transactions <= limits.transactionsPerDay) return undefined
   const nextDay = new Date((dailyTransactions.day + 1) * DAY_MS)
-  return dailyTransactions.transactions > limits.transactionsPerDay ? quotaOf('transactionsPerDay', nextDay) : undefined
+  return { limit: 'transactionsPerDay', until: count > limits.transactionsPerDay ? undefined : nextDay }
 }
 
 /**

@@ -24,7 +24,7 @@ export async function readContractDetails(context: EngineContext, text: string) 
       contract.engines?.map(({ address, endpoint }) => ({ address: formatAddress(chain, address), endpoint })) ?? null,
     storage_bytes: storageBytes,
     transactions: {
-      waiting: outbox.count(address),
+      waiting: outbox.countUse(address).transactions,
       today: dailyTransactions?.day === today ? dailyTransactions.transactions : 0,
     },
     timers: timers.list(address).filter(({ status }) => status === 'scheduled' || status === 'running'),

@@ -42,6 +42,7 @@ const table = {
   transactions: limit(DEFAULT_LIMITS.transactions, 'Transactions of a call', 0, 1000),
   transactionBytes: limit(DEFAULT_LIMITS.transactionBytes, 'Payload of a transaction'),
   outboxTransactions: limit(1000, 'Transactions of a contract that wait to be included', 1, 100_000),
+  outboxBytes: limit(8 * MIB, 'Payloads of the transactions of a contract that wait to be included'),
   transactionsPerDay: limit(
     10_000,
     'Transactions of a contract in a day of UTC, which the engine may have to pay',

@@ -1,34 +1,47 @@
 /** The state that the outbox keeps from one round to the next. */
-import type { OutboxRows } from './outbox-rows.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
 
+/** A nonce that no transaction in flight has, although one in flight has a higher nonce. */
+export interface NonceGap {
+  readonly nonce: number
+  /** The time at which this process first saw the gap, in milliseconds since 1970. */
+  readonly since: number
+}
+
 export interface OutboxMemory {
-  readonly rows: OutboxRows
   /**
    * The rows that could not be signed, because the chain neither estimated nor rejected them, with their next attempts.
    */
   readonly refusedRows: RetryList
   /** The time at which this process last sent each transaction, by row id. */
   readonly sentAt: Map<string, number>
-  /** Whether the next round reads the rows even if the chain has no new block. */
+  /** The time since which the node says that a transaction is lost, by row id. */
+  readonly lostSince: Map<string, number>
+  /** Whether the next round runs even if the chain has no new block. */
   isDirty: boolean
   /** Whether the chain accepted no transactions in the last round; this is logged once. */
   isBlocked: boolean
-  /** Whether nonces below those of the signed transactions may be free again, after a reorganisation. */
+  /** Whether a gap below the transactions in flight is filled at once, as after a reorganisation. */
   hasGaps: boolean
+  /** The gap below the transactions in flight that the last round found. */
+  gap: NonceGap | undefined
   /** The hash of the block at which the last round looked up the outcomes. */
   checkedBlock: string | undefined
+  /** The time of the last round, in milliseconds since 1970. */
+  checkedAt: number
 }
 
 /** Makes the memory of a new process. `refusedMs` is the longest pause before a refused row is tried again. */
-export function createOutboxMemory(rows: OutboxRows, refusedMs: number): OutboxMemory {
+export function createOutboxMemory(refusedMs: number): OutboxMemory {
   return {
-    rows,
     refusedRows: createRetryList(refusedMs),
     sentAt: new Map(),
+    lostSince: new Map(),
     isDirty: true,
     isBlocked: false,
     hasGaps: false,
+    gap: undefined,
     checkedBlock: undefined,
+    checkedAt: 0,
   }
 }

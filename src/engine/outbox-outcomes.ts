@@ -4,11 +4,14 @@
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
-import type { EngineStore } from './collections.ts'
+import type { CallEffects } from '../component/runtime.ts'
+import type { Address } from '../offchain/address.ts'
+import type { EngineStore, FailedTransaction } from './collections.ts'
 import type { Metrics } from './metrics.ts'
-import type { QueuedTransaction } from './outbox-rows.ts'
+import type { OutboxMemory } from './outbox-memory.ts'
+import type { OutboxInsert, OutboxRows, QueuedTransaction } from './outbox-rows.ts'
 
-export interface OutboxContext {
+export interface OutboxEffects {
   readonly store: EngineStore
   readonly account: Account
   readonly now: () => Date
@@ -17,83 +20,144 @@ export interface OutboxContext {
   readonly metrics: Metrics
 }
 
+export interface OutboxContext extends OutboxEffects {
+  readonly rows: OutboxRows
+  /** Makes the rows for transactions to a contract. */
+  readonly createRows: (contract: Address, transactions: CallEffects['transactions']) => readonly OutboxInsert[]
+}
+
 /** A transaction that has its nonce and its bytes. */
 export type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
-const RESEND_AFTER_MS = 30_000
+export const RESEND_AFTER_MS = 30_000
+/**
+ * How long a node must say that a transaction is lost before the engine believes it: the nodes behind one address may
+ * be some blocks apart, and make the receipts of a block later than the block.
+ */
+const LOST_AFTER_MS = 120_000
 const KEEP_FAILURE_MS = 30 * 86_400_000
-/** The number of times that a transaction may run out of its estimated gas before it is given up. */
-const MAX_EXHAUSTED = 3
-const SIGN_AGAIN_TEXTS = {
+/**
+ * The number of times that a transaction may be signed. The outcomes after which it is signed again are what a node
+ * says, which may lie, and each signature may cost the engine the price of a transaction.
+ */
+const MAX_SIGNATURES = 3
+
+/** Why a transaction is signed again with another nonce. `unreachable`: the account never reached its nonce. */
+type ReasonToSignAgain = 'exhausted' | 'lost' | 'unreachable'
+
+const SIGN_AGAIN_TEXTS: Readonly<Record<ReasonToSignAgain, string>> = {
   exhausted: 'the transaction needed more gas than was estimated; it is signed again',
   lost: 'another transaction used the nonce of this transaction; it is signed again',
-} as const
+  unreachable:
+    'no transaction has the nonces before the nonce of this transaction; it is signed again with a lower nonce, and a node that kept its former bytes may include these too once the account reaches that nonce',
+}
+
+const GIVE_UP_TEXTS: Readonly<Record<ReasonToSignAgain, string>> = {
+  exhausted: 'it ran out of its gas',
+  lost: 'it was signed three times, and the node says that another transaction used its nonce; it may have been included',
+  unreachable: 'it was signed three times, and the account did not reach its nonce',
+}
+
+/** Returns the entry of `failed_transaction` for a transaction that was given up at this time. */
+export function failedTransactionInsert(id: string, value: FailedTransaction) {
+  return { insert: 'failed_transaction', id, value, dueAt: new Date(value.at + KEEP_FAILURE_MS) } as const
+}
+
+/** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
+export async function settleRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
+  const { rows, now } = context
+  const ids = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
+  // The lookups run at once, so that the store writes the outcomes together.
+  const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+  for (const result of results) {
+    const row = (result as PromiseFulfilledResult<SignedRow | undefined>).value
+    if (row === undefined) continue
+    const lastSentAt = memory.sentAt.get(row.id)
+    if (lastSentAt === undefined || now().getTime() - lastSentAt > RESEND_AFTER_MS) await submit(context, row, memory)
+  }
+}
+
+/** Looks up the outcome of one transaction and records it. Returns the row when the transaction may have to be sent. */
+async function settleRow(context: OutboxContext, memory: OutboxMemory, id: string): Promise<SignedRow | undefined> {
+  const row = await context.rows.read(id)
+  if (row === undefined || !isSigned(row)) return undefined
+  const outcome = await context.account.fetchOutcome(row.value.signed)
+  if (outcome === 'lost' && !isLostForLong(context, memory, id)) return undefined
+  memory.lostSince.delete(id)
+  if (outcome === 'pending') return row
+  memory.sentAt.delete(id)
+  context.metrics.transactions.inc({ outcome })
+  if (outcome === 'expired') return signExpired(context, row)
+  await recordOutcome(context, row, outcome)
+  return undefined
+}
+
+function isLostForLong({ now }: OutboxContext, { lostSince }: OutboxMemory, id: string): boolean {
+  const since = lostSince.get(id) ?? now().getTime()
+  lostSince.set(id, since)
+  return now().getTime() - since >= LOST_AFTER_MS
+}
 
 /** Tests whether a transaction of the outbox has its nonce and its bytes. */
 export function isSigned(row: QueuedTransaction): row is SignedRow {
   return row.value.signed !== undefined
 }
 
-/** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
-export async function settleRows(
-  context: OutboxContext,
-  rows: readonly SignedRow[],
-  sentAt: Map<string, number>,
-): Promise<void> {
-  const { account, now } = context
-  // The lookups run at once, so that the store writes the outcomes together.
-  const results = await Promise.allSettled(
-    rows.map(async (row) => {
-      const outcome = await account.fetchOutcome(row.value.signed)
-      if (outcome !== 'pending') await recordOutcome(context, row, outcome, sentAt)
-      return outcome
-    }),
-  )
-  for (const result of results) if (result.status === 'rejected') throw result.reason
-  for (const [index, row] of rows.entries()) {
-    const { value: outcome } = results[index] as PromiseFulfilledResult<TransactionOutcome>
-    const lastSentAt = sentAt.get(row.id)
-    if (outcome === 'pending' && (lastSentAt === undefined || now().getTime() - lastSentAt > RESEND_AFTER_MS)) {
-      await submit(context, row, sentAt)
-    }
-  }
-}
-
 async function recordOutcome(
   context: OutboxContext,
   row: SignedRow,
-  outcome: Exclude<TransactionOutcome, 'pending'>,
-  sentAt: Map<string, number>,
+  outcome: Exclude<TransactionOutcome, 'pending' | 'expired'>,
 ): Promise<void> {
-  const { store, log, metrics } = context
+  const { rows, log } = context
   const { signed, contract } = row.value
-  const line = { contract, transaction: signed.hash }
-  metrics.transactions.inc({ outcome })
-  sentAt.delete(row.id)
   if (outcome === 'included') {
-    await store.commit([{ delete: 'outbox', id: row.id, version: row.version, erases: true }])
-    log.info({ event: 'transaction_included', ...line }, 'transaction included')
+    await rows.remove(row)
+    log.info({ event: 'transaction_included', contract, transaction: signed.hash }, 'transaction included')
   } else if (outcome === 'failed') {
     await recordFailure(context, row, 'the contract refused it', signed.hash)
   } else {
-    const { payload, gas, createdAt, exhausted = 0 } = row.value
-    const times = outcome === 'exhausted' ? exhausted + 1 : exhausted
-    // The engine does not raise the gas that a component chose.
-    if (outcome === 'exhausted' && (gas !== '0' || times === MAX_EXHAUSTED)) {
-      await recordFailure(context, row, 'it ran out of its gas', signed.hash)
-      return
-    }
-    const value = { contract, payload, gas, createdAt, exhausted: times }
-    await store.commit([{ update: 'outbox', id: row.id, version: row.version, value }])
-    log.warn({ event: `transaction_${outcome}`, ...line }, SIGN_AGAIN_TEXTS[outcome])
+    await takeSignature(context, row, outcome)
   }
+}
+
+/**
+ * Signs a transaction again whose time is over. It keeps its nonce, so that the chain can include one of both at most,
+ * whatever the node says. Returns the row with the new bytes; undefined when another process changed it.
+ */
+async function signExpired({ account, rows, log }: OutboxContext, row: SignedRow): Promise<SignedRow | undefined> {
+  const { contract, payload, gas, signed: expired } = row.value
+  const signed = await account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), expired.nonce)
+  const signedRow = { ...row, value: { ...row.value, signed } }
+  if (!(await rows.update([signedRow]))) return undefined
+  log.warn(
+    { event: 'transaction_expired', contract, transaction: expired.hash },
+    'no block included the transaction in its time; it is signed again with the same nonce',
+  )
+  return { ...signedRow, version: row.version + 1 }
+}
+
+/** Takes the signature from a transaction, so that it is signed again, or gives the transaction up. */
+export async function takeSignature(context: OutboxContext, row: SignedRow, reason: ReasonToSignAgain): Promise<void> {
+  const { signed, ...value } = row.value
+  const { exhausted = 0, lost = 0 } = value
+  const isLast = exhausted + lost + 1 >= MAX_SIGNATURES
+  // The engine does not raise the gas that a component chose.
+  if (isLast || (reason === 'exhausted' && value.gas !== '0')) {
+    await recordFailure(context, row, GIVE_UP_TEXTS[reason], signed.hash)
+    return
+  }
+  const counted = reason === 'exhausted' ? { exhausted: exhausted + 1 } : { lost: lost + 1 }
+  await context.rows.update([{ ...row, value: { ...value, ...counted } }])
+  const line = { event: `transaction_${reason}`, contract: value.contract, transaction: signed.hash }
+  context.log.warn(line, SIGN_AGAIN_TEXTS[reason])
 }
 
 /** Sends a signed transaction. A chain that does not take it now gets it again later. */
 export async function submit(
   { account, log, now }: OutboxContext,
   row: SignedRow,
-  sentAt: Map<string, number>,
+  { sentAt }: OutboxMemory,
 ): Promise<void> {
   const { signed, contract } = row.value
   try {
@@ -117,16 +181,12 @@ export function isTransactionError(error: unknown): error is ChainError {
 
 /** Gives a transaction up: replaces its row by one that says why. */
 export async function recordFailure(
-  { store, log, now }: OutboxContext,
+  { rows, log, now }: OutboxContext,
   { id, version, value: { contract } }: QueuedTransaction,
   why: string,
   hash?: string,
 ): Promise<void> {
-  const at = now().getTime()
-  const value = { contract, why, at, ...(hash === undefined ? {} : { hash }) }
-  await store.commit([
-    { delete: 'outbox', id, version, erases: true },
-    { insert: 'failed_transaction', id, value, dueAt: new Date(at + KEEP_FAILURE_MS) },
-  ])
+  const value = { contract, why, at: now().getTime(), ...(hash === undefined ? {} : { hash }) }
+  await rows.remove({ id, version }, failedTransactionInsert(id, value))
   log.error({ event: 'transaction_failed', contract, transaction: hash, why }, 'the transaction was given up')
 }

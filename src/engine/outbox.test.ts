@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
+import { ENGINE, type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
 import { ChainError, ChainRefusal } from '../chain/chain.ts'
 import { END_OF_TIME } from '../store/store.ts'
 
@@ -37,6 +37,12 @@ const send = (engine: TestEngine, words: string) =>
   engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${words}` })
 const payloads = ({ chain }: TestEngine) =>
   chain.submitted.map(({ raw, nonce }) => [nonce, Buffer.from(raw.split(' ')[1] ?? '', 'hex').toString()])
+/** Lets time pass, and the engine do what it does by itself. */
+const pass = async (engine: TestEngine, seconds: number): Promise<void> => {
+  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
+  engine.chain.mine()
+  await engine.rounds()
+}
 const include = ({ chain }: TestEngine): void => {
   for (const { hash } of chain.submitted) chain.outcomes.set(hash, 'included')
   chain.mine()
@@ -120,7 +126,7 @@ describe('the outbox', () => {
     expect(new Set(engine.chain.submitted.map(({ raw }) => raw)).size).toBe(1)
   })
 
-  it('signs anew what is lost', async () => {
+  it('signs anew what is lost, once the node has said so for two minutes', async () => {
     const engine = await started()
     await send(engine, 'a')
     await engine.rounds()
@@ -129,10 +135,56 @@ describe('the outbox', () => {
     engine.chain.nonce = 5
     engine.chain.mine()
     await engine.rounds()
+    await pass(engine, 119)
+    expect(payloads(engine)).toEqual([[0, 'a']])
+    await pass(engine, 1)
     expect(payloads(engine)).toEqual([
       [0, 'a'],
       [5, 'a'],
     ])
+  })
+
+  it('signs nothing anew where a node is only late with what it says', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    const [first] = engine.chain.submitted
+    for (let times = 0; times < 5; times++) {
+      engine.chain.outcomes.set(first?.hash ?? '', 'lost')
+      await pass(engine, 60)
+      engine.chain.outcomes.set(first?.hash ?? '', 'pending')
+      await pass(engine, 60)
+    }
+    expect(new Set(payloads(engine).map(([nonce]) => nonce))).toEqual(new Set([0]))
+  })
+
+  it('signs a transaction three times at most where the node says each time that it is lost', async () => {
+    const engine = await started()
+    engine.chain.defaultOutcome = () => 'lost'
+    await send(engine, 'a')
+    for (let minutes = 0; minutes < 60; minutes++) await pass(engine, 60)
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [1, 'a'],
+      [2, 'a'],
+    ])
+    expect(await engine.store.list('outbox')).toEqual([])
+    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
+    expect(engine.logLines.join()).toContain('it may have been included')
+  })
+
+  it('signs a transaction whose time is over with the nonce that it had', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    const [first] = engine.chain.submitted
+    engine.chain.outcomes.set(first?.hash ?? '', 'expired')
+    await pass(engine, 31)
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [0, 'a'],
+    ])
+    expect(new Set(engine.chain.submitted.map(({ hash }) => hash)).size).toBe(2)
   })
 
   it('records what the contract refuses, and does not repeat it; others go on', async () => {
@@ -274,5 +326,150 @@ describe('the outbox', () => {
     engine.chain.mine()
     await engine.rounds()
     expect(payloads(engine)).toEqual([[0, 'a']])
+  })
+})
+
+describe('a gap in the nonces', () => {
+  /** Sends a transaction when the node says a nonce that is too high. */
+  const sendAt = async (engine: TestEngine, nonce: number, words: string): Promise<void> => {
+    engine.chain.nonce = nonce
+    await send(engine, words)
+    await engine.rounds()
+    engine.chain.nonce = 0
+  }
+  /** Includes what the chain can include: transactions one after another. */
+  const includeInOrder = async (engine: TestEngine): Promise<void> => {
+    const { chain } = engine
+    for (const { nonce, hash } of chain.submitted.toSorted((a, b) => a.nonce - b.nonce)) {
+      if (nonce > chain.nonce) break
+      chain.nonce = Math.max(chain.nonce, nonce + 1)
+      chain.outcomes.set(hash, 'included')
+    }
+    chain.mine()
+    await engine.rounds()
+  }
+  const gaps = ({ logLines }: TestEngine) => logLines.filter((line) => line.includes('nonces_have_gap'))
+
+  it('is filled by the transactions that wait, after two minutes', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await sendAt(engine, 2, 'a')
+    await send(engine, 'b,c')
+    await engine.rounds()
+    expect(payloads(engine).map(([nonce]) => nonce)).toEqual([2, 3, 4])
+    await send(engine, 'd,e')
+    engine.clock.now = new Date(engine.clock.now.getTime() + 120_000)
+    await engine.rounds()
+    expect(payloads(engine).slice(-2)).toEqual([
+      [0, 'd'],
+      [1, 'e'],
+    ])
+    await includeInOrder(engine)
+    expect(await engine.store.list('outbox')).toEqual([])
+    expect(gaps(engine)).toEqual([])
+  })
+
+  it('is filled by empty transactions to the account itself where none waits, also after a restart', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await sendAt(engine, 2, 'a')
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    await pass(restarted, 119)
+    expect(gaps(restarted)).toEqual([])
+    await pass(restarted, 1)
+    expect(gaps(restarted)).toHaveLength(1)
+    const fillers = engine.chain.submitted.filter(({ raw }) => raw.startsWith(ENGINE))
+    expect(fillers.map(({ nonce }) => nonce)).toEqual([0, 1])
+    await includeInOrder(restarted)
+    expect(await restarted.store.list('outbox')).toEqual([])
+    expect(
+      payloads(restarted)
+        .filter(([, payload]) => payload === 'a')
+        .map(([nonce]) => nonce),
+    ).not.toContain(0)
+  })
+
+  it('of hundreds is no reason to wait: what is above it is signed again, in order, and that three times at most', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await sendAt(engine, 1000, 'a,b')
+    await pass(engine, 1)
+    await pass(engine, 120)
+    const signed = [...new Set(payloads(engine).map((each) => each.join(' ')))]
+    expect(signed).toEqual(['1000 a', '1001 b', '0 a', '1 b'])
+    await includeInOrder(engine)
+    expect(await engine.store.list('outbox')).toEqual([])
+  })
+
+  it('of hundreds that a node shows again and again has each transaction signed three times at most', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await send(engine, 'a')
+    const nonces = () => [...new Set(payloads(engine).map(([nonce]) => nonce))]
+    for (let minutes = 0; minutes < 40; minutes++) {
+      engine.clock.now = new Date(engine.clock.now.getTime() + 60_000)
+      engine.chain.mine()
+      await engine.task('chain')
+      // The node says a number that is too high whenever a transaction is about to be signed.
+      const isSigned =
+        engine.logLines.filter((line) => line.includes('transaction_unreachable')).length < nonces().length
+      engine.chain.nonce = isSigned ? 0 : 1000 * (nonces().length + 1)
+      await engine.task('outbox')
+    }
+    expect(nonces()).toEqual([1000, 2000, 3000])
+    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
+  })
+
+  it('keeps no more than sixteen transactions from being sent', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await sendAt(engine, 1000, 'a,a,a,a,a,a,a,a')
+    await send(engine, 'a,a,a,a,a,a,a,a')
+    await send(engine, 'b')
+    await engine.rounds()
+    expect(payloads(engine)).toHaveLength(16)
+    await pass(engine, 120)
+    expect(payloads(engine).at(-1)).toEqual([0, 'b'])
+  })
+
+  it('is not believed while a node is some blocks behind', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    for (let block = 0; block < 20; block++) {
+      await send(engine, 'a')
+      // The node that is asked for the nonce lacks the last block.
+      engine.chain.nonce = Math.max(0, block - 2)
+      await pass(engine, 12)
+      for (const { nonce, hash } of engine.chain.submitted)
+        if (nonce < block) engine.chain.outcomes.set(hash, 'included')
+      engine.chain.mine()
+    }
+    expect([gaps(engine), new Set(payloads(engine).map(([nonce]) => nonce)).size]).toEqual([[], 20])
+  })
+})
+
+describe('transactions that wait', () => {
+  it('are not all read at once, however many there are', async () => {
+    const engine = await started({ settings: { limits: { outboxTransactions: 2000, transactions: 1000 } } })
+    engine.chain.refuses = () => {
+      throw new ChainRefusal('the node is busy')
+    }
+    await send(engine, Array(300).fill('a').join())
+    const restarted = await kept(engine.restart())
+    const reads = vi.spyOn(restarted.store, 'listDue')
+    await restarted.rounds()
+    await send(restarted, 'a')
+    await restarted.rounds()
+    for (const [, , limit] of reads.mock.calls) expect(limit).toBeLessThan(100)
+    expect(await restarted.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_outbox 301')
+    engine.chain.refuses = () => undefined
+    await pass(restarted, 300)
+    for (let times = 0; times < 25; times++) {
+      include(restarted)
+      await restarted.rounds()
+    }
+    expect(payloads(restarted)).toHaveLength(301)
+    expect(await restarted.store.list('outbox')).toEqual([])
   })
 })

@@ -2,16 +2,19 @@
  * Sends the transactions that components requested. The commit of a call stores each as a row of the outbox. The engine
  * signs a transaction, and stores its nonce and bytes before it sends them. From then on it sends only the same bytes,
  * until the transaction is included at a block that the engine has reached (`outbox-outcomes.ts`). Nonces are used in
- * order.
+ * order (`outbox-nonces.ts`).
  */
 import { ChainError, type SignedTransaction } from '../chain/chain.ts'
-import type { CallEffects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
+import { closeGap } from './outbox-gap.ts'
 import { createOutboxMemory, type OutboxMemory } from './outbox-memory.ts'
+import { type NoncePlan, planNonces } from './outbox-nonces.ts'
 import {
   isSigned,
   isTransactionError,
   type OutboxContext,
+  type OutboxEffects,
+  RESEND_AFTER_MS,
   recordFailure,
   type SignedRow,
   settleRows,
@@ -19,18 +22,16 @@ import {
 } from './outbox-outcomes.ts'
 import {
   createOutboxRows,
-  type OutboxInsert,
   type OutboxRows,
   orderFairly,
   type QueuedTransaction,
+  type WaitingTransaction,
 } from './outbox-rows.ts'
 import type { RetryList } from './retry-list.ts'
 
-export interface Outbox extends Pick<OutboxRows, 'load' | 'addStored' | 'count' | 'getState'> {
+export interface Outbox extends Pick<OutboxRows, 'load' | 'addStored' | 'invalidate' | 'countUse' | 'getState'> {
   /** Makes the rows for the transactions of a call, which are part of the batch of the call. */
-  createRows(contract: Address, transactions: CallEffects['transactions']): readonly OutboxInsert[]
-  /** Makes the next round read the rows again, because the rows on disk may differ from those in memory. */
-  invalidate(): void
+  readonly createRows: OutboxContext['createRows']
   /** Records a reorganisation: nonces that were used may be free again, and are then used first. */
   invalidateNonces(): void
   /**
@@ -45,48 +46,54 @@ const MAX_IN_FLIGHT = 16
 const MAX_RETRY_PAUSE_MS = 300_000
 
 /** Makes the outbox of an engine. The caller calls `load` first, and then `runRound` again and again. */
-export function createOutbox(context: OutboxContext): Outbox {
-  const { now, random } = context
-  const rows = createOutboxRows(context.store)
-  const memory = createOutboxMemory(rows, MAX_RETRY_PAUSE_MS)
-  const invalidate = (): void => {
-    memory.isDirty = true
-  }
-  let serial = 0
+export function createOutbox(effects: OutboxEffects): Outbox {
+  const { now } = effects
+  const rows = createOutboxRows(effects.store)
+  const createRows = createRowMaker(effects)
+  const context = { ...effects, rows, createRows }
+  const memory = createOutboxMemory(MAX_RETRY_PAUSE_MS)
   return {
     ...rows,
-    createRows: (contract, transactions) =>
-      transactions.map(({ payload, gas }) => {
-        const createdAt = now().getTime()
-        const order = `${String(createdAt).padStart(15, '0')}.${String(serial++ % 1e9).padStart(9, '0')}`
-        const id = `${order}.${Buffer.from(random(9)).toString('base64url')}`
-        const value = { contract, payload: Buffer.from(payload).toString('base64'), gas: String(gas), createdAt }
-        return { insert: 'outbox', id, value, dueAt: new Date(createdAt) }
-      }),
+    createRows,
     addStored: (insertedRows) => {
       rows.addStored(insertedRows)
-      if (insertedRows.length > 0) invalidate()
+      if (insertedRows.length > 0) memory.isDirty = true
     },
-    invalidate,
     invalidateNonces: () => {
       memory.hasGaps = true
     },
     runRound: async (block) => {
-      const isDue = memory.refusedRows.listDue(now().getTime()).length > 0
-      if (!memory.isDirty && !isDue && (rows.isEmpty() || block === memory.checkedBlock)) return
+      const at = now().getTime()
+      const isSettled = rows.isEmpty() || (block === memory.checkedBlock && at - memory.checkedAt < RESEND_AFTER_MS)
+      const isDue = memory.isDirty || !rows.isCurrent() || memory.refusedRows.listDue(at).length > 0
+      if (isSettled && !isDue) return
       memory.isDirty = false
       memory.checkedBlock = block
+      memory.checkedAt = at
       await processRows(context, memory)
     },
   }
 }
 
+/** Makes the function that makes rows; their ids are in the order in which it makes them. */
+function createRowMaker({ now, random }: OutboxEffects): OutboxContext['createRows'] {
+  let serial = 0
+  return (contract, transactions) =>
+    transactions.map(({ payload, gas }) => {
+      const createdAt = now().getTime()
+      const order = `${String(createdAt).padStart(15, '0')}.${String(serial++ % 1e9).padStart(9, '0')}`
+      const id = `${order}.${Buffer.from(random(9)).toString('base64url')}`
+      const value = { contract, payload: Buffer.from(payload).toString('base64'), gas: String(gas), createdAt }
+      return { insert: 'outbox', id, value, dueAt: new Date(createdAt) }
+    })
+}
+
 async function processRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
-  const { log } = context
-  const { rows, sentAt } = memory
+  const { rows, log } = context
   try {
-    await settleRows(context, (await rows.read()).filter(isSigned), sentAt)
-    if (await signQueued(context, await rows.read(), memory)) memory.isDirty = true
+    await rows.refresh()
+    await settleRows(context, memory)
+    await signQueued(context, memory)
     memory.isBlocked = false
   } catch (error) {
     memory.isDirty = true
@@ -95,50 +102,60 @@ async function processRows(context: OutboxContext, memory: OutboxMemory): Promis
     // The line is logged once, and not with every round.
     if (!memory.isBlocked) log.warn(line, 'the chain does not take transactions now')
     memory.isBlocked = true
-  } finally {
-    await rows.read()
   }
 }
 
 /**
- * Signs the transactions without a nonce, stores nonces and bytes, and sends them. Returns true when another process
- * changed a row before the commit, so that the next round must read all rows again.
+ * Signs the transactions without a nonce, stores nonces and bytes, and sends them. When nothing can be signed, closes a
+ * gap below the transactions in flight.
  */
-async function signQueued(
-  context: OutboxContext,
-  rows: readonly QueuedTransaction[],
-  memory: OutboxMemory,
-): Promise<boolean> {
-  const { account, store } = context
-  const { refusedRows, sentAt } = memory
-  const queuedRows = rows.filter((row) => !isSigned(row))
-  const ids = new Set(queuedRows.map(({ id }) => id))
+async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise<void> {
+  const { account, rows, now } = context
+  const { refusedRows } = memory
+  const transactions = rows.list()
+  const queued = transactions.filter(({ nonce }) => nonce === undefined)
+  const ids = new Set(queued.map(({ id }) => id))
   for (const id of refusedRows.listIds()) if (!ids.has(id)) refusedRows.delete(id)
-  if (queuedRows.length === 0) return false
-  const usedNonces = new Set(rows.filter(isSigned).map(({ value }) => value.signed.nonce))
-  let inFlight = usedNonces.size
-  if (inFlight === 0) memory.hasGaps = false
-  let nonce = await account.fetchNextNonce()
-  if (!memory.hasGaps) nonce = Math.max(nonce, ...[...usedNonces].map((each) => each + 1))
+  if (transactions.length === 0) return
+  const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
+  const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
+  const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, now().getTime())
+  const signedRows = await signInTurns(context, memory, orderFairly(queued, inFlight), plan)
+  if (signedRows.length === 0) {
+    if (plan.missing > 0) await closeGap(context, memory, plan)
+    return
+  }
+  // No node has seen the signed bytes yet. After this commit the rows are never signed again with other bytes, unless
+  // these can never be included.
+  if (!(await rows.update(signedRows))) return
+  for (const row of signedRows) await submit(context, { ...row, version: row.version + 1 }, memory)
+}
+
+/** Signs transactions in this order until enough are in flight, without storing them. */
+async function signInTurns(
+  context: OutboxContext,
+  { refusedRows }: OutboxMemory,
+  transactions: readonly WaitingTransaction[],
+  { usedNonces, next, inFlight }: NoncePlan,
+): Promise<readonly SignedRow[]> {
   const signedRows: SignedRow[] = []
   const contractsToSkip = new Set<Address>()
-  for (const row of orderFairly(queuedRows, rows.filter(isSigned))) {
-    if (inFlight >= MAX_IN_FLIGHT) break
-    if (contractsToSkip.has(row.value.contract)) continue
+  let nonce = next
+  for (const { id, contract } of transactions) {
+    const before = inFlight + signedRows.length
+    if (before >= MAX_IN_FLIGHT) break
+    if (refusedRows.isWaiting(id, context.now().getTime())) contractsToSkip.add(contract)
+    if (contractsToSkip.has(contract)) continue
+    const row = await context.rows.read(id)
+    if (row === undefined || isSigned(row)) continue
     while (usedNonces.has(nonce)) nonce++
-    const result = await signTransaction(context, row, { nonce, hasOthersBefore: inFlight > 0, refusedRows })
-    if ('skipped' in result && result.skipped === 'later') contractsToSkip.add(row.value.contract)
+    const result = await signTransaction(context, row, { nonce, hasOthersBefore: before > 0, refusedRows })
+    if ('skipped' in result && result.skipped === 'later') contractsToSkip.add(contract)
     if ('skipped' in result) continue
     signedRows.push({ ...row, value: { ...row.value, signed: result.signed } })
     nonce++
-    inFlight++
   }
-  if (signedRows.length === 0) return false
-  // No node has seen the signed bytes yet. After this commit the rows are never signed again with other bytes.
-  const changes = signedRows.map(({ id, version, value }) => ({ update: 'outbox', id, version, value }) as const)
-  if ((await store.commit(changes)) !== undefined) return true
-  for (const row of signedRows) await submit(context, { ...row, version: row.version + 1 }, sentAt)
-  return false
+  return signedRows
 }
 
 /** A signed transaction, or why there is none: `later`, it is tried again; `failed`, it was given up. */
@@ -156,7 +173,6 @@ async function signTransaction(
   { nonce, hasOthersBefore, refusedRows }: SigningOptions,
 ): Promise<SigningResult> {
   const { contract, payload, gas } = row.value
-  if (refusedRows.isWaiting(row.id, context.now().getTime())) return { skipped: 'later' }
   try {
     const signed = await context.account.sign(contract, Buffer.from(payload, 'base64'), BigInt(gas), nonce)
     refusedRows.delete(row.id)

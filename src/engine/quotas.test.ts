@@ -113,6 +113,27 @@ describe('quotas', () => {
     expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '10', 'outboxTransactions'])
   })
 
+  it('keep the payloads that wait in the outbox of a contract below theirs', async () => {
+    const script: Script = {
+      http: (hands) => {
+        hands.transact('x'.repeat(Number(bodyOf(hands))))
+        return Promise.resolve({})
+      },
+    }
+    const engine = await started(script, withLimits({ outboxBytes: 100 }))
+    engine.chain.isDown = true
+    expect((await put(engine, '60')).statusCode).toBe(200)
+    expect(await refusal(engine, '41')).toEqual([503, 'transaction-quota', '10', 'outboxBytes'])
+    expect(await refusal(engine, '101')).toEqual([503, 'transaction-quota', undefined, 'outboxBytes'])
+    expect((await put(engine, '40')).statusCode).toBe(200)
+    engine.chain.isDown = false
+    await engine.rounds()
+    for (const { hash } of engine.chain.submitted) engine.chain.outcomes.set(hash, 'included')
+    engine.chain.mine()
+    await engine.rounds()
+    expect((await put(engine, '100')).statusCode).toBe(200)
+  })
+
   it('let timers become fewer where a restart found more than its limit', async () => {
     const engine = await started(busy, withLimits({ timers: 3 }))
     for (const id of ['1', '2', '3']) await put(engine, id, '/timer')

@@ -150,6 +150,15 @@ describe('what a node answers', () => {
     expect(engines.map((engine) => engine.endpoint)).toEqual(['', 'http://b.example'])
   })
 
+  it.each([
+    ['knows the transaction, as where receipts come later than blocks', { hash: NEWEST.hash }, 'pending'],
+    ['does not know the transaction', null, 'lost'],
+  ])('has no receipt though the nonce is used, and it %s', async (_, transaction, outcome) => {
+    const used = { eth_blockNumber: '0x5', eth_getTransactionCount: '0x1', eth_getTransactionReceipt: null }
+    const account = chainOf({ ...used, eth_getTransactionByHash: transaction }).createAccount(Buffer.alloc(32, 1))
+    expect(await account.fetchOutcome({ hash: NEWEST.hash, nonce: 0, raw: '0x' })).toBe(outcome)
+  })
+
   it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {
     const reverted = new JsonRpcError(3, 'execution reverted', '0x')
     expect(await chainOf({ eth_call: reverted }).fetchContract(CONTRACT, BLOCK)).toBeUndefined()

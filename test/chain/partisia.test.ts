@@ -116,7 +116,7 @@ describe('a reader node of Partisia Blockchain', () => {
     ['unknown, and its nonce is used', 'lost', { [`/chain/accounts/${ADDRESS}`]: { nonce: 5, shardId: 'Shard0' } }],
     [
       'unknown, and its time is over',
-      'lost',
+      'expired',
       { '/chain/shards/Shard1/blocks': { ...(block(101) as object), productionTime: 1_800_000_000_000 } },
     ],
   ])('says of a transaction that is %s: %s', async (_, outcome, { transaction: found, ...changes }) => {

@@ -23,6 +23,10 @@ export interface TestChain extends Chain {
   /** The transactions that were submitted, each as often as it was. */
   readonly submitted: SignedTransaction[]
   readonly outcomes: Map<string, TransactionOutcome>
+  /** Returns the outcome of a transaction that is not in `outcomes`. */
+  defaultOutcome: () => TransactionOutcome
+  /** Whether the nonce of the account counts what was submitted. */
+  countsSubmitted: boolean
   /** Returns why the contract refuses what is to be signed; undefined when it does not. */
   refuses: (payload: Uint8Array) => string | undefined
   /** Runs before a transaction is taken. */
@@ -58,6 +62,8 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
     isDown: false,
     submitted: [],
     outcomes: new Map(),
+    defaultOutcome: () => 'pending',
+    countsSubmitted: true,
     refuses: () => undefined,
     onSubmit: () => Promise.resolve(),
     nonce: 0,
@@ -105,6 +111,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
   }
   const account: Account = {
     address: engine,
+    canFillNonces: true,
     fetchNextNonce: () => answerWhenUp(() => chain.nonce),
     sign: (to, payload, gas, nonce) =>
       answerWhenUp(() => {
@@ -117,9 +124,9 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
       up()
       await chain.onSubmit()
       chain.submitted.push(transaction)
-      chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
+      if (chain.countsSubmitted) chain.nonce = Math.max(chain.nonce, transaction.nonce + 1)
     },
-    fetchOutcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? 'pending'),
+    fetchOutcome: ({ hash }) => answerWhenUp(() => chain.outcomes.get(hash) ?? chain.defaultOutcome()),
   }
   chain.mine()
   return chain

@@ -41,6 +41,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
   const address = parseAddress(addr.fromPrivateKey(key))
   return {
     address,
+    canFillNonces: true,
     fetchNextNonce: () => node.fetchTransactionCount(address, 'pending'),
     sign: async (to, payload, gas, nonce) => {
       // The estimate also shows whether the contract would revert, so it is needed for a given gas too.
@@ -188,7 +189,10 @@ async function fetchOutcome(
   if (firstOutcome !== undefined) return firstOutcome
   if ((await node.fetchTransactionCount(address, head)) <= nonce) return 'pending'
   // The nonce is used; the transaction may have been included between the two requests.
-  return (await readReceiptOutcome()) ?? 'lost'
+  const secondOutcome = await readReceiptOutcome()
+  if (secondOutcome !== undefined) return secondOutcome
+  // Nodes make the receipts of a block later than the block, and a node that knows the transaction did not lose it.
+  return (await node.hasTransaction(hash)) ? 'pending' : 'lost'
 }
 
 /**

@@ -101,6 +101,7 @@ function createAccount({ reader, id, defaultGas, fetchHead, mostGas }: AccountOp
   }
   return {
     address,
+    canFillNonces: false,
     fetchNextNonce: async () => (await fetchExistingAccount()).nonce,
     sign: async (to, payload, gas, nonce) => {
       const { time } = await fetchHead()
@@ -115,8 +116,8 @@ function createAccount({ reader, id, defaultGas, fetchHead, mostGas }: AccountOp
       const executedTransaction = await reader.fetchTransaction(shard, transaction.hash)
       if (executedTransaction !== undefined)
         return executedTransaction.finalized ? (executedTransaction.success ? 'included' : 'failed') : 'pending'
-      const isLost = nonce > transaction.nonce || (await fetchHead()).time.getTime() > validTo(transaction)
-      return isLost ? 'lost' : 'pending'
+      if (nonce > transaction.nonce) return 'lost'
+      return (await fetchHead()).time.getTime() > validTo(transaction) ? 'expired' : 'pending'
     },
   }
 }

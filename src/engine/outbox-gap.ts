@@ -1,0 +1,54 @@
+/** Closes a gap in the nonces of the transactions in flight that does not close by itself (`outbox-nonces.ts`). */
+import type { OutboxMemory } from './outbox-memory.ts'
+import type { NoncePlan } from './outbox-nonces.ts'
+import { isSigned, type OutboxContext, takeSignature } from './outbox-outcomes.ts'
+
+/** The most nonces that are filled by empty transactions, which cost the engine the least gas of a transaction each. */
+const MAX_FILLED_NONCES = 16
+
+const FILL_TEXT =
+  'no transaction has the next nonces of the account of this engine; empty transactions of the account to itself fill them'
+const LOWER_TEXT =
+  'the transactions in flight have nonces that the account of this engine does not reach; they are signed again with lower ones'
+
+/**
+ * Fills a short gap with empty transactions. Signs the transactions above a long one again, since a number that is
+ * wrong by so much is a mistake of a node. `next` of the plan is the first nonce that is missing.
+ */
+export async function closeGap(
+  context: OutboxContext,
+  memory: OutboxMemory,
+  { missing, next }: NoncePlan,
+): Promise<void> {
+  const { account, log, now } = context
+  const canFill = account.canFillNonces && missing <= MAX_FILLED_NONCES
+  log.warn({ event: 'nonces_have_gap', nonce: next, missing }, canFill ? FILL_TEXT : LOWER_TEXT)
+  // The next attempt comes when the gap is still there after the same time.
+  memory.gap = { nonce: next, since: now().getTime() }
+  memory.hasGaps = true
+  memory.isDirty = true
+  if (canFill) await fillNonces(context, missing)
+  else await takeSignatures(context, memory, next)
+}
+
+async function fillNonces({ account, rows, store, createRows }: OutboxContext, missing: number): Promise<void> {
+  const waiting = rows.list().filter(({ contract, nonce }) => contract === account.address && nonce === undefined)
+  const emptyTransactions = Array.from({ length: Math.max(0, missing - waiting.length) }, () => {
+    return { payload: new Uint8Array(), gas: 0n }
+  })
+  const inserts = createRows(account.address, emptyTransactions)
+  await store.commit(inserts)
+  rows.addStored(inserts)
+}
+
+async function takeSignatures(context: OutboxContext, memory: OutboxMemory, gapNonce: number): Promise<void> {
+  const { rows } = context
+  for (const { id, nonce } of rows.list()) {
+    if (nonce === undefined || nonce < gapNonce) continue
+    const row = await rows.read(id)
+    if (row === undefined || !isSigned(row)) continue
+    memory.sentAt.delete(id)
+    memory.lostSince.delete(id)
+    await takeSignature(context, row, 'unreachable')
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Chooses the nonces of transactions, and finds gaps: nonces that no transaction in flight has, although one in flight
+ * has a higher nonce. No chain includes a transaction above a gap. A gap is there after a reorganisation, when another
+ * transaction of the account left the pools of the nodes, or when a node once gave a wrong number.
+ */
+import type { OutboxMemory } from './outbox-memory.ts'
+
+export interface NoncePlan {
+  /** The nonces of the transactions in flight. */
+  readonly usedNonces: ReadonlySet<number>
+  /** The nonce of the next transaction that is signed. */
+  readonly next: number
+  /** The number of transactions in flight that the chain can include before the next one. */
+  readonly inFlight: number
+  /** The nonces that are missing below those in flight, after these were missing for long; 0 for no gap. */
+  readonly missing: number
+}
+
+/**
+ * How long a gap must be there before the engine believes the node: a node that is some blocks behind shows gaps for a
+ * moment.
+ */
+const GAP_AFTER_MS = 120_000
+
+/**
+ * Plans the nonces of a round. `accountNonce` is the next nonce of the account, as the node says. Records in `memory`
+ * the gap below the transactions in flight, if there is one.
+ */
+export function planNonces(
+  memory: OutboxMemory,
+  accountNonce: number,
+  usedNonces: ReadonlySet<number>,
+  now: number,
+): NoncePlan {
+  const highest = Math.max(-1, ...usedNonces)
+  let free = accountNonce
+  while (usedNonces.has(free)) free++
+  if (free > highest) {
+    memory.gap = undefined
+    memory.hasGaps = false
+    return { usedNonces, next: free, inFlight: usedNonces.size, missing: 0 }
+  }
+  if (memory.gap?.nonce !== free) memory.gap = { nonce: free, since: now }
+  const isOld = now - memory.gap.since >= GAP_AFTER_MS
+  if (!isOld && !memory.hasGaps) return { usedNonces, next: highest + 1, inFlight: usedNonces.size, missing: 0 }
+  const above = [...usedNonces].filter((nonce) => nonce > free).length
+  return { usedNonces, next: free, inFlight: usedNonces.size - above, missing: isOld ? highest - free + 1 - above : 0 }
+}
