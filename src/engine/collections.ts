@@ -58,7 +58,7 @@ export type EngineCollections = EncryptionCollections &
     }
     /**
      * The stored values. The id of a value is a MAC of its contract, bucket and key. `value` is in base64; `bytes` is
-     * the size that counts towards the limit `storageBytes`, with bucket and key.
+     * the size that counts towards the limit `storageBytes`, with bucket, key and row.
      */
     component_storage: { readonly value: string; readonly bytes: number }
     /** The transactions, in the order in which components requested them. */

@@ -60,6 +60,8 @@ export type CommitResult =
   | ({ readonly kind: 'quota' } & Quota)
 
 const DAY_MS = 86_400_000
+/** The bytes that the row of a stored value takes beside bucket, key and value. */
+const ROW_BYTES = 256
 
 /** Returns the number of the day (UTC) since 1970; the transactions of a contract are counted by day. */
 export function dayOf(now: Date): number {
@@ -275,7 +277,7 @@ function storageRowChange(
       growth: -valueBefore.bytes,
     }
   }
-  const bytes = bucket.length + key.length + value.length
+  const bytes = ROW_BYTES + bucket.length + key.length + value.length
   const rowValue = { value: Buffer.from(value).toString('base64'), bytes }
   if (valueBefore === undefined) return { change: { insert: collection, id, value: rowValue }, growth: bytes }
   return {

@@ -64,7 +64,12 @@ const table = {
   randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
   storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),
   storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),
-  storageBytes: limit(256 * MIB, 'All stored values of a contract, with their keys', 0, 1024 * 1024 * MIB),
+  storageBytes: limit(
+    256 * MIB,
+    'All stored values of a contract, with their keys and 256 bytes for each',
+    0,
+    1024 * 1024 * MIB,
+  ),
   timers: limit(DEFAULT_LIMITS.timers, 'Timers of a contract', 0, 10_000),
   timerBytes: limit(DEFAULT_LIMITS.timerBytes, 'Payload of a timer', 0),
   concurrent: limit(8, 'Calls of a contract that run at once', 1, 1000),

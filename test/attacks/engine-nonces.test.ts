@@ -75,7 +75,7 @@ it.each(['PUT', 'POST', 'GET'])(
     expect((await engine.store.listDue('spent_request', new Date(8.64e15), 1000)).length).toBe(spentBefore + 1)
     const bytesAfter = (await engine.store.get('component_state', CONTRACT))?.value.storageBytes ?? 0
     if (method === 'GET') expect(bytesAfter).toBe(bytesBefore)
-    if (method === 'POST') expect(bytesAfter - bytesBefore).toBe('lines'.length + '2'.length + 'a share'.length)
+    if (method === 'POST') expect(bytesAfter - bytesBefore).toBe(256 + 'lines'.length + '2'.length + 'a share'.length)
     expect(await send()).toMatchObject({ status: 401 })
   },
 )
