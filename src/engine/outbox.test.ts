@@ -244,6 +244,25 @@ describe('the outbox', () => {
     expect(await engine.store.list('failed_transaction')).toEqual([])
   })
 
+  it('gives up what a contract refuses although another contract always has a transaction on its way', async () => {
+    const engine = await withTwo()
+    engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'no' ? 'refused' : undefined)
+    const sendToOther = () => engine.engine.app.inject({ method: 'POST', url: `/offchain/${OTHER}/x` })
+    await sendToOther()
+    await engine.rounds()
+    await send(engine, 'no,good')
+    for (let blocks = 0; blocks < 5; blocks++) {
+      const before = [...engine.chain.submitted]
+      await sendToOther()
+      await engine.rounds()
+      for (const { hash } of before) engine.chain.outcomes.set(hash, 'included')
+      engine.chain.mine()
+      await engine.rounds()
+    }
+    expect(payloads(engine).map(([, payload]) => payload)).toContain('good')
+    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
+  })
+
   it('waits while the chain cannot be asked, says so once, and goes on', async () => {
     const engine = await started()
     engine.chain.isDown = true

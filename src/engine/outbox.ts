@@ -140,19 +140,26 @@ async function signInTurns(
 ): Promise<readonly SignedRow[]> {
   const signedRows: SignedRow[] = []
   const contractsToSkip = new Set<Address>()
+  const contractsInFlight = new Set(
+    context.rows.list().flatMap((each) => (each.nonce === undefined ? [] : [each.contract])),
+  )
   let nonce = next
   for (const { id, contract } of transactions) {
-    const before = inFlight + signedRows.length
-    if (before >= MAX_IN_FLIGHT) break
+    if (inFlight + signedRows.length >= MAX_IN_FLIGHT) break
     if (refusedRows.isWaiting(id, context.now().getTime())) contractsToSkip.add(contract)
     if (contractsToSkip.has(contract)) continue
     const row = await context.rows.read(id)
     if (row === undefined || isSigned(row)) continue
     while (usedNonces.has(nonce)) nonce++
-    const result = await signTransaction(context, row, { nonce, hasOthersBefore: before > 0, refusedRows })
+    const result = await signTransaction(context, row, {
+      nonce,
+      hasOthersBefore: contractsInFlight.has(contract),
+      refusedRows,
+    })
     if ('skipped' in result && result.skipped === 'later') contractsToSkip.add(contract)
     if ('skipped' in result) continue
     signedRows.push({ ...row, value: { ...row.value, signed: result.signed } })
+    contractsInFlight.add(contract)
     nonce++
   }
   return signedRows
@@ -163,6 +170,7 @@ type SigningResult = { readonly signed: SignedTransaction } | { readonly skipped
 
 interface SigningOptions {
   readonly nonce: number
+  /** Whether transactions to the same contract are in flight, on which this one may depend. */
   readonly hasOthersBefore: boolean
   readonly refusedRows: RetryList
 }
