@@ -7,6 +7,7 @@ import type { Address } from '../offchain/address.ts'
 import { purgeSpent } from '../store/sweep.ts'
 import { createEngineApp, createEngineReadinessCheck } from './app.ts'
 import { createBackground } from './background.ts'
+import { giveUpBackupTransactions } from './backup-transactions.ts'
 import { createBodyBuffer } from './body.ts'
 import { createCallHistory } from './call-history.ts'
 import { cacheReads } from './chain-read-cache.ts'
@@ -55,6 +56,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
   const background = createBackground(context, everyMs)
   const outboxMs = config.chain.type === 'local' ? Math.min(everyMs, LOCAL_OUTBOX_MS) : everyMs
   registerGauges(metrics, () => readGauges(context))
+  await giveUpBackupTransactions(context)
   await Promise.all([timers.load(), outbox.load()])
   const checkReady = createEngineReadinessCheck(context)
   const app = await createEngineApp(context, checkReady)

@@ -128,11 +128,15 @@ async function loadIndex(store: EngineStore, index: RowIndex): Promise<void> {
   for (const id of idsBefore) index.waiting.delete(id)
 }
 
-async function readEveryRowOnce(store: EngineStore, take: (row: QueuedTransaction) => void): Promise<void> {
+/** Calls `take` with every row of the outbox, some rows at a time. `take` may delete the row. */
+export async function readEveryRowOnce(
+  store: EngineStore,
+  take: (row: QueuedTransaction) => Promise<void> | void,
+): Promise<void> {
   for (let after: DuePosition | undefined; ; ) {
     const rows = await store.listDue('outbox', END_OF_TIME, ROWS_AT_ONCE, after)
     for (const { id, version, value } of rows) {
-      take({ id, version, value })
+      await take({ id, version, value })
       after = { dueAt: new Date(value.createdAt), id }
     }
     if (rows.length < ROWS_AT_ONCE) return

@@ -263,6 +263,31 @@ describe('the outbox', () => {
     expect(await engine.store.list('failed_transaction')).toHaveLength(1)
   })
 
+  it('gives up what waits in a restored backup, and says so once, since it may have been sent before', async () => {
+    const engine = await started()
+    engine.chain.isDown = true
+    await send(engine, 'a')
+    const generation = {
+      id: 'g',
+      number: 0,
+      origin: await engine.store.readOrigin(),
+      restoredAt: 1,
+      hasOpen: true,
+    } as const
+    await engine.store.commit([{ insert: 'generation', id: 'current', value: generation }])
+    engine.chain.isDown = false
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect([payloads(restarted), await restarted.store.list('outbox')]).toEqual([[], []])
+    expect(await restarted.store.list('failed_transaction')).toHaveLength(1)
+    const lines = restarted.logLines.filter((line) => line.includes('transactions_of_backup'))
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, transactions: 1 }])
+    await send(restarted, 'b')
+    const again = await kept(restarted.restart())
+    await again.rounds()
+    expect(payloads(again).map(([, payload]) => payload)).toEqual(['b'])
+  })
+
   it('waits while the chain cannot be asked, says so once, and goes on', async () => {
     const engine = await started()
     engine.chain.isDown = true

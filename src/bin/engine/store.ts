@@ -10,7 +10,7 @@ import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 
 /** The consequence of a restored database. */
 const CONSEQUENCE =
-  'values that components bound to their generation are void, and requests that were used since are good again, for five minutes at most'
+  'values that components bound to their generation are void, transactions that wait are given up, and requests that were used since are good again, for five minutes at most'
 
 /**
  * Opens the database of an engine. Returns a mistake that begins with the setting if it cannot be opened. `options` is
