@@ -1,6 +1,6 @@
 /** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { type Account, type Chain, ChainError } from '../../src/chain/chain.ts'
+import { type Account, type Chain, ChainError, ChainRefusal, type SignedTransaction } from '../../src/chain/chain.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
@@ -34,11 +34,14 @@ export function accountTransactor(
   patience: Patience,
 ): Transactor {
   const account = chain.createAccount(key)
+  let lastSubmission: Promise<unknown> = Promise.resolve()
   return {
     address: account.address,
     send: async (to, payload) => {
-      const transaction = await signTransaction(account, to, payload)
-      await account.submit(transaction)
+      // The nonce of a transaction counts those that were sent before.
+      const submission = lastSubmission.then(() => signAndSubmit(account, to, payload))
+      lastSubmission = submission.catch(() => undefined)
+      const transaction = await submission
       await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
@@ -48,11 +51,13 @@ export function accountTransactor(
   }
 }
 
-async function signTransaction(account: Account, to: Address, payload: Uint8Array) {
+async function signAndSubmit(account: Account, to: Address, payload: Uint8Array): Promise<SignedTransaction> {
   try {
-    return await account.sign(to, payload, 0n, await account.fetchNextNonce())
+    const transaction = await account.sign(to, payload, 0n, await account.fetchNextNonce())
+    await account.submit(transaction)
+    return transaction
   } catch (error) {
-    if (error instanceof ChainError && error.reverted) refuseByChain(error.message)
+    if (error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)) refuseByChain(error.message)
     throw error
   }
 }

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { type Account, type Chain, ChainError, ChainRefusal } from '../../src/chain/chain.ts'
+import { accountTransactor } from './transactor.ts'
+
+const ADDRESS = `00${'aa'.repeat(20)}`
+const patience = { now: () => new Date(0), wait: () => Promise.resolve() }
+
+/** Makes a chain whose account takes each nonce once. It calls `submit` before it takes a transaction. */
+function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAccount'>; nonces: number[] } {
+  const nonces: number[] = []
+  const account: Account = {
+    address: ADDRESS,
+    canFillNonces: true,
+    fetchNextNonce: () => Promise.resolve(nonces.length),
+    sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
+    submit: async ({ nonce }) => {
+      await submit()
+      if (nonces.includes(nonce)) throw new ChainRefusal('nonce too low')
+      nonces.push(nonce)
+    },
+    fetchOutcome: () => Promise.resolve('included'),
+  }
+  return { chain: { createAccount: () => account }, nonces }
+}
+
+describe('a transactor', () => {
+  it('gives transactions that are sent at once nonces of their own', async () => {
+    const { chain, nonces } = chainWith(() => Promise.resolve())
+    const transactor = accountTransactor(chain, new Uint8Array(32), patience)
+    await Promise.all([1, 2, 3].map(() => transactor.send(ADDRESS, new Uint8Array())))
+    expect(nonces).toEqual([0, 1, 2])
+  })
+
+  it.each<[string, ChainError, string]>([
+    ['a node refuses, with refused-by-chain', new ChainRefusal('insufficient funds'), 'SharingError'],
+    ['a contract refuses, with refused-by-chain', new ChainError('the contract refuses', true), 'SharingError'],
+    ['no node can be asked for, with the error of the chain', new ChainError('the node does not answer'), 'ChainError'],
+  ])('rejects what %s, and sends the next', async (_, error, name) => {
+    let refuses = true
+    const { chain, nonces } = chainWith(() => (refuses ? Promise.reject(error) : Promise.resolve()))
+    const transactor = accountTransactor(chain, new Uint8Array(32), patience)
+    const code = name === 'SharingError' ? { code: 'refused-by-chain' } : {}
+    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
+      name,
+      message: error.message,
+      ...code,
+    })
+    refuses = false
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect(nonces).toEqual([0])
+  })
+})
