@@ -105,6 +105,11 @@ describe('vouchsafe secret', () => {
     expect(first.stdout).toContain('does not hold its share: engine 0x')
     expect(first.stdout).toContain(`--resume ${file}`)
     expect(statSync(file).mode & 0o777).toBe(0o600)
+    const other = await secret('put', '--file', secretFile(), '--resume', file, '--id', '123456')
+    expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('and --id says 123456')])
+    expect((await secret('put', '--resume', file, '--threshold', '3')).stderr).toContain('and --threshold says 3')
+    const still = await secret('put', '--file', secretFile(), '--resume', file)
+    expect([still.status, still.stdout]).toEqual([1, expect.stringContaining('no other secret was read')])
     for (const engine of world.engines) behave(engine, 'none')
     const second = await secret('put', '--resume', file, '--json')
     const { id, complete } = JSON.parse(second.stdout) as { id: string; complete: boolean }

@@ -12,6 +12,8 @@ export interface PendingUpload {
   /** Advice for an incomplete upload. */
   readonly hint: string
   readonly removeFile: () => void
+  /** The file of `--resume` that had the upload already, so that no secret was read. */
+  readonly continuedFrom?: string
 }
 
 const DEFAULT_THRESHOLD = 2
@@ -22,7 +24,7 @@ const DEFAULT_THRESHOLD = 2
  */
 export async function openUpload({ options, client }: SecretCommand): Promise<PendingUpload> {
   const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
-  if (resume !== undefined && existsSync(resume)) return createPendingUpload(readUpload(resume), resume)
+  if (resume !== undefined && existsSync(resume)) return continueUpload(resume, options)
   const { engines } = await client.engines()
   const secret = await readSecret(file)
   const sharing = {
@@ -34,6 +36,20 @@ export async function openUpload({ options, client }: SecretCommand): Promise<Pe
   const upload = await prepareUpload({ client }, sharing)
   if (resume !== undefined) writePrivate(resume, Buffer.from(JSON.stringify(upload)))
   return createPendingUpload(upload, resume)
+}
+
+function continueUpload(file: string, { id, threshold }: SecretCommand['options']): PendingUpload {
+  const upload = readUpload(file)
+  const difference =
+    id !== undefined && id.toString() !== upload.id
+      ? `of the secret ${upload.id}, and --id says ${id}`
+      : threshold !== undefined && threshold !== upload.threshold
+        ? `with the threshold ${upload.threshold}, and --threshold says ${threshold}`
+        : undefined
+  if (difference !== undefined) {
+    throw new Error(`${file} keeps an upload ${difference}. Give another file to --resume for another secret.`)
+  }
+  return { ...createPendingUpload(upload, file), continuedFrom: file }
 }
 
 function createPendingUpload(upload: Upload, file: string | undefined): PendingUpload {

@@ -91,7 +91,10 @@ async function putSecret(command: SecretCommand): Promise<SecretResult> {
   const outcome = await upload(sharing, pending.upload)
   if (outcome.complete) pending.removeFile()
   const hint = outcome.complete ? '' : `${pending.hint}\n`
-  return { text: uploadText(outcome) + hint, json: uploadJson(outcome), hasFailed: !outcome.complete }
+  const { continuedFrom } = pending
+  const beginning =
+    continuedFrom === undefined ? '' : `This went on with the upload in ${continuedFrom}; no other secret was read.\n`
+  return { text: beginning + uploadText(outcome) + hint, json: uploadJson(outcome), hasFailed: !outcome.complete }
 }
 
 function uploadText({ id, complete, engines }: UploadOutcome): string {
