@@ -161,6 +161,14 @@ describe('vouchsafe init', () => {
     )
   })
 
+  it('makes no directory of components where a file names it, as the engine reads that file', async () => {
+    const cwd = temporaryDirectory()
+    const env = { VOUCHSAFE_COMPONENT_DIRECTORY: 'elsewhere', VOUCHSAFE_COMPONENT_DIRECTORY_FILE: 'directory.txt' }
+    const { stdout } = await vouchsafe(['init', 'engine'], { cwd, env })
+    expect(readdirSync(cwd)).toEqual(['conf'])
+    expect(stdout).not.toContain('components go here')
+  })
+
   it('writes a verifier with a place for trust anchors, at the port of its address', async () => {
     const cwd = temporaryDirectory()
     const args = ['init', 'verifier', '--dir', 'v', '--base-url', 'http://127.0.0.1:9999']

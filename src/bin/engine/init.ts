@@ -65,14 +65,15 @@ export async function makeEngineFiles(
   const { privateKey, publicKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp256k1' })
   const apiKey = Buffer.from(random(32)).toString('hex')
   const settings = settingsOf(baseUrl, chainDirectory, apiKey)
-  const componentDirectory = process.env.VOUCHSAFE_COMPONENT_DIRECTORY || engineDefaults.componentDirectory
+  const { VOUCHSAFE_COMPONENT_DIRECTORY: directoryHere, VOUCHSAFE_COMPONENT_DIRECTORY_FILE: file } = process.env
+  const componentDirectory = directoryHere || engineDefaults.componentDirectory
   const newFiles = {
     files: [
       { path: CONFIG_FILE, text: `${JSON.stringify(settings, null, 2)}\n`, mode: PRIVATE },
       { path: KEY_FILE, text: privateKeyPem(privateKey), mode: PRIVATE },
     ],
-    // An absolute directory is not below that of these files, so it is not made here.
-    directories: isAbsolute(componentDirectory) ? [] : [componentDirectory],
+    // An absolute directory is not below that of these files, and one that a file names is read by the engine alone.
+    directories: file || isAbsolute(componentDirectory) ? [] : [componentDirectory],
   }
   return { newFiles, apiKey, publicKey, address: accountOf(uncompressedPointOf(publicKey), 'evm') }
 }
