@@ -78,7 +78,7 @@ describe('the frame of a server', () => {
   it('has a service say what it answers to bytes that are not a request, and closes the connection', async () => {
     expect(await answerTo(makeServer(), ['hello\r\n\r\n'])).toEqual(
       expect.stringMatching(
-        /^HTTP\/1\.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\nx-request-id: [\w-]{16}\r\nx-content-type-options: nosniff\r\ncontent-length: 15\r\nconnection: close\r\n\r\n¿what is this\?$/,
+        /^HTTP\/1\.1 400 Bad Request\r\nx-code: HPE_INVALID_METHOD\r\nx-request-id: [\w-]{16}\r\nx-content-type-options: nosniff\r\ncache-control: no-store\r\ncontent-length: 15\r\nconnection: close\r\n\r\n¿what is this\?$/,
       ),
     )
   })

@@ -115,6 +115,7 @@ function answerUnreadableBytes(
     ...headers,
     'x-request-id': makeRequestId(random),
     'x-content-type-options': 'nosniff',
+    'cache-control': 'no-store',
     'content-length': String(bytes.length),
     connection: 'close',
   }

@@ -15,8 +15,8 @@ const ENDED_OFFER: EndedOffer = {
   expired: 'this credential offer has expired',
 }
 
-/** Returns the offer of a session. Refuses with `not_found`, or with `gone` if it was used or has expired. */
-export async function getOffer(context: IssuerContext, sessionId: string): Promise<CredentialOffer> {
+/** Returns the offer of a session. `isFetch` records that a wallet fetched it. Refuses with `not_found`, or with `gone` if it was used or has expired. */
+export async function getOffer(context: IssuerContext, sessionId: string, isFetch: boolean): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
   if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   // With an external authorization server, the first issued credential shows that the offer was used.
@@ -24,7 +24,7 @@ export async function getOffer(context: IssuerContext, sessionId: string): Promi
   refuseUnlessUnused(session, context.now(), 'gone', ENDED_OFFER)
   const code = codeOfSession(context, sessionId, session)
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
-  context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
+  if (isFetch) context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })
   return {
     credential_issuer: credentialIssuerIdentifier(
       context.config,

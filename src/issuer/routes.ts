@@ -63,7 +63,12 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onError', (request, _reply, thrownError, done) => {
     const { endpoint } = request.routeOptions.config
     const { code: error, message } = toProtocolError(thrownError, request)
-    if (endpoint !== undefined && request.sessionId !== '' && !UNREMARKABLE.includes(error)) {
+    if (
+      request.method !== 'HEAD' &&
+      endpoint !== undefined &&
+      request.sessionId !== '' &&
+      !UNREMARKABLE.includes(error)
+    ) {
       const description = message.slice(0, MAX_DESCRIPTION)
       progress.addIfExists(request.sessionId, {
         problem: { endpoint, error, description, count: 1, at: now().getTime() },
@@ -126,8 +131,9 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
     listIssuanceSessions(context, query),
   )
   const config = { endpoint: 'credential-offer' }
-  app.get(`${ISSUER_PATHS.offer}/:session_id`, { config, schema: schemas.offerRoute }, ({ params }) =>
-    getOffer(context, params.session_id),
+  app.get(`${ISSUER_PATHS.offer}/:session_id`, { config, schema: schemas.offerRoute }, ({ params, method }) =>
+    // Previews of links and probes send HEAD.
+    getOffer(context, params.session_id, method === 'GET'),
   )
 }
 

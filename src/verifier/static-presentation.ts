@@ -6,7 +6,7 @@ import { fromBase64url } from '../codec/base64url.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { formatOf } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
-import type { DcqlQuery } from '../protocol/dcql.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { currentDescriptions, type DescribedReport, describeReport } from './check-descriptions.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
@@ -28,7 +28,8 @@ export async function verifyStaticPresentation(
   const query = await loadRequestedQuery(context, request)
   const vpToken = readVpToken(request.vp_token as JsonObject)
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
-  refuseMissingParameters(query, { nonce, audience, response_uri: responseUri })
+  const presentedQueries = query.credentials.filter(({ id }) => vpToken.has(id))
+  refuseMissingParameters(presentedQueries, { nonce, audience, response_uri: responseUri })
   const checkContext = {
     query,
     state: undefined,
@@ -69,9 +70,12 @@ function loadRequestedQuery(context: VerifierContext, request: StaticPresentatio
   return id === undefined ? readNewQuery(postedQuery) : getQuery(context, id)
 }
 
-/** Refuses with `invalid_request` a missing parameter that the signature of a requested format (mdoc) covers. */
-function refuseMissingParameters(query: DcqlQuery, parameters: Readonly<Record<string, string | undefined>>): void {
-  const coveringQuery = query.credentials.find(
+/** Refuses with `invalid_request` a missing parameter that the signature of a presented format (mdoc) covers. */
+function refuseMissingParameters(
+  queries: readonly CredentialQuery[],
+  parameters: Readonly<Record<string, string | undefined>>,
+): void {
+  const coveringQuery = queries.find(
     ({ format, require_cryptographic_holder_binding: holderBinding }) =>
       holderBinding !== false && formatOf(format)?.signatureCoversRequest === true,
   )

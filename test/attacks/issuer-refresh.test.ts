@@ -325,7 +325,7 @@ describe('a refresh token', () => {
     await issues(ready)
     await call(services, `${ISSUER_URL}/credential-status/${act}/${ready.sessionId}`, {})
     const before = await dump(services)
-    await refused(await post(ready), act === 'revoke' ? /the time is up/ : /suspended/)
+    await refused(await post(ready), act === 'revoke' ? /cannot be refreshed any more/ : /suspended/)
     expect(await dump(services)).toBe(before)
     if (act === 'revoke') return
     await call(services, `${ISSUER_URL}/credential-status/reinstate/${ready.sessionId}`, {})

@@ -49,7 +49,11 @@ describe('an issuance session', () => {
     const { sessionId } = await startIssuance(services)
     expect(await statusAt(sessionId)).not.toHaveProperty('offer_fetched_at')
     const fetched = seconds()
-    const offer = () => services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
+    const url = `${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`
+    const offer = () => services.fetch(url)
+    // A preview of the link is no fetch by a wallet.
+    expect((await services.fetch(url, { method: 'HEAD' })).status).toBe(200)
+    expect(await statusAt(sessionId)).not.toHaveProperty('offer_fetched_at')
     await offer()
     const started = await statusAt(sessionId)
     expect(started).toMatchObject({ status: 'STARTED', offer_fetched_at: fetched })

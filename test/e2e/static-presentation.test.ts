@@ -152,6 +152,17 @@ describe('static-presentation', () => {
     expect([answer.verified, outcomes(answer)['holder.signature']]).toEqual([false, 'failed'])
   })
 
+  it('wants nothing for an mdoc that the query would take and nobody presented', async () => {
+    const { dcql_query: query, vp_token: vpToken } = await made()
+    const mdoc = { id: 'licence', format: 'mso_mdoc', meta: { doctype_value: MDL } }
+    const dcqlQuery = {
+      credentials: [...query.credentials, mdoc],
+      credential_sets: [{ options: [['card'], ['licence']] }],
+    }
+    const { status, answer } = await post({ dcql_query: dcqlQuery, vp_token: vpToken })
+    expect([status, answer.verified]).toEqual([200, true])
+  })
+
   it('keeps nothing of it, and says in the log of acts that it was asked', async () => {
     const before = await services.verifierStore.list('verification_session')
     await post(await made())

@@ -116,7 +116,10 @@ function makeNextRefreshToken(
   const { refresh, token } = session
   if (refresh === undefined) return refuseUnknownRefreshToken()
   if (request.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
-    refuse('invalid_grant', 'the time is up in which this could be refreshed; ask for a new offer')
+    refuse(
+      'invalid_grant',
+      'this cannot be refreshed any more: its time is up, or its credentials were revoked; ask for a new offer',
+    )
   }
   const digest = digestOf(request.refreshToken)
   // Digests are not secret, so the comparison need not take constant time.
