@@ -2,7 +2,7 @@
  * Makes elements of the page. Texts are set as text, so that nothing of a wallet or an issuer is read as HTML, and
  * without the characters by which these would turn the direction of the words around them.
  */
-import { removeControlCharacters } from '../src/codec/untrusted-text.ts'
+import { removeControlCharacters } from '../src/codec/control-characters.ts'
 
 type Child = Node | string | undefined | false
 type Properties = Readonly<Record<string, string | boolean | ((event: Event) => void) | undefined>>

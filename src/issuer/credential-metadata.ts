@@ -3,9 +3,10 @@
  * posted, so mistakes are refused when it is posted. OpenID4VCI 1.0, Credential Issuer Metadata Parameters and Claims
  * Description.
  */
+
+import { hasControlCharacters, removeDirectionMarks } from '../codec/control-characters.ts'
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
-import { hasControlCharacters, removeDirectionMarks } from '../codec/untrusted-text.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'

@@ -15,7 +15,10 @@ const ENDED_OFFER: EndedOffer = {
   expired: 'this credential offer has expired',
 }
 
-/** Returns the offer of a session. `isFetch` records that a wallet fetched it. Refuses with `not_found`, or with `gone` if it was used or has expired. */
+/**
+ * Returns the offer of a session. `isFetch` records that a wallet fetched it. Refuses with `not_found`, or with `gone`
+ * if it was used or has expired.
+ */
 export async function getOffer(context: IssuerContext, sessionId: string, isFetch: boolean): Promise<CredentialOffer> {
   const session = await findIssuanceSession(context.store, sessionId)
   if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')

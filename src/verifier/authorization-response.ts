@@ -2,8 +2,9 @@
  * Receives the wallet's response: parses it, decides on its outcome, stores the outcome and answers. `response-form.ts`
  * parses the two forms of a response. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
  */
+
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { digestOf } from '../codec/digest.ts'
-import { removeControlCharacters } from '../codec/untrusted-text.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'

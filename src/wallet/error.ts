@@ -1,6 +1,7 @@
 /** The error of the wallet: a code for programs, and a sentence that tells a person what is wrong and what to do. */
+
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { readOrElse } from '../codec/malformed.ts'
-import { removeControlCharacters } from '../codec/untrusted-text.ts'
 
 export type WalletErrorCode =
   /** The link itself cannot be used. */

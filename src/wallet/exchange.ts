@@ -2,8 +2,9 @@
  * Sends an HTTP request and reads its response, for both protocols. Redirects are not followed, and responses are
  * limited in time, size and media type.
  */
+
+import { removeControlCharacters } from '../codec/control-characters.ts'
 import { isObject, type JsonObject, parseJson, parseJsonObject, stringMemberOf } from '../codec/json.ts'
-import { removeControlCharacters } from '../codec/untrusted-text.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { describeCertificateProblem } from '../protocol/tls-problem.ts'
 import type { Step, WalletContext } from './context.ts'

@@ -199,7 +199,7 @@ export const presentation: Section = {
       tests: [
         [at.issuer, 'An attacker signs, with a self-signed certificate that says what that of the issuer says.'],
         [at.issuer, 'An attacker signs, with a certificate by a CA that bears the name of the anchor.'],
-        ['src/keys/trust-anchors.test.ts', 'when the names are right and a signature is not'],
+        ['src/keys/trust-path.test.ts', 'when the names are right and a signature is not'],
       ],
     },
     {
@@ -218,7 +218,7 @@ export const presentation: Section = {
       tests: [
         [at.issuer, 'An issuer that is trusted, but is not a CA, certifies another key for its name.'],
         [at.issuer, 'The CA between issuer and anchor may not sign certificates.'],
-        ['src/keys/trust-anchors.test.ts', 'when there are more CAs than the path length allows'],
+        ['src/keys/trust-path.test.ts', 'when there are more CAs than the path length allows'],
       ],
     },
     {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { paint } from '../../src/bin/terminal.ts'
 import { walletFiles } from '../../src/bin/wallet/files.ts'
 import { runWallet } from '../../src/bin/wallet/wallet.ts'
-import { removeControlCharacters } from '../../src/codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../src/codec/control-characters.ts'
 import { mdocConfiguration, mdocDataset, mdocQuery, OTHER_NAMESPACE } from '../support/mdoc.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { changing, withMembers } from '../support/wallet.ts'

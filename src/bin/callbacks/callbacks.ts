@@ -3,7 +3,7 @@
  * session ids and payloads.
  */
 import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { EventCollections } from '../../event/event.ts'
 import { redeliverDeadCallback } from '../../event/redelivery.ts'
 import { readEveryRow } from '../../store/every-row.ts'

@@ -2,9 +2,9 @@
 
 import { ChainError } from '../../chain/chain.ts'
 import { type AbiItem, decodeAnswer, encodeCall } from '../../chain/evm/abi.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { type Json, parseJson } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { parsePort, readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import { timeText } from '../terminal.ts'

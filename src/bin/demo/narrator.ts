@@ -1,6 +1,6 @@
 /** The output of the demo: numbered steps, each with its request and its meaning. */
 
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Step } from '../../wallet/context.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 

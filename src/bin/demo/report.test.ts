@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { DescribedReport } from '../../verifier/check-descriptions.ts'
 import { createNarrator } from './narrator.ts'
 import { claimLines, issuerLines, reportLines } from './report.ts'

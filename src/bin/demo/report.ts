@@ -1,7 +1,7 @@
 /** Formats a verification report: all checks with their outcomes, and the disclosed claims. */
 
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { isObject, type Json } from '../../codec/json.ts'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import type { DescribedCheckResult, DescribedReport } from '../../verifier/check-descriptions.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { INDENT } from './narrator.ts'

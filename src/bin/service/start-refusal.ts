@@ -1,6 +1,6 @@
 /** Reports why a service does not start, in the log and to the operator. */
 import type { Logger } from 'pino'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { workingDirectoryHint } from '../config-file.ts'
 import { describeHostProblem } from '../network.ts'
 import { describeListener } from '../who-listens.ts'

@@ -1,6 +1,6 @@
 /** The questions of `vouchsafe wallet` to the person: consent to a presentation, and the transaction code. */
 import { createInterface } from 'node:readline'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { wrapIndented } from '../terminal.ts'

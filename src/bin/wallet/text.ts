@@ -1,8 +1,8 @@
 /** Texts of the wallet for people: credentials, and what a presentation discloses and withholds. */
 
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
 import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../wallet/claim-text.ts'

@@ -1,6 +1,6 @@
 /** Formats a transaction in full, since a person approves only what is shown. */
 
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'

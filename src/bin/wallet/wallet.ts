@@ -1,7 +1,7 @@
 /** `vouchsafe wallet`: the reference wallet on the command line. With `--json`, the output is JSON. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { removeControlCharacters } from '../../codec/untrusted-text.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { refuseWith, WalletError } from '../../wallet/error.ts'

@@ -4,9 +4,9 @@
  * Parameters and Token Request.
  */
 import type { KeyObject } from 'node:crypto'
+import { hasControlCharacters, removeDirectionMarks } from '../../codec/control-characters.ts'
 import { isSameSecret } from '../../codec/digest.ts'
 import { macOfText } from '../../codec/mac-token.ts'
-import { hasControlCharacters, removeDirectionMarks } from '../../codec/untrusted-text.ts'
 import { refuse } from '../../protocol/error.ts'
 import { decryptValue, encryptValue } from '../access/encrypted-value.ts'
 import type { IssuerContext } from '../context.ts'
