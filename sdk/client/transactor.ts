@@ -38,7 +38,7 @@ export function accountTransactor(
   return {
     address: account.address,
     send: async (to, payload) => {
-      // The nonce of a transaction counts those that were sent before.
+      // On EVM chains, the nonce of a transaction counts those that were sent before.
       const submission = lastSubmission.then(() => signAndSubmit(account, to, payload))
       lastSubmission = submission.catch(() => undefined)
       const transaction = await submission

@@ -99,7 +99,10 @@ export interface Account {
    * known.
    */
   readonly canFillNonces: boolean
-  /** Returns the nonce of the account's next transaction, counting those that wait to be included. */
+  /**
+   * Returns the nonce of the account's next transaction. Transactions that wait to be included are counted on EVM
+   * chains, and not on Partisia.
+   */
   fetchNextNonce(): Promise<number>
   /**
    * Signs a transaction to a contract, without sending it. With `gas` 0, the account chooses the gas. Rejects with a

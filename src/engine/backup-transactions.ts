@@ -13,13 +13,15 @@ type BackupEffects = Pick<OutboxEffects, 'now' | 'log'> & UpdateEffects<EngineCo
 const WHY =
   'it waited in a backup that was restored, and may have been sent since; a component asks again for what is still to be done'
 
-/** Moves every row of the outbox to the failed transactions, once after each restore. */
+/** Moves every row of the outbox from before a restore to the failed transactions, once after each restore. */
 export async function giveUpBackupTransactions(effects: BackupEffects): Promise<void> {
   const { store, now, log } = effects
   const count = await finishRestore(effects, {
-    voidOpen: async () => {
+    voidOpen: async (restoredAt) => {
       let givenUp = 0
-      await readEveryRowOnce(store, async ({ id, version, value: { contract, signed } }) => {
+      await readEveryRowOnce(store, async ({ id, version, value: { contract, createdAt, signed } }) => {
+        // A running engine that notices the restore, as when a standby takes over, goes on taking transactions.
+        if (createdAt > restoredAt.getTime()) return
         const value = {
           contract,
           why: WHY,

@@ -16,7 +16,10 @@ export interface OutboxRow {
   readonly signed?: { readonly hash: string; readonly nonce: number; readonly raw: string }
   /** The number of times that the transaction was included and ran out of its estimated gas. */
   readonly exhausted?: number
-  /** The number of times that another transaction used the nonce of the transaction, by what the node said. */
+  /**
+   * The number of times that another transaction used the nonce of the transaction, or that the account did not reach
+   * it, by what the node said.
+   */
   readonly lost?: number
 }
 

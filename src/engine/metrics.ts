@@ -110,7 +110,7 @@ function registerStateMetrics(registry: Registry): (values: GaugeValues) => void
   })
   const storedBytes = new Gauge({
     name: `${PREFIX}storage_bytes`,
-    help: 'Stored values of a contract, with their keys',
+    help: 'Stored values of a contract, with their keys and 256 bytes for each',
     labelNames: ['contract'],
     registers,
   })

@@ -2,6 +2,7 @@
 import type { OutboxMemory } from './outbox-memory.ts'
 import type { NoncePlan } from './outbox-nonces.ts'
 import { isSigned, type OutboxContext, takeSignature } from './outbox-outcomes.ts'
+import type { WaitingTransaction } from './outbox-rows.ts'
 
 /** The most nonces that are filled by empty transactions, which cost the engine the least gas of a transaction each. */
 const MAX_FILLED_NONCES = 16
@@ -41,6 +42,27 @@ async function fillNonces({ account, rows, store, createRows }: OutboxContext, m
   rows.addStored(inserts)
 }
 
+/**
+ * Returns the transactions that may be signed now: empty ones only while there is a gap that they may fill. Deletes the
+ * empty ones when there is none any more.
+ */
+export async function fitGap(
+  { account, rows }: OutboxContext,
+  memory: OutboxMemory,
+  queued: readonly WaitingTransaction[],
+): Promise<readonly WaitingTransaction[]> {
+  if (memory.hasGaps) return queued
+  const [fillers, others] = [true, false].map((fills) =>
+    queued.filter(({ contract }) => (contract === account.address) === fills),
+  ) as [WaitingTransaction[], WaitingTransaction[]]
+  if (memory.gap !== undefined) return others
+  for (const { id } of fillers) {
+    const row = await rows.read(id)
+    if (row !== undefined && !isSigned(row)) await rows.remove(row)
+  }
+  return others
+}
+
 async function takeSignatures(context: OutboxContext, memory: OutboxMemory, gapNonce: number): Promise<void> {
   const { rows } = context
   for (const { id, nonce } of rows.list()) {
@@ -48,7 +70,7 @@ async function takeSignatures(context: OutboxContext, memory: OutboxMemory, gapN
     const row = await rows.read(id)
     if (row === undefined || !isSigned(row)) continue
     memory.sentAt.delete(id)
-    memory.lostSince.delete(id)
+    memory.goneSince.delete(id)
     await takeSignature(context, row, 'unreachable')
   }
 }

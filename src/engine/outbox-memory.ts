@@ -16,12 +16,12 @@ export interface OutboxMemory {
   /** The time at which this process last sent each transaction, by row id. */
   readonly sentAt: Map<string, number>
   /** The time since which the node says that a transaction is lost, by row id. */
-  readonly lostSince: Map<string, number>
+  readonly goneSince: Map<string, number>
   /** Whether the next round runs even if the chain has no new block. */
   isDirty: boolean
   /** Whether the chain accepted no transactions in the last round; this is logged once. */
   isBlocked: boolean
-  /** Whether a gap below the transactions in flight is filled at once, as after a reorganisation. */
+  /** Whether a gap below the transactions in flight is filled at once: after a reorganisation, or when it is old. */
   hasGaps: boolean
   /** The gap below the transactions in flight that the last round found. */
   gap: NonceGap | undefined
@@ -36,7 +36,7 @@ export function createOutboxMemory(refusedMs: number): OutboxMemory {
   return {
     refusedRows: createRetryList(refusedMs),
     sentAt: new Map(),
-    lostSince: new Map(),
+    goneSince: new Map(),
     isDirty: true,
     isBlocked: false,
     hasGaps: false,

@@ -3,6 +3,7 @@
  * has a higher nonce. No chain includes a transaction above a gap. A gap is there after a reorganisation, when another
  * transaction of the account left the pools of the nodes, or when a node once gave a wrong number.
  */
+import { ChainError } from '../chain/chain.ts'
 import type { OutboxMemory } from './outbox-memory.ts'
 
 export interface NoncePlan {
@@ -21,6 +22,8 @@ export interface NoncePlan {
  * moment.
  */
 const GAP_AFTER_MS = 120_000
+/** No account has sent so many transactions; numbers that are not much higher cannot be counted on exactly. */
+const MAX_NONCE = 2 ** 40
 
 /**
  * Plans the nonces of a round. `accountNonce` is the next nonce of the account, as the node says. Records in `memory`
@@ -32,6 +35,7 @@ export function planNonces(
   usedNonces: ReadonlySet<number>,
   now: number,
 ): NoncePlan {
+  if (accountNonce > MAX_NONCE) throw new ChainError(`the node says the nonce ${accountNonce}, which no account has`)
   const highest = Math.max(-1, ...usedNonces)
   let free = accountNonce
   while (usedNonces.has(free)) free++
@@ -42,7 +46,9 @@ export function planNonces(
   }
   if (memory.gap?.nonce !== free) memory.gap = { nonce: free, since: now }
   const isOld = now - memory.gap.since >= GAP_AFTER_MS
-  if (!isOld && !memory.hasGaps) return { usedNonces, next: highest + 1, inFlight: usedNonces.size, missing: 0 }
+  // Once the node is believed, the gap is filled to its end, although its first nonce changes meanwhile.
+  if (isOld) memory.hasGaps = true
+  if (!memory.hasGaps) return { usedNonces, next: highest + 1, inFlight: usedNonces.size, missing: 0 }
   const above = [...usedNonces].filter((nonce) => nonce > free).length
   return { usedNonces, next: free, inFlight: usedNonces.size - above, missing: isOld ? highest - free + 1 - above : 0 }
 }

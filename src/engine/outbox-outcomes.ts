@@ -31,10 +31,10 @@ export type SignedRow = QueuedTransaction & { readonly value: { readonly signed:
 
 export const RESEND_AFTER_MS = 30_000
 /**
- * How long a node must say that a transaction is lost before the engine believes it: the nodes behind one address may
- * be some blocks apart, and make the receipts of a block later than the block.
+ * How long a node must say that a transaction is lost or has expired before the engine believes it: the nodes behind
+ * one address may be some blocks apart, and make the receipts of a block later than the block.
  */
-const LOST_AFTER_MS = 120_000
+const GONE_AFTER_MS = 120_000
 const KEEP_FAILURE_MS = 30 * 86_400_000
 /**
  * The number of times that a transaction may be signed. The outcomes after which it is signed again are what a node
@@ -83,8 +83,8 @@ async function settleRow(context: OutboxContext, memory: OutboxMemory, id: strin
   const row = await context.rows.read(id)
   if (row === undefined || !isSigned(row)) return undefined
   const outcome = await context.account.fetchOutcome(row.value.signed)
-  if (outcome === 'lost' && !isLostForLong(context, memory, id)) return undefined
-  memory.lostSince.delete(id)
+  if ((outcome === 'lost' || outcome === 'expired') && !isGoneForLong(context, memory, id)) return undefined
+  memory.goneSince.delete(id)
   if (outcome === 'pending') return row
   memory.sentAt.delete(id)
   context.metrics.transactions.inc({ outcome })
@@ -93,10 +93,10 @@ async function settleRow(context: OutboxContext, memory: OutboxMemory, id: strin
   return undefined
 }
 
-function isLostForLong({ now }: OutboxContext, { lostSince }: OutboxMemory, id: string): boolean {
-  const since = lostSince.get(id) ?? now().getTime()
-  lostSince.set(id, since)
-  return now().getTime() - since >= LOST_AFTER_MS
+function isGoneForLong({ now }: OutboxContext, { goneSince }: OutboxMemory, id: string): boolean {
+  const since = goneSince.get(id) ?? now().getTime()
+  goneSince.set(id, since)
+  return now().getTime() - since >= GONE_AFTER_MS
 }
 
 /** Tests whether a transaction of the outbox has its nonce and its bytes. */
@@ -140,6 +140,11 @@ async function signExpired({ account, rows, log }: OutboxContext, row: SignedRow
 /** Takes the signature from a transaction, so that it is signed again, or gives the transaction up. */
 export async function takeSignature(context: OutboxContext, row: SignedRow, reason: ReasonToSignAgain): Promise<void> {
   const { signed, ...value } = row.value
+  // An empty transaction that did not fill its nonce is not needed any more.
+  if (value.contract === context.account.address) {
+    await context.rows.remove(row)
+    return
+  }
   const { exhausted = 0, lost = 0 } = value
   const isLast = exhausted + lost + 1 >= MAX_SIGNATURES
   // The engine does not raise the gas that a component chose.

@@ -82,7 +82,8 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
     addStored: (rows) => {
       for (const row of rows) addRow(index, row)
     },
-    list: () => [...waiting.values()],
+    // The ids are in that order, but rows that a failed commit left on disk come late into the map.
+    list: () => [...waiting.values()].sort((one, other) => (one.id < other.id ? -1 : 1)),
     read: async (id) => {
       const row = await store.get('outbox', id)
       if (row === undefined) waiting.delete(id)

@@ -180,6 +180,9 @@ describe('the outbox', () => {
     const [first] = engine.chain.submitted
     engine.chain.outcomes.set(first?.hash ?? '', 'expired')
     await pass(engine, 31)
+    // A node that lags may say so for a moment.
+    expect(payloads(engine)).toEqual([[0, 'a']])
+    await pass(engine, 121)
     expect(payloads(engine)).toEqual([
       [0, 'a'],
       [0, 'a'],
@@ -271,7 +274,7 @@ describe('the outbox', () => {
       id: 'g',
       number: 0,
       origin: await engine.store.readOrigin(),
-      restoredAt: 1,
+      restoredAt: engine.clock.now.getTime(),
       hasOpen: true,
     } as const
     await engine.store.commit([{ insert: 'generation', id: 'current', value: generation }])
@@ -477,6 +480,42 @@ describe('a gap in the nonces', () => {
     expect(payloads(engine).at(-1)).toEqual([0, 'b'])
   })
 
+  it('is filled to its end by transactions that come one at a time', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await sendAt(engine, 3, 'a')
+    await pass(engine, 1)
+    await send(engine, 'b')
+    await pass(engine, 120)
+    await includeInOrder(engine)
+    await send(engine, 'c')
+    await pass(engine, 1)
+    expect(payloads(engine).at(-1)).toEqual([1, 'c'])
+  })
+
+  it('that was none costs no more transactions: empty ones whose nonces were used are not signed again', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    engine.chain.defaultOutcome = () => 'lost'
+    await sendAt(engine, 2, 'a')
+    engine.chain.outcomes.set(engine.chain.submitted[0]?.hash ?? '', 'pending')
+    await pass(engine, 1)
+    await pass(engine, 120)
+    include(engine)
+    for (const { hash, nonce } of engine.chain.submitted) if (nonce < 2) engine.chain.outcomes.delete(hash)
+    engine.chain.nonce = 3
+    for (let minutes = 0; minutes < 10; minutes++) await pass(engine, 60)
+    expect([...new Set(payloads(engine).map(([nonce]) => nonce))]).toEqual([2, 0, 1])
+    expect(await engine.store.list('outbox')).toEqual([])
+  })
+
+  it('is not made by a number that no account has', async () => {
+    const engine = await started()
+    await sendAt(engine, Number.MAX_SAFE_INTEGER, 'a,b,c')
+    await engine.rounds()
+    expect(payloads(engine).map(([nonce]) => nonce)).toEqual([0, 1, 2])
+  })
+
   it('is not believed while a node is some blocks behind', async () => {
     const engine = await started()
     engine.chain.countsSubmitted = false
@@ -500,12 +539,14 @@ describe('transactions that wait', () => {
       throw new ChainRefusal('the node is busy')
     }
     await send(engine, Array(300).fill('a').join())
+    const reads = vi.spyOn(engine.store, 'listDue')
     const restarted = await kept(engine.restart())
-    const reads = vi.spyOn(restarted.store, 'listDue')
     await restarted.rounds()
     await send(restarted, 'a')
     await restarted.rounds()
-    for (const [, , limit] of reads.mock.calls) expect(limit).toBeLessThan(100)
+    const limits = reads.mock.calls.flatMap(([collection, , limit]) => (collection === 'outbox' ? [limit] : []))
+    expect(limits.length).toBeGreaterThan(9)
+    expect(Math.max(...limits)).toBeLessThan(100)
     expect(await restarted.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_outbox 301')
     engine.chain.refuses = () => undefined
     await pass(restarted, 300)

@@ -6,7 +6,7 @@
  */
 import { ChainError, type SignedTransaction } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
-import { closeGap } from './outbox-gap.ts'
+import { closeGap, fitGap } from './outbox-gap.ts'
 import { createOutboxMemory, type OutboxMemory } from './outbox-memory.ts'
 import { type NoncePlan, planNonces } from './outbox-nonces.ts'
 import {
@@ -120,13 +120,18 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
   const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
   const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, now().getTime())
-  const signedRows = await signInTurns(context, memory, orderFairly(queued, inFlight), plan)
+  const signedRows = await signInTurns(
+    context,
+    memory,
+    orderFairly(await fitGap(context, memory, queued), inFlight),
+    plan,
+  )
   if (signedRows.length === 0) {
     if (plan.missing > 0) await closeGap(context, memory, plan)
     return
   }
-  // No node has seen the signed bytes yet. After this commit the rows are never signed again with other bytes, unless
-  // these can never be included.
+  // No node has seen the signed bytes yet. After this commit the rows are signed again only for the reasons of
+  // `outbox-outcomes.ts`.
   if (!(await rows.update(signedRows))) return
   for (const row of signedRows) await submit(context, { ...row, version: row.version + 1 }, memory)
 }
