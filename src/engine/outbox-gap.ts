@@ -52,11 +52,10 @@ export async function fitGap(
   queued: readonly WaitingTransaction[],
 ): Promise<readonly WaitingTransaction[]> {
   if (memory.hasGaps) return queued
-  const [fillers, others] = [true, false].map((fills) =>
-    queued.filter(({ contract }) => (contract === account.address) === fills),
-  ) as [WaitingTransaction[], WaitingTransaction[]]
+  const others = queued.filter(({ contract }) => contract !== account.address)
   if (memory.gap !== undefined) return others
-  for (const { id } of fillers) {
+  for (const { id, contract } of queued) {
+    if (contract !== account.address) continue
     const row = await rows.read(id)
     if (row !== undefined && !isSigned(row)) await rows.remove(row)
   }

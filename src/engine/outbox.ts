@@ -120,12 +120,9 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
   const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
   const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, now().getTime())
-  const signedRows = await signInTurns(
-    context,
-    memory,
-    orderFairly(await fitGap(context, memory, queued), inFlight),
-    plan,
-  )
+  const contractsInFlight = new Set(inFlight.map(({ contract }) => contract))
+  const waiting = orderFairly(await fitGap(context, memory, queued), inFlight)
+  const signedRows = await signInTurns(context, memory, waiting, { ...plan, contractsInFlight })
   if (signedRows.length === 0) {
     if (plan.missing > 0) await closeGap(context, memory, plan)
     return
@@ -141,13 +138,10 @@ async function signInTurns(
   context: OutboxContext,
   { refusedRows }: OutboxMemory,
   transactions: readonly WaitingTransaction[],
-  { usedNonces, next, inFlight }: NoncePlan,
+  { usedNonces, next, inFlight, contractsInFlight }: NoncePlan & { readonly contractsInFlight: Set<Address> },
 ): Promise<readonly SignedRow[]> {
   const signedRows: SignedRow[] = []
   const contractsToSkip = new Set<Address>()
-  const contractsInFlight = new Set(
-    context.rows.list().flatMap((each) => (each.nonce === undefined ? [] : [each.contract])),
-  )
   let nonce = next
   for (const { id, contract } of transactions) {
     if (inFlight + signedRows.length >= MAX_IN_FLIGHT) break

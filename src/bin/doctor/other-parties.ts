@@ -1,5 +1,6 @@
 /** Checks whether the parties that a configuration names can be reached: who signs people in, and the application. */
 import { isObject } from '../../codec/json.ts'
+import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { CommonConfig } from '../../config/common.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
@@ -23,13 +24,13 @@ export async function findPartyFindings({ codeFlow, sessionCallback }: PartiesCo
 /** Reads the metadata of the OpenID Connect provider. OpenID Connect Discovery 1.0, sections 4.1 and 4.3. */
 async function askProvider({ issuer }: OpenidConnectConfig): Promise<Finding> {
   const subject = 'authentication.openidConnect.issuer'
-  const url = `${withoutSlash(issuer)}/.well-known/openid-configuration`
+  const url = `${removeTrailingSlashes(issuer)}/.well-known/openid-configuration`
   const answer = await ask(url)
   const consequence = 'nobody can sign in until it does'
   if ('problem' in answer) return warningFinding(subject, `${url} ${answer.problem}: ${consequence}`)
   if (answer.status !== 200) return warningFinding(subject, `${url} answers ${answer.status}: is this the issuer?`)
   const namedIssuer = isObject(answer.body) ? answer.body.issuer : undefined
-  if (typeof namedIssuer === 'string' && withoutSlash(namedIssuer) === withoutSlash(issuer))
+  if (typeof namedIssuer === 'string' && removeTrailingSlashes(namedIssuer) === removeTrailingSlashes(issuer))
     return okFinding(subject, url)
   const who =
     typeof namedIssuer === 'string'
@@ -76,10 +77,6 @@ async function ask(url: string, init: RequestInit = {}): Promise<PartyAnswer | {
 interface PartyAnswer {
   readonly status: number
   readonly body: unknown
-}
-
-function withoutSlash(url: string): string {
-  return url.replace(/\/$/, '')
 }
 
 function okFinding(subject: string, url: string): Finding {

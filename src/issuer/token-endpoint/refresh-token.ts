@@ -44,7 +44,7 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
     decide: async ({ sessionId, session, jkt, client, now }) => {
       if (session.token === undefined) return refuseUnknownRefreshToken()
       // A thief may have bound the tokens to his own key; then the wallet comes with one from before.
-      if (isUnboundTokenOfAnother(session, digestOf(refreshToken), { jkt, instance: client?.instance }))
+      if (isUnboundTokenOfAnother(session, refreshToken, { jkt, instance: client?.instance }))
         return { session: endTokens(session, now), refusal: REPLAYED_TOKEN }
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
@@ -72,11 +72,11 @@ interface ProvedSender {
 /** Tests whether the token is from before a binding, and its sender is not the one that it was bound to. */
 function isUnboundTokenOfAnother(
   { token, client, refresh }: AuthorizedSession,
-  digest: string,
+  refreshToken: string,
   { jkt, instance }: ProvedSender,
 ): boolean {
   const isOfBoundSender = (token.jkt ?? jkt) === jkt && (client?.instance ?? instance) === instance
-  return refresh?.unbound?.includes(digest) === true && !isOfBoundSender
+  return refresh?.unbound?.includes(digestOf(refreshToken)) === true && !isOfBoundSender
 }
 
 function isBound({ token, client }: AuthorizedSession): boolean {
