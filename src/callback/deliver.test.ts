@@ -275,6 +275,17 @@ describe('a callback', () => {
     expect([told(), await pending(), await dead()]).toEqual([['e1', 'e1'], [], []])
   })
 
+  it('whose data cannot be loaded is tried again, and given up after 24 hours like any other', async () => {
+    await wait('s1', 'e1')
+    const deliver = process({ loadCallbackData: () => Promise.reject(new Error('the row is damaged')) })
+    await deliver()
+    expect((await store.get('callback', 's1'))?.value).toMatchObject({ failures: 1, claimed: false })
+    time += 25 * HOUR
+    await deliver()
+    expect([await pending(), await dead(), asked]).toEqual([[], ['e1'], []])
+    expect((await store.get('dead_callback', 'e1'))?.value.problem).toMatch(/mistake of this service/)
+  })
+
   it('whose session is gone is given up at once', async () => {
     await wait('s1', 'e1')
     await process({ loadCallbackData: () => Promise.resolve(undefined) })()

@@ -13,7 +13,7 @@ import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, type Row } from '../store/store.ts'
 import { FIRST_PACE, isPausing, type Pace, paceAfterFailure, paceAfterSuccess, retryDelayMs } from './pace.ts'
-import { type DeliveryResult, postCallback } from './post.ts'
+import { type DeliveryResult, describeOwnMistake, postCallback } from './post.ts'
 import {
   type CallbackCollections,
   type CallbackQueue,
@@ -151,25 +151,34 @@ async function reserveDueRows(
 }
 
 /**
- * Delivers the event of a reservation, and stores the result. An error of this service is logged, and the reservation
- * then expires.
+ * Delivers the event of a reservation, and stores the result. When it cannot be stored, this is logged, and the
+ * reservation expires.
  */
 async function deliverReservedEvent(
   context: Round,
   reservation: Reservation,
 ): Promise<'delivered' | 'failed' | 'session gone'> {
-  const { sessionId, event } = reservation
+  const result = await postReservedEvent(context, reservation)
   try {
-    const data = await context.loadCallbackData(sessionId, event.data)
-    const result: ReservationResult =
-      data === undefined ? SESSION_GONE : await postCallback(context, event, data, context.now())
     await recordResult(context, reservation, result)
-    if (result === SESSION_GONE) return 'session gone'
-    return result.delivered ? 'delivered' : 'failed'
   } catch (err) {
-    context.log.error({ event: 'callback_error', callback: event.id, err }, 'a callback could not be made or recorded')
+    const line = { event: 'callback_error', callback: reservation.event.id, err }
+    context.log.error(line, 'what became of a callback could not be recorded')
     return 'failed'
   }
+  if (result === SESSION_GONE) return 'session gone'
+  return result.delivered ? 'delivered' : 'failed'
+}
+
+/** Posts the event of a reservation. Never rejects: an event whose data cannot be loaded is a failed delivery. */
+async function postReservedEvent(context: Round, { sessionId, event }: Reservation): Promise<ReservationResult> {
+  let data: JsonObject | undefined
+  try {
+    data = await context.loadCallbackData(sessionId, event.data)
+  } catch (error) {
+    return describeOwnMistake(error)
+  }
+  return data === undefined ? SESSION_GONE : postCallback(context, event, data, context.now())
 }
 
 type ReservationResult = DeliveryResult | typeof SESSION_GONE

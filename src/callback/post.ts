@@ -42,10 +42,16 @@ export async function postCallback(
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES, allowPrivateAddresses: true }
     return readDeliveryResult(await outbound({ url, method: 'POST', headers, body, trace, ...limits }), now)
   } catch (error) {
-    if (error instanceof OutboundError) return { delivered: false, problem: error.message, retryAfterMs: 0 }
-    const problem = 'it was not sent, by a mistake of this service; the line callback_failed of its log has the error'
-    return { delivered: false, problem, retryAfterMs: 0, error }
+    return error instanceof OutboundError
+      ? { delivered: false, problem: error.message, retryAfterMs: 0 }
+      : describeOwnMistake(error)
   }
+}
+
+/** Returns the result of a delivery that an error of this service prevented. */
+export function describeOwnMistake(error: unknown): DeliveryResult {
+  const problem = 'it was not sent, by a mistake of this service; the line callback_failed of its log has the error'
+  return { delivered: false, problem, retryAfterMs: 0, error }
 }
 
 function readDeliveryResult({ status, headers }: HttpClientResponse, now: Date): DeliveryResult {

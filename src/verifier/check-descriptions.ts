@@ -4,7 +4,7 @@
  * The database has the words of each release once, so that a report has those with which its checks ran.
  * docs/decisions/0024-words-of-checks.md.
  */
-import { createPromiseCache } from '../async/cache.ts'
+import { cacheValue, createPromiseCache } from '../async/cache.ts'
 import type { CheckDescription, CheckDescriptions, CheckResult } from '../check/check.ts'
 import { digestOf } from '../codec/digest.ts'
 import { allChecks } from './checks/index.ts'
@@ -31,24 +31,27 @@ export interface StoredDescriptions {
   readonly load: (id: string) => Promise<CheckDescriptions>
 }
 
-/** Creates the access to the descriptions in the database. What was stored or loaded once is cached. */
+/**
+ * Creates the access to the descriptions in the database. Those of this release are stored once by each process, and
+ * never loaded, since their id is their digest: a database that lost the row by a takeover does not void a report.
+ */
 export function createStoredDescriptions(store: Pick<VerifierStore, 'get' | 'commit'>): StoredDescriptions {
-  const storedReleases = createPromiseCache<CheckDescriptions>(MAX_CACHED_RELEASES)
+  const storedCurrent = cacheValue(async () => {
+    // A conflict means that the database has them.
+    await store.commit([{ insert: 'check_descriptions', id: CURRENT_ID, value: currentDescriptions }])
+    return CURRENT_ID
+  })
+  const otherReleases = createPromiseCache<CheckDescriptions>(MAX_CACHED_RELEASES)
   return {
-    storeCurrent: async () => {
-      await storedReleases.get(CURRENT_ID, async () => {
-        // A conflict means that the database has them.
-        await store.commit([{ insert: 'check_descriptions', id: CURRENT_ID, value: currentDescriptions }])
-        return currentDescriptions
-      })
-      return CURRENT_ID
-    },
-    load: (id) =>
-      storedReleases.get(id, async () => {
+    storeCurrent: storedCurrent.get,
+    load: async (id) => {
+      if (id === CURRENT_ID) return currentDescriptions
+      return otherReleases.get(id, async () => {
         const row = await store.get('check_descriptions', id)
         if (row === undefined) throw new Error(`the check descriptions ${id} of a session are not in the database`)
         return row.value
-      }),
+      })
+    },
   }
 }
 

@@ -52,6 +52,16 @@ describe('the words of checks', () => {
     }
   })
 
+  it('are in reports also where the database lost them, as by a takeover, while the release is the same', async () => {
+    const open = testDatabase<VerifierCollections>(verifierMigrations)
+    const services = await start(await open())
+    const sessionId = await present(services)
+    const { checkDescriptions: id = '' } = await storedOf(services, sessionId)
+    await services.verifierStore.commit([{ delete: 'check_descriptions', id, version: 0 }])
+    const later = await start(await open())
+    expect(await reportedResults(later, sessionId)).toEqual(await reportedResults(services, sessionId))
+  })
+
   it('stay in sessions that have them still, also when personal data is erased', async () => {
     const services = await start()
     const sessionId = await present(services)
