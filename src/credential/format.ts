@@ -107,10 +107,11 @@ export interface IssuerEvidence {
 
 /** A parsed presentation. Nothing in it is verified: the checks in `verifier/checks` do that. */
 export interface Evidence {
-  /** The format identifiers that fit its type header or members; empty if it is of another format. */
-  readonly formats: readonly string[]
-  /** A description of what decides on `formats`, as part of a sentence: `its type (typ) is JWT`. */
-  readonly statedFormat: string
+  /**
+   * Why it is not of this format, as part of a sentence: `its type (typ) is JWT`; undefined if its type header and its
+   * members are those of the format.
+   */
+  readonly formatProblem: string | undefined
   readonly issuer: IssuerEvidence
   /** The holder's proof; undefined if there is none. */
   readonly holder: HolderEvidence | undefined

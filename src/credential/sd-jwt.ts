@@ -85,7 +85,7 @@ export function readHeldSdJwt(
 ): HeldCredential {
   const { evidence, disclosable } = takeApart(readSdJwt(completeSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed(`${otherwise}: ${evidence.statedFormat}`)
+  if (evidence.formatProblem !== undefined) malformed(`${otherwise}: ${evidence.formatProblem}`)
   return { ...evidence, disclosable, expiresAt: firstEnd(evidence.validity) }
 }
 

@@ -8,7 +8,6 @@ import { capacityOf, type StatusPurpose, statusAt } from '../../codec/status-lis
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
-import { formatOf } from '../../credential/formats.ts'
 import { type Certificate, isSamePublicKey, isSameSubjectOfSameCa, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
@@ -18,7 +17,9 @@ import { type FetchedStatusList, readStatusReferences, type StatusReference } fr
 import type { ListType, StatusPolicy } from './status-list-loader.ts'
 
 /** The parts of a credential or a wallet attestation that its status check needs. */
-export interface StatusEvidence extends Pick<Evidence, 'formats' | 'status' | 'credentialStatus'> {
+export interface StatusEvidence extends Pick<Evidence, 'status' | 'credentialStatus'> {
+  /** The type of list to ask for first. */
+  readonly listType: ListType
   /** The issuers that the credential names. */
   readonly identifiers: readonly string[]
   /** The certificates of the credential, with the issuer's own first. */
@@ -60,11 +61,6 @@ export async function fetchStatusVerdict(evidence: StatusEvidence, context: Stat
   return verdicts.some(({ answer }) => answer === 'tolerate') ? tolerate(detail) : pass(detail)
 }
 
-/** Returns the type of list that the format of the credential prefers. */
-function listTypeFor({ formats }: StatusEvidence): ListType {
-  return formats.some((id) => formatOf(id)?.statusListType === 'cwt') ? 'cwt' : 'jwt'
-}
-
 async function judgeReference(
   reference: StatusReference,
   evidence: StatusEvidence,
@@ -72,7 +68,7 @@ async function judgeReference(
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
   const at = `status list ${untrustedText(reference.uri)}`
-  const result = await loadList(reference, listTypeFor(evidence))
+  const result = await loadList(reference, evidence.listType)
   if ('unreachable' in result) {
     const why = `the ${at} could not be looked at: ${result.unreachable}`
     return onUnreachable === 'accept' ? tolerate(why) : fail(why)

@@ -25,7 +25,7 @@ import { toCbor, toJson } from './values.ts'
 export function readHeld(credential: string): HeldCredential {
   const evidence = evidenceOf(parseCredential(credential))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
-  if (evidence.formats.length === 0) malformed(`${evidence.statedFormat}, and ${MDOC_VERSION} alone is read`)
+  if (evidence.formatProblem !== undefined) malformed(`${evidence.formatProblem}, and ${MDOC_VERSION} alone is read`)
   return {
     ...evidence,
     holder: undefined,

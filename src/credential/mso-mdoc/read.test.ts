@@ -38,8 +38,7 @@ describe('what the issuer of a mobile document says', () => {
     const { issuer, ...said } = evidence()
     expect(issuer).toMatchObject({ identifiers: [], chain: [Uint8Array.of(1)], signedAt: signed })
     expect(said).toEqual({
-      formats: ['mso_mdoc'],
-      statedFormat: 'its mobile security object is of version 1.0',
+      formatProblem: undefined,
       boundKey: { jwk, thumbprint: expect.any(String) as string },
       disclosuresProblem: undefined,
       claims: {},
@@ -54,8 +53,9 @@ describe('what the issuer of a mobile document says', () => {
   })
 
   it('is of no format in another version', () => {
-    expect(evidence({ version: '1.1' }).formats).toEqual([])
-    expect(evidence({ version: 1 }).formats).toEqual([])
+    const formatProblemOf = (version: Cbor) => evidence({ version }).formatProblem
+    expect(formatProblemOf('1.1')).toBe('its mobile security object is of version 1.1')
+    expect(formatProblemOf(1)).toBe('its mobile security object is of a version that is not text')
   })
 
   it('is wrong where its key is none', () => {

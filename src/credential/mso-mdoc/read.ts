@@ -59,8 +59,8 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
   const { claims, problem } = readElements(issuerSigned)
   const signedAt = readInstant(mso.validityInfo, 'signed')
   return {
-    formats: mso.version === MDOC_VERSION ? IDS : [],
-    statedFormat: `its mobile security object is ${versionText(mso.version)}`,
+    formatProblem:
+      mso.version === MDOC_VERSION ? undefined : `its mobile security object is ${versionText(mso.version)}`,
     issuer: {
       identifiers: [],
       chain: issuerAuth.x5chain,

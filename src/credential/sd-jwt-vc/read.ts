@@ -28,8 +28,9 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { payload: claims, disclosable, problem } = revealSdJwt(sdJwt, mustBeShown)
   const vct = stringMemberOf(payload, 'vct')
   const evidence: Evidence = {
-    formats: isSdJwtVc(sdJwt, claims, problem) ? IDS : [],
-    statedFormat: `${statedTypeText(header)}${vct ? '' : ', and it has no vct'}`,
+    formatProblem: isSdJwtVc(sdJwt, claims, problem)
+      ? undefined
+      : `${statedTypeText(header)}${vct ? '' : ', and it has no vct'}`,
     issuer: {
       // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
       identifiers: namesOf([memberOf(payload, 'iss')]),

@@ -164,10 +164,10 @@ describe('SD-JWT VC', () => {
     it('is of this format by its header where a bad disclosure may hide its vct', async () => {
       const credential = `${await foreign({})}${toBase64url('["salt","vct","urn:a"]')}~`
       expect(sdJwtVc.read(credential)).toMatchObject({
-        formats: ['dc+sd-jwt'],
+        formatProblem: undefined,
         disclosuresProblem: expect.stringContaining('not referred to') as string,
       })
-      expect(sdJwtVc.read(await foreign({})).formats).toEqual([])
+      expect(sdJwtVc.read(await foreign({})).formatProblem).toBe('its type (typ) is dc+sd-jwt, and it has no vct')
     })
 
     it('leaves it to the certificate who issued it, when it has no iss', async () => {
@@ -184,12 +184,13 @@ describe('SD-JWT VC', () => {
 
     it('may have the type that drafts up to 18 gave it, unless it is a credential of the W3C', async () => {
       const header = { typ: 'vc+sd-jwt', alg: 'ES256' }
-      expect(sdJwtVc.read(await foreign({ vct: VCT }, header)).formats).toEqual(['dc+sd-jwt'])
+      expect(sdJwtVc.read(await foreign({ vct: VCT }, header)).formatProblem).toBe(undefined)
       expect(sdJwtVc.readHeld(await foreign({ vct: VCT }, header)).types).toEqual([VCT])
-      expect(sdJwtVc.read(await foreign({ vct: VCT, '@context': [] }, header)).formats).toEqual([])
+      expect(sdJwtVc.read(await foreign({ vct: VCT, '@context': [] }, header)).formatProblem).toBe(
+        'its type (typ) is vc+sd-jwt',
+      )
       expect(sdJwtVc.read(await foreign({}, header))).toMatchObject({
-        formats: [],
-        statedFormat: 'its type (typ) is vc+sd-jwt, and it has no vct',
+        formatProblem: 'its type (typ) is vc+sd-jwt, and it has no vct',
       })
     })
 

@@ -45,7 +45,8 @@ export function read(presentation: string): Evidence {
 export function readHeld(credential: string): HeldCredential {
   const jws = readJws(credential)
   const evidence = evidenceOf(jws, undefined)
-  if (evidence.formats.length === 0) malformed(`it is not a VC of VCDM 1.1 (JWT with a vc): ${evidence.statedFormat}`)
+  const { formatProblem } = evidence
+  if (formatProblem !== undefined) malformed(`it is not a VC of VCDM 1.1 (JWT with a vc): ${formatProblem}`)
   return { ...evidence, disclosable: [], expiresAt: firstEnd(evidence.validity) }
 }
 
@@ -61,8 +62,10 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   readPart('the credential', () => refuseMany(claims, MAX_VALUES))
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   return {
-    formats: isJwt(header) && isObject(vc) ? IDS : [],
-    statedFormat: `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
+    formatProblem:
+      isJwt(header) && isObject(vc)
+        ? undefined
+        : `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
     issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),

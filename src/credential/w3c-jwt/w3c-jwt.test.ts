@@ -94,7 +94,7 @@ describe('W3C credentials as JWT', () => {
 
   it('is read without a holder where it comes without a presentation', async () => {
     const evidence = w3cJwt.read(await issue())
-    expect(evidence).toMatchObject({ formats: ['jwt_vc_json'], holder: undefined })
+    expect(evidence).toMatchObject({ formatProblem: undefined, holder: undefined })
     expect(evidence.claims.credentialSubject).toEqual(claims)
   })
 
@@ -121,7 +121,7 @@ describe('W3C credentials as JWT', () => {
     it('may have its credential without an array around it', async () => {
       const evidence = await presented({ type: 'VerifiablePresentation', verifiableCredential: await issue() })
       expect(evidence).toMatchObject({
-        formats: ['jwt_vc_json'],
+        formatProblem: undefined,
         holder: { problem: undefined, nonce: 'n', audience: 'a' },
       })
     })

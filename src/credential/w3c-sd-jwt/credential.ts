@@ -4,6 +4,7 @@
  * 7.3.
  */
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
+import type { Jws } from '../../codec/jws.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -85,8 +86,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   const claims = credentialOf(revealedPayload.payload)
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
-    formats: stringMemberOf(header, 'typ') === 'vc+sd-jwt' && memberOf(payload, 'vct') === undefined ? IDS : [],
-    statedFormat: `${statedTypeText(header)}${memberOf(payload, 'vct') === undefined ? '' : ', and it has a vct'}`,
+    formatProblem: formatProblemOf(sdJwt.jws),
     issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
@@ -96,6 +96,13 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     ...members,
   }
   return { evidence, disclosable: revealedPayload.disclosable }
+}
+
+/** Returns why a JWT is not a W3C credential, which has its own `typ` and no `vct`; undefined if it is. */
+function formatProblemOf({ header, payload }: Jws): string | undefined {
+  const hasVct = memberOf(payload, 'vct') !== undefined
+  if (stringMemberOf(header, 'typ') === 'vc+sd-jwt' && !hasVct) return undefined
+  return `${statedTypeText(header)}${hasVct ? ', and it has a vct' : ''}`
 }
 
 /** Parses an issued credential. Throws a MalformedError if it is invalid or of another format. */

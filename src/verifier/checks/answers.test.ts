@@ -441,7 +441,7 @@ const others: readonly Row[] = [
     'another format',
     'query.format',
     'failed: the credential is not jwt_vc_json-ld: its type (typ) is JWT',
-    () => ({ formats: ['other'], statedFormat: 'its type (typ) is JWT' }),
+    () => ({ formatProblem: 'its type (typ) is JWT' }),
   ],
   [
     'an anchor with the key usage keyCertSign alone that signed the credential itself',

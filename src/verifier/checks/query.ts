@@ -14,8 +14,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     asks: 'Is the credential of the format that was asked for?',
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
-    run: ({ formats, statedFormat }, { query }) =>
-      formats.includes(query.format) ? pass() : fail(`the credential is not ${query.format}: ${statedFormat}`),
+    run: ({ formatProblem }, { query }) =>
+      formatProblem === undefined ? pass() : fail(`the credential is not ${query.format}: ${formatProblem}`),
   },
   {
     id: 'query.type',

@@ -67,7 +67,7 @@ function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context:
   const { certificates } = issuerChain
   if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
   return fetchStatusVerdict(
-    { ...evidence, identifiers: evidence.issuer.identifiers, certificates },
+    { ...evidence, listType: context.format.statusListType, identifiers: evidence.issuer.identifiers, certificates },
     { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
   )
 }
