@@ -48,12 +48,14 @@ export interface CheckResult {
   readonly detail?: string
 }
 
-/** The log of the service, the id of the request, and what the checks of the request are about. */
-export interface CheckLog {
+/** The request whose checks run: the log of the service, the id of the request, and what its checks are about. */
+export interface CheckRun {
   readonly logger: Pick<Logger, 'error' | 'info'>
   readonly requestId: string
   /** By default a presentation. */
   readonly subject?: 'wallet attestation'
+  /** Why some checks make no sense of what they are about, by check id; a check's own `skipReason` comes first. */
+  readonly notApplicableChecks?: Readonly<Record<string, string>>
 }
 
 /** The maximum length of a detail. */
@@ -74,17 +76,17 @@ export async function runChecks<Evidence, Context>(
   checks: readonly Check<Evidence, Context>[],
   evidence: Evidence | undefined,
   context: Context,
-  log: CheckLog,
+  run: CheckRun,
 ): Promise<CheckResult[]> {
   const outcomes = new Map<string, CheckResult['outcome']>()
-  const run: Run = { outcomes, subject: log.subject ?? 'presentation' }
+  const runBefore = { ...run, outcomes }
   const results: CheckResult[] = []
   for (const check of checks) {
-    const running = runCheck(check, evidence, context, run)
+    const running = runCheck(check, evidence, context, runBefore)
     // Awaits only promises: most checks are synchronous, and needless awaits are slow.
     const verdict = running instanceof Promise ? await running : running
-    logVerdict(check.id, verdict, log)
-    const { outcome, detail } = outcomeOf(check.level, verdict, log.requestId)
+    logVerdict(check.id, verdict, run)
+    const { outcome, detail } = outcomeOf(check.level, verdict, run.requestId)
     outcomes.set(check.id, outcome)
     results.push({ id: check.id, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
   }
@@ -110,10 +112,9 @@ interface CheckOutcome {
   readonly detail?: string | undefined
 }
 
-/** The outcomes of the checks that ran before, and what all of the checks are about. */
-interface Run {
+/** A run, with the outcomes of the checks before this one. */
+interface RunBefore extends CheckRun {
   readonly outcomes: ReadonlyMap<string, CheckResult['outcome']>
-  readonly subject: string
 }
 
 /** An error that a check threw. */
@@ -126,11 +127,11 @@ function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  { outcomes, subject }: Run,
+  { outcomes, subject, notApplicableChecks }: RunBefore,
 ): CheckOutcome | undefined {
-  const skipReason = check.skipReason?.(context)
+  const skipReason = check.skipReason?.(context) ?? notApplicableChecks?.[check.id]
   if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
-  if (evidence === undefined) return { outcome: 'not_run', detail: `the ${subject} could not be read` }
+  if (evidence === undefined) return { outcome: 'not_run', detail: `the ${subject ?? 'presentation'} could not be read` }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
 }
@@ -140,7 +141,7 @@ function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  run: Run,
+  run: RunBefore,
 ): CheckOutcome | Verdict | ThrownError | Promise<Verdict | ThrownError> {
   const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
@@ -158,7 +159,7 @@ function runCheck<Evidence, Context>(
 function logVerdict(
   check: string,
   verdict: CheckOutcome | Verdict | ThrownError,
-  { logger, requestId }: CheckLog,
+  { logger, requestId }: CheckRun,
 ): void {
   if ('error' in verdict) {
     const line = { event: 'check_threw', request: requestId, check, error: describeErrorForLog(verdict.error) }

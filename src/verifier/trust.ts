@@ -1,6 +1,6 @@
 /** The trust anchors for operators, and the test of a certificate chain. */
 import type { Static } from 'typebox'
-import { allHold, type CheckLog, runChecks, shortenDetail } from '../check/check.ts'
+import { allHold, type CheckRun, runChecks, shortenDetail } from '../check/check.ts'
 import { readOrElse } from '../codec/malformed.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Certificate, certificateProblem, hexFingerprint, readPemCertificates } from '../keys/certificate.ts'
@@ -29,7 +29,7 @@ export function listTrustAnchors(context: VerifierContext): Static<typeof TrustA
 export async function testChain(
   context: VerifierContext,
   { certificates: pem }: ChainTest,
-  log: CheckLog,
+  run: CheckRun,
 ): Promise<TestResult> {
   const certificates = readPemChain(pem)
   const policy = getOperatorPolicy(context)
@@ -42,7 +42,7 @@ export async function testChain(
     issuerCertificateChecks,
     { issuer: {}, issuerChain },
     { ...policy, findIssuerPath },
-    log,
+    run,
   )
   const { trustAnchors } = context.config
   const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(issuerChain))

@@ -3,7 +3,7 @@
  * checks. The only effects are fetching status lists and logging. OpenID4VP 1.0, VP Token Validation.
  */
 import { setImmediate } from 'node:timers/promises'
-import { allHold, type CheckLog, type CheckResult, runChecks } from '../check/check.ts'
+import { allHold, type CheckResult, type CheckRun, runChecks } from '../check/check.ts'
 import { createPolicyForResponse } from '../check/status/status-list-loader.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { readOrProblem } from '../codec/malformed.ts'
@@ -85,7 +85,7 @@ const SKIPPED_READING = {
 export async function verifyVpResponse(
   response: VpResponse,
   context: VerificationContext,
-  log: CheckLog,
+  run: CheckRun,
 ): Promise<VerificationReport> {
   const checkContext = {
     ...context,
@@ -93,7 +93,7 @@ export async function verifyVpResponse(
     findIssuerPath: createIssuerPathFinder(context),
   }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
-  const checks = await runChecks(responseChecks, { state: response.state, counts }, context, log)
+  const checks = await runChecks(responseChecks, { state: response.state, counts }, context, run)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
   let failures = 0
   for (const query of context.query.credentials) {
@@ -104,7 +104,7 @@ export async function verifyVpResponse(
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failures < MAX_FAILURES ? readPresentation(query, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, query, checkContext, log)
+      const report = await verifyPresentation(reading, query, checkContext, run)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
@@ -134,7 +134,7 @@ async function verifyPresentation(
   reading: Reading,
   query: CredentialQuery,
   context: VerificationContext & Pick<PresentationCheckContext, 'findIssuerPath'>,
-  log: CheckLog,
+  run: CheckRun,
 ): Promise<CredentialReport> {
   const format = getReadableFormat(query)
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
@@ -146,8 +146,11 @@ async function verifyPresentation(
     binding: { ...context.binding, transactionData },
   }
   const checks = [
-    ...(await runChecks(readingChecks, reading, checkContext, log)),
-    ...(await runChecks(evidenceChecks, evidence, checkContext, log)),
+    ...(await runChecks(readingChecks, reading, checkContext, run)),
+    ...(await runChecks(evidenceChecks, evidence, checkContext, {
+      ...run,
+      notApplicableChecks: format.notApplicableChecks,
+    })),
   ]
   const description = evidence && allHold(checks) ? describeCredential(evidence, checks, context) : {}
   return { format: query.format, ...description, checks }

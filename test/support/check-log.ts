@@ -1,5 +1,5 @@
 /** A log of checks that keeps nothing. */
 import { pino } from 'pino'
-import type { CheckLog } from '../../src/check/check.ts'
+import type { CheckRun } from '../../src/check/check.ts'
 
-export const silentLog: CheckLog = { logger: pino({ level: 'silent' }), requestId: 'a-request' }
+export const silentLog: CheckRun = { logger: pino({ level: 'silent' }), requestId: 'a-request' }

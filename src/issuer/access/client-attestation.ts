@@ -4,7 +4,7 @@
  * JWT format; HAIP 1.0, Wallet Attestation; Attestation-Based Client Authentication.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allHold, type CheckLog, type CheckResult, runChecks } from '../../check/check.ts'
+import { allHold, type CheckResult, type CheckRun, runChecks } from '../../check/check.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { AuthorizedClient } from '../issued-tokens.ts'
 import { type ClientCheckContext, type ClientEvidence, clientChecks, clientReadingChecks } from './client-checks.ts'
@@ -94,13 +94,13 @@ export async function authenticateClient(
     status: context.attestationStatus,
   }
   const reading = readClientHeaders(request)
-  const checkLog: CheckLog = { logger: context.log, requestId: request.requestId, subject: 'wallet attestation' }
+  const run: CheckRun = { logger: context.log, requestId: request.requestId, subject: 'wallet attestation' }
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const report = [
-    ...(await runChecks(clientReadingChecks, reading, checkContext, checkLog)),
-    ...(await runChecks(clientChecks, evidence, checkContext, checkLog)),
+    ...(await runChecks(clientReadingChecks, reading, checkContext, run)),
+    ...(await runChecks(clientChecks, evidence, checkContext, run)),
   ]
-  if (evidence === undefined || !allHold(report)) return refuseUnauthenticated(report, checkLog)
+  if (evidence === undefined || !allHold(report)) return refuseUnauthenticated(report, run)
   return clientOf(evidence)
 }
 
@@ -122,7 +122,7 @@ export function refuseOtherInstance(
 }
 
 /** Refuses a wallet whose authentication failed. The log gets every failed check, and the wallet the first one. */
-function refuseUnauthenticated(report: readonly CheckResult[], { logger, requestId }: CheckLog): never {
+function refuseUnauthenticated(report: readonly CheckResult[], { logger, requestId }: CheckRun): never {
   const unmetChecks = report.filter(({ outcome }) => outcome === 'failed' || outcome === 'not_run')
   const checks = unmetChecks.map(({ id, outcome, detail }) => ({ id, outcome, detail }))
   const logFields = { event: 'client_not_authenticated', request: requestId, checks }

@@ -81,7 +81,7 @@ async function answerOf(
     evidenceChecks,
     changed && withChain({ ...evidence, ...changed }, given),
     { ...given, findIssuerPath },
-    silentLog,
+    { ...silentLog, notApplicableChecks: given.format.notApplicableChecks },
   )
   const { outcome, detail } = results.find((each) => each.id === id) ?? { outcome: 'no such check' }
   return detail === undefined ? outcome : `${outcome}: ${detail}`

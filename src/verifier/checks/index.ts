@@ -16,20 +16,7 @@ export const evidenceChecks: readonly Check<EvidenceWithChain, PresentationCheck
   ...holderChecks,
   ...validityChecks,
   ...queryChecks,
-].map(skipNotApplicable)
+]
 
 /** All checks, for the documentation and for tests. */
 export const allChecks = [...responseChecks, ...readingChecks, ...evidenceChecks]
-
-/**
- * Skips checks that do not apply to a format. The check's own reason takes precedence over that of the format, so that
- * the report does not refer to a check that did not run.
- */
-function skipNotApplicable(
-  check: Check<EvidenceWithChain, PresentationCheckContext>,
-): Check<EvidenceWithChain, PresentationCheckContext> {
-  return {
-    ...check,
-    skipReason: (context) => check.skipReason?.(context) ?? context.format.notApplicableChecks[check.id],
-  }
-}
