@@ -131,7 +131,8 @@ function findReasonToSkip<Evidence, Context>(
 ): CheckOutcome | undefined {
   const skipReason = check.skipReason?.(context) ?? notApplicableChecks?.[check.id]
   if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
-  if (evidence === undefined) return { outcome: 'not_run', detail: `the ${subject ?? 'presentation'} could not be read` }
+  if (evidence === undefined)
+    return { outcome: 'not_run', detail: `the ${subject ?? 'presentation'} could not be read` }
   const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
 }

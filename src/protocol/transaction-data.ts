@@ -40,11 +40,6 @@ export function parseTransactionContent(
   return { type, credentialIds: requireNames(memberOf(content, 'credential_ids'), 'credential_ids') }
 }
 
-/** Finds the transactions that a presentation for the credential query `id` must approve. Throws a MalformedError. */
-export function findTransactionsOf(id: string, transactionData: readonly string[]): readonly string[] {
-  return transactionData.filter((text) => parseTransaction(text).credentialIds.includes(id))
-}
-
 /** Returns the hash algorithms that all transactions accept. Throws a MalformedError for an invalid transaction. */
 export function findCommonHashes(transactionData: readonly string[]): readonly HashName[] {
   const acceptedHashes = transactionData.map(readNamedHashes)

@@ -8,6 +8,7 @@ import { digestOf } from '../codec/digest.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
+import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
 import { findVerificationSession, getOperatorPolicy, type VerifierContext } from './context.ts'
 import { makeResponseCode } from './redirect.ts'
@@ -184,8 +185,8 @@ async function verifyVpToken(
       audience: session.clientId,
       responseUri: responseUriOf(context.config, sessionId, session),
       encryptionKeyThumbprint: encryptionKey && responseKeyThumbprint(encryptionKey),
-      transactionData: session.transactionData ?? [],
     },
+    transactions: (session.transactionData ?? []).map(parseTransaction),
     sessionStart: new Date(session.createdAt),
     ...getOperatorPolicy(context),
   }

@@ -38,8 +38,8 @@ export async function verifyStaticPresentation(
       audience,
       responseUri: responseUri ?? '',
       encryptionKeyThumbprint: thumbprint === undefined ? undefined : readThumbprint(thumbprint),
-      transactionData: [],
     },
+    transactions: [],
     sessionStart: undefined,
     ...getOperatorPolicy(context),
   }

@@ -8,7 +8,7 @@ import { readOrElse } from '../codec/malformed.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import { findCommonHashes, findTransactionsOf, parseTransactionContent } from '../protocol/transaction-data.ts'
+import { findCommonHashes, parseTransactionContent } from '../protocol/transaction-data.ts'
 
 /** The size limit for all transactions of a session together, as JSON. */
 const MAX_CHARACTERS = 65_536
@@ -18,16 +18,18 @@ const MAX_CHARACTERS = 65_536
  * credential can approve.
  */
 export function writeTransactionData(postedTransactions: readonly JsonObject[], query: DcqlQuery): readonly string[] {
-  const texts = postedTransactions.map((content, index) => {
+  const transactions = postedTransactions.map((content, index) => {
     const at = `transaction_data[${index}]`
     const { credentialIds } = readOrRefuseAt(at, () => parseTransactionContent(content))
     const problem = credentialProblem(credentialIds, query)
     if (problem !== undefined) refuse('invalid_request', `${at}.credential_ids: ${problem}`)
-    return toBase64url(JSON.stringify(content))
+    return { text: toBase64url(JSON.stringify(content)), credentialIds }
   })
+  const texts = transactions.map(({ text }) => text)
   if (texts.join('').length > MAX_CHARACTERS) refuse('invalid_request', 'transaction_data: it is too large')
   for (const { id } of query.credentials) {
-    if (findCommonHashes(findTransactionsOf(id, texts)).length > 0) continue
+    const ownTransactions = transactions.filter(({ credentialIds }) => credentialIds.includes(id))
+    if (findCommonHashes(ownTransactions.map(({ text }) => text)).length > 0) continue
     refuse(
       'invalid_request',
       `transaction_data: no hash is allowed by every transaction for ${id}; leave transaction_data_hashes_alg out, or use sha-256`,

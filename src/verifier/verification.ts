@@ -12,11 +12,10 @@ import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/certificate-identifier.ts'
-import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
-import { findTransactionsOf } from '../protocol/transaction-data.ts'
-import type { EvidenceWithChain, PresentationCheckContext } from './checks/context.ts'
+import type { CredentialQuery } from '../protocol/dcql.ts'
+import type { EvidenceWithChain, OperatorPolicy, PresentationCheckContext } from './checks/context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
-import type { Reading } from './checks/response.ts'
+import type { Reading, ResponseCheckContext } from './checks/response.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
 
 /** The report on a response. `Result` is the type of the results of checks. */
@@ -69,10 +68,13 @@ export interface VpResponse {
   readonly state: string | undefined
 }
 
-export type VerificationContext = Omit<PresentationCheckContext, 'query' | 'format' | 'findIssuerPath'> & {
-  readonly query: DcqlQuery
-  /** The `state` of the response; undefined if there was no session. */
-  readonly state: string | undefined
+/** The request, and the policy of the operator. */
+export interface VerificationContext
+  extends OperatorPolicy,
+    ResponseCheckContext,
+    Pick<PresentationCheckContext, 'sessionStart'> {
+  /** The binding of all presentations; each approves its own transactions. */
+  readonly binding: Omit<PresentationCheckContext['binding'], 'transactionData'>
 }
 
 /** The number of failed presentations after which the rest of a response is not verified. */
@@ -100,11 +102,12 @@ export async function verifyVpResponse(
     // Without `multiple`, only the first presentation is parsed, and others fail `query.count`.
     const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
     if (presentations === undefined) continue
+    const format = requireFormat(query)
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
-      const reading = failures < MAX_FAILURES ? readPresentation(query, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, query, checkContext, run)
+      const reading = failures < MAX_FAILURES ? readPresentation(format, text) : SKIPPED_READING
+      const report = await verifyPresentation(reading, { query, format }, checkContext, run)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
@@ -132,18 +135,17 @@ export function checksOf({
 
 async function verifyPresentation(
   reading: Reading,
-  query: CredentialQuery,
+  { query, format }: Pick<PresentationCheckContext, 'query' | 'format'>,
   context: VerificationContext & Pick<PresentationCheckContext, 'findIssuerPath'>,
   run: CheckRun,
 ): Promise<CredentialReport> {
-  const format = getReadableFormat(query)
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
-  const transactionData = findTransactionsOf(query.id, context.binding.transactionData)
+  const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(query.id))
   const checkContext: PresentationCheckContext = {
     ...context,
     query,
     format,
-    binding: { ...context.binding, transactionData },
+    binding: { ...context.binding, transactionData: ownTransactions.map(({ text }) => text) },
   }
   const checks = [
     ...(await runChecks(readingChecks, reading, checkContext, run)),
@@ -160,12 +162,12 @@ function withChain(evidence: Evidence, { parseCertificate }: VerificationContext
   return { ...evidence, issuerChain: parseIssuerChain(evidence.issuer.chain, parseCertificate) }
 }
 
-function readPresentation(query: CredentialQuery, text: string): Reading {
-  return readOrProblem(() => ({ evidence: getReadableFormat(query).read(text) }))
+function readPresentation(format: CredentialFormat, text: string): Reading {
+  return readOrProblem(() => ({ evidence: format.read(text) }))
 }
 
 /** Returns the format of a credential query. Stored queries have only known formats. */
-function getReadableFormat({ format: id }: CredentialQuery): CredentialFormat {
+function requireFormat({ format: id }: CredentialQuery): CredentialFormat {
   const format = formatOf(id)
   if (format === undefined) throw new Error(`there is no format ${id}`)
   return format

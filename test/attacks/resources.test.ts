@@ -65,17 +65,11 @@ describe('what is sent costs little to refuse', () => {
     })
     const vpToken = new Map([['card', Array<string>(20).fill('x')]])
     const query = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {}, multiple: true }] }
-    const binding = {
-      nonce: '',
-      audience: '',
-      responseUri: '',
-      encryptionKeyThumbprint: undefined,
-      transactionData: [],
-    }
+    const binding = { nonce: '', audience: '', responseUri: '', encryptionKeyThumbprint: undefined }
     const now = new Date()
     const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
     const given = { ...trust, parseCertificate, status: noStatus }
-    const rest = { state: '', binding, sessionStart: now, now, clockSkewSeconds: 0, ...given }
+    const rest = { state: '', binding, transactions: [], sessionStart: now, now, clockSkewSeconds: 0, ...given }
     const { credentials } = await verifyVpResponse({ vpToken, state: undefined }, { query, ...rest }, silentLog)
     clearImmediate(next)
     expect(credentials.card).toHaveLength(20)

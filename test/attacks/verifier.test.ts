@@ -336,6 +336,7 @@ async function send(world: World, row: Partial<Attack>): Promise<SentPresentatio
 function strangerContext({ services }: World) {
   return {
     query: dcqlQuery,
+    transactions: [],
     sessionStart: services.clock.now,
     now: services.clock.now,
     clockSkewSeconds: 60,

@@ -621,13 +621,11 @@ describe('of a response', () => {
       credential_sets: [{ options: [['one']] }, { options: [['more']], required: false }],
     }),
     state: 'state',
-    binding: { transactionData: [] },
+    transactions: [],
     ...change,
   })
   const approving = (id: string) => ({
-    binding: {
-      transactionData: [Buffer.from(JSON.stringify({ type: 'payment', credential_ids: [id] })).toString('base64url')],
-    },
+    transactions: [{ text: '', type: 'payment', credentialIds: [id], content: {} }],
   })
   const presented = (counts: Readonly<Record<string, number>>): Partial<ResponseEvidence> => ({
     counts: new Map(Object.entries(counts)),

@@ -2,17 +2,18 @@
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Problem } from '../../codec/malformed.ts'
-import type { Binding, Evidence } from '../../credential/format.ts'
+import type { Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerableIds, chooseCredentials } from '../../protocol/dcql-match.ts'
-import { parseTransaction } from '../../protocol/transaction-data.ts'
+import type { RequestedTransaction } from '../../protocol/transaction-data.ts'
 import type { PresentationCheckContext } from './context.ts'
 
 export interface ResponseCheckContext {
   readonly query: DcqlQuery
   /** The `state` of the response; undefined if there was no session. */
   readonly state: string | undefined
-  readonly binding: Pick<Binding, 'transactionData'>
+  /** The transactions that the response must approve. */
+  readonly transactions: readonly RequestedTransaction[]
 }
 
 export interface ResponseEvidence {
@@ -53,14 +54,14 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     asks: 'Are all credentials there that were asked for, and no others?',
     spec: 'OpenID4VP 1.0, VP Token Validation; Selecting Credentials',
     level: 'MUST',
-    run({ counts }, { query, binding }) {
+    run({ counts }, { query, transactions }) {
       if (counts.size === 0) return fail('the response presents nothing')
       const askedIds = answerableIds(query)
       const unrequestedIds = [...counts.keys()].filter((id) => !askedIds.has(id))
       if (unrequestedIds.length > 0)
         return fail(`the response has ${unrequestedIds.length} presentations that no credential query asks for`)
       const choice = chooseCredentials(query, new Set(counts.keys()))
-      const missing = 'problem' in choice ? choice.problem : missingApproval(counts, binding)
+      const missing = 'problem' in choice ? choice.problem : missingApproval(counts, transactions)
       return missing === undefined ? pass() : fail(missing)
     },
   },
@@ -70,8 +71,8 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
  * Returns the problem if a credential that must approve a transaction is missing; otherwise undefined. Such a
  * credential is required even if the query has it as optional.
  */
-function missingApproval(counts: ResponseEvidence['counts'], { transactionData }: ResponseCheckContext['binding']) {
-  const missing = transactionData.flatMap((text) => parseTransaction(text).credentialIds).find((id) => !counts.has(id))
+function missingApproval(counts: ResponseEvidence['counts'], transactions: ResponseCheckContext['transactions']) {
+  const missing = transactions.flatMap(({ credentialIds }) => credentialIds).find((id) => !counts.has(id))
   return missing === undefined ? undefined : `${missing} was to approve a transaction, and is not there`
 }
 
