@@ -15,7 +15,7 @@ import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued, refuseOverLimits } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { allocateStatusEntries, makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
+import { makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
 import { makeNotificationId } from './notification.ts'
 
 /** The credentials to issue: one of the configuration for each key. */
@@ -53,7 +53,7 @@ export async function issueCredentials(
   if (openSession.row.value.issued.length > 0)
     await requireValidStatus(context.store, openSession.sessionId, 'credential_request_denied')
   const dataset = await loadDataset(context, openSession, configuration)
-  const entries = await allocateStatusEntries(context, configuration, holderKeys.length)
+  const entries = configuration.isRevocable ? await context.allocateEntries(holderKeys.length) : []
   const orders = holderKeys.map((holderKey, index) => {
     const status = statusOfEntry(context, configuration, entries[index])
     return orderOf(context, toIssue, { dataset, holderKey, ...status })

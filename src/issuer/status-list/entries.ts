@@ -1,6 +1,6 @@
 /**
- * Status list entries: takes those of new credentials, and stores them in the batch that issues the credentials.
- * `allocation.ts` finds free ones. docs/decisions/0007-status-lists.md.
+ * The status list entries of new credentials, which `allocation.ts` finds: their status members and URLs, and the
+ * change that stores them in the batch that issues the credentials. docs/decisions/0007-status-lists.md.
  */
 import { type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
 import type { Configuration, StatusListEntry } from '../../credential/format.ts'
@@ -10,15 +10,6 @@ import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
-
-/** Allocates `count` entries; none for a configuration with `revocable: false`. */
-export async function allocateStatusEntries(
-  { allocateEntries }: IssuerContext,
-  { isRevocable }: Configuration,
-  count: number,
-): Promise<readonly StatusEntry[]> {
-  return isRevocable ? allocateEntries(count) : []
-}
 
 /** Makes the status member of a credential with this entry; empty without an entry. */
 export function statusOfEntry(
