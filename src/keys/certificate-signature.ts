@@ -14,7 +14,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
-import { hasModulusLength } from './signature.ts'
+import { hasAcceptedModulus, hasModulusLength } from './signature.ts'
 
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'
@@ -47,9 +47,7 @@ const CURVES: readonly string[] = [
   'brainpoolP384r1',
   'brainpoolP512r1',
 ]
-const MIN_RSA_BITS = 2048
-// The maximum size of an RSA key, which limits the cost of a verification.
-const MAX_RSA_BITS = 8192
+/** The maximum exponent of an RSA key, since a large one makes verification slow. */
 const MAX_RSA_EXPONENT = 2n ** 32n
 
 /** Parses an AlgorithmIdentifier. `algorithm` is undefined if the algorithm is not supported. */
@@ -96,12 +94,10 @@ export function verifyCertificateSignature(
 }
 
 function isStrong(key: KeyObject): boolean {
-  const { namedCurve, modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}
+  const { namedCurve, publicExponent } = key.asymmetricKeyDetails ?? {}
   if (key.asymmetricKeyType === 'ec') return namedCurve !== undefined && CURVES.includes(namedCurve)
   if (key.asymmetricKeyType !== 'rsa') return true
-  // Limits the exponent, since a large one makes verification slow.
-  if (publicExponent === undefined || publicExponent > MAX_RSA_EXPONENT) return false
-  return modulusLength !== undefined && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
+  return publicExponent !== undefined && publicExponent <= MAX_RSA_EXPONENT && hasAcceptedModulus(key)
 }
 
 /**

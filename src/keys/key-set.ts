@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, strings
 import type { Jws } from '../codec/jws.ts'
 import { malformed, readOrUndefined } from '../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from './jwk.ts'
-import { algorithmOf, algorithms, hasModulusLength, isJwsSignedBy } from './signature.ts'
+import { algorithmOf, algorithms, hasAcceptedModulus, hasModulusLength, isJwsSignedBy } from './signature.ts'
 
 export interface PublishedKey {
   readonly kid: string | undefined
@@ -17,8 +17,7 @@ export interface PublishedKey {
 }
 
 const RSA_ALGORITHMS = ['RS256', 'PS256']
-/** The accepted RSA key sizes: shorter keys are insecure, longer ones slow. NIST SP 800-131A; RFC 7518 section 3.3. */
-const RSA_BITS = { least: 2048, most: 8192 }
+/** The exponent that all servers use; certificates of CAs may have another one (`certificate-signature.ts`). */
 const RSA_EXPONENT = 65_537n
 const MAX_KEYS = 100
 
@@ -87,9 +86,8 @@ function readRsaKey(jwk: JsonObject): KeyObject {
   } catch (cause) {
     return malformed('the RSA key cannot be read', cause)
   }
-  const { modulusLength = 0, publicExponent } = key.asymmetricKeyDetails ?? {}
-  const fits = modulusLength >= RSA_BITS.least && modulusLength <= RSA_BITS.most
-  return fits && publicExponent === RSA_EXPONENT ? key : malformed('the RSA key is of a size that is not taken')
+  const isAccepted = hasAcceptedModulus(key) && key.asymmetricKeyDetails?.publicExponent === RSA_EXPONENT
+  return isAccepted ? key : malformed('the RSA key is of a size that is not taken')
 }
 
 function isRsaSigned({ signingInput, signature }: Jws, alg: string, key: KeyObject): boolean {

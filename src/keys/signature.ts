@@ -117,6 +117,17 @@ export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObjec
 }
 
 /**
+ * The accepted sizes of RSA keys: shorter keys are insecure, longer ones slow. NIST SP 800-131A; RFC 7518 section 3.3.
+ */
+const RSA_BITS = { least: 2048, most: 8192 }
+
+/** Tests whether the modulus of an RSA key is neither too short nor too long. */
+export function hasAcceptedModulus({ asymmetricKeyDetails }: KeyObject): boolean {
+  const { modulusLength = 0 } = asymmetricKeyDetails ?? {}
+  return modulusLength >= RSA_BITS.least && modulusLength <= RSA_BITS.most
+}
+
+/**
  * Tests whether a signature has the length of the RSA modulus. OpenSSL accepts shorter ones. RFC 8017 sections 8.1.2
  * and 8.2.2.
  */
