@@ -1,7 +1,13 @@
 /**
- * The bytes of a status list. Entries have 1, 2, 4 or 8 bits, and the first one is in the lowest bits of the first
- * byte. Token Status List, Compressed Byte Array.
+ * Status lists: the types and claims of their tokens, and their bytes. Entries have 1, 2, 4 or 8 bits, and the first
+ * one is in the lowest bits of the first byte. Token Status List, Compressed Byte Array.
  */
+
+/** The media types of status list tokens. Token Status List, Status List Request. */
+export const STATUS_LIST_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
+
+/** The numbers of CWT claims. RFC 8392 section 4; Token Status List, IANA Considerations. */
+export const CWT_CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 export type StatusWidth = 1 | 2 | 4 | 8
 

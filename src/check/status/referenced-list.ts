@@ -12,7 +12,13 @@ import { readSign1 } from '../../codec/cose.ts'
 import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { readJws } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
-import { isStatusPurpose, type StatusPurpose, type StatusWidth } from '../../codec/status-list.ts'
+import {
+  CWT_CLAIM,
+  isStatusPurpose,
+  STATUS_LIST_TYPES,
+  type StatusPurpose,
+  type StatusWidth,
+} from '../../codec/status-list.ts'
 import { parseUrl } from '../../codec/url.ts'
 import { readNumericInstants, readX5cHeader } from '../../credential/evidence.ts'
 import type { Evidence, Validity } from '../../credential/format.ts'
@@ -147,16 +153,13 @@ export async function unpack(packedList: Uint8Array, by: 'zlib' | 'gzip'): Promi
   return decompression.buffer
 }
 
-export const TOKEN_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
-
-/** The numbers of CWT claims. RFC 8392 sections 4 and 6; Token Status List, IANA. */
-const CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, ttl: 65_534, list: 65_533 } as const
-const CWT = 61
+/** The tag of a CWT. RFC 8392 section 6. */
+const CWT_TAG = 61
 /**
  * The accepted types of a CWT status list token, both as texts, since no CoAP content format is registered yet. Token
  * Status List, IANA.
  */
-const CWT_TYPES: readonly unknown[] = [TOKEN_TYPES.cwt, 'statuslist+cwt']
+const CWT_TYPES: readonly unknown[] = [STATUS_LIST_TYPES.cwt, 'statuslist+cwt']
 const WIDTHS: readonly unknown[] = [1, 2, 4, 8]
 
 /** The claims of a token in either form, as JSON values; only `lst` is decoded. */
@@ -190,13 +193,13 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
 /** Parses a CWT status list token. Throws a MalformedError if the bytes are not a list for `uri`. */
 export async function readStatusListCwt(bytes: Uint8Array, uri: string): Promise<FetchedStatusList> {
   const token = decodeCbor(bytes, { longNumbers: true })
-  const sign1 = readSign1(contentOfTag(token, CWT) ?? token, 'the token')
-  if (!CWT_TYPES.includes(sign1.typ)) malformed(`its type is not ${TOKEN_TYPES.cwt}`)
+  const sign1 = readSign1(contentOfTag(token, CWT_TAG) ?? token, 'the token')
+  if (!CWT_TYPES.includes(sign1.typ)) malformed(`its type is not ${STATUS_LIST_TYPES.cwt}`)
   const { payload } = sign1
   if (payload === undefined) return malformed('it has no payload')
   const claims = asMap(decodeCbor(payload, { longNumbers: true }), 'its payload')
-  const claim = (name: keyof typeof CLAIM): Cbor | undefined => claims.get(CLAIM[name])
-  const list = asMap(claim('list'), 'its status_list')
+  const claim = (name: keyof typeof CWT_CLAIM): Cbor | undefined => claims.get(CWT_CLAIM[name])
+  const list = asMap(claim('statusList'), 'its status_list')
   const times = { iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
   const content = { sub: claim('sub'), bits: list.get('bits'), packedList: asBytes(list.get('lst'), 'its lst') }
   return {

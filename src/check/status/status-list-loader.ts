@@ -5,6 +5,7 @@
 import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
+import { STATUS_LIST_TYPES } from '../../codec/status-list.ts'
 import { firstEnd } from '../../credential/evidence.ts'
 import type { CredentialFormat } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -16,7 +17,6 @@ import {
   readStatusListCwt,
   readStatusListJwt,
   type StatusReference,
-  TOKEN_TYPES,
 } from './referenced-list.ts'
 
 interface FetchedAnswer {
@@ -170,7 +170,7 @@ async function requestList(
 }
 
 function acceptOf(kind: StatusReference['kind'], listType: ListType): string {
-  const { jwt, cwt } = TOKEN_TYPES
+  const { jwt, cwt } = STATUS_LIST_TYPES
   if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
   return listType === 'cwt' ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
 }
@@ -184,9 +184,9 @@ async function readList(
   const text = (): string => Buffer.from(body).toString('latin1').trimEnd()
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-  if (type === TOKEN_TYPES.cwt) return readStatusListCwt(body, uri)
-  if (type === TOKEN_TYPES.jwt) return readStatusListJwt(text(), uri)
-  throw new MalformedError(`what was answered is neither ${TOKEN_TYPES.jwt} nor ${TOKEN_TYPES.cwt}`)
+  if (type === STATUS_LIST_TYPES.cwt) return readStatusListCwt(body, uri)
+  if (type === STATUS_LIST_TYPES.jwt) return readStatusListJwt(text(), uri)
+  throw new MalformedError(`what was answered is neither ${STATUS_LIST_TYPES.jwt} nor ${STATUS_LIST_TYPES.cwt}`)
 }
 
 /** Returns how long a verified list is cached, in milliseconds. */

@@ -9,7 +9,7 @@ import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../..
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
+import { CWT_CLAIM, STATUS_LIST_TYPES, type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -19,8 +19,7 @@ import { STATUS_VALUES, STATUS_WIDTH } from '../status-rows.ts'
 export type ListKind = 'jwt' | 'cwt' | StatusPurpose
 
 export const LIST_TYPES: Readonly<Record<ListKind, string>> = {
-  jwt: 'application/statuslist+jwt',
-  cwt: 'application/statuslist+cwt',
+  ...STATUS_LIST_TYPES,
   revocation: 'application/vc+jwt',
   suspension: 'application/vc+jwt',
 }
@@ -48,8 +47,6 @@ const compressors = {
 
 /** The minimum number of entries, for herd privacy. Bitstring Status List, Bitstring Generation Algorithm. */
 const LEAST_BITSTRING = 131_072
-/** CBOR Web Token claims: RFC 8392 section 4; Token Status List, IANA Considerations. */
-const CWT = { sub: 2, exp: 4, iat: 6, statusList: 65_533, ttl: 65_534 } as const
 
 /** Makes the document of a list in one kind. */
 export async function makeListDocument(kind: ListKind, list: ListContent, signer: Signer): Promise<Buffer> {
@@ -78,17 +75,17 @@ async function makeStatusListJwt(list: ListContent, signer: Signer): Promise<str
 async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buffer> {
   const { iat, exp } = timesOf(list)
   const claims = new Map<CborKey, Cbor>([
-    [CWT.sub, list.uri],
-    [CWT.exp, exp],
-    [CWT.iat, iat],
+    [CWT_CLAIM.sub, list.uri],
+    [CWT_CLAIM.exp, exp],
+    [CWT_CLAIM.iat, iat],
     [
-      CWT.statusList,
+      CWT_CLAIM.statusList,
       new Map<CborKey, Cbor>([
         ['bits', STATUS_WIDTH],
         ['lst', await compressors.zlib(list.bits, COMPRESSION)],
       ]),
     ],
-    [CWT.ttl, list.ttlSeconds],
+    [CWT_CLAIM.ttl, list.ttlSeconds],
   ])
   const content = {
     alg: algorithms[signer.alg].cose[0],
