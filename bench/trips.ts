@@ -29,7 +29,7 @@ import { show, table, type Verdict } from './report.ts'
  */
 const OWN_FILES = {
   'credential request': { folders: ['issuer'], max: 17 },
-  presentation: { folders: ['verifier', 'check'], max: 19 },
+  presentation: { folders: ['verifier', 'check'], max: 18 },
 } as const
 
 /** Prepares everything up to the request that is traced, and gives what sends it. */
