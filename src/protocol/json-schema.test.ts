@@ -123,6 +123,13 @@ describe('a mistake in a value of several allowed forms', () => {
     expect(mistakesOf(member('a', { anyOf: twice }), { a: 7 })).toEqual(['a: must be string'])
   })
 
+  it.each([-1, 1.5, true])('names the lowest number of a form: %s', (value) => {
+    const step = [{ type: 'string' }, { type: 'integer', minimum: 0 }, { type: 'null' }]
+    expect(mistakesOf({ items: { anyOf: step } }, ['a', value])).toEqual([
+      '[1]: must be string or integer >= 0 or null',
+    ])
+  })
+
   it('names no form that is one by something else', () => {
     const odd = [{ type: 'string' }, { minimum: 8 }]
     expect(mistakesOf(member('a', { anyOf: odd }), { a: 7 })).toEqual(['a: must be string'])

@@ -63,15 +63,18 @@ export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
 }
 
-/** Describes the alternatives for a value: `selective_disclosure: must be "all", "none" or array`. */
+/** Describes the alternatives for a value: `path[1]: must be string or integer >= 0 or null`. */
 function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
-  const forms = errors
-    .filter((error) => error.instancePath === instancePath)
-    .flatMap(({ keyword, params }): string[] => {
-      if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
-      return keyword === 'type' ? [String(params.type)] : []
-    })
+  const forms = errors.filter((error) => error.instancePath === instancePath).flatMap(formText)
   return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
+}
+
+/** Returns the text of the alternative that a value breaks; empty if the alternative has neither constant nor type. */
+function formText({ keyword, params, parentSchema }: ErrorObject): string[] {
+  if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
+  const { type, minimum } = (parentSchema ?? {}) as { readonly type?: unknown; readonly minimum?: number }
+  if (typeof type !== 'string') return []
+  return [minimum === undefined ? type : `${type} >= ${minimum}`]
 }
 
 function describeMistake({ instancePath, keyword, message, params, parentSchema, data }: ErrorObject): string {
