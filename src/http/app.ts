@@ -2,13 +2,11 @@
  * The server of an issuer or a verifier: API keys, limits, OAuth errors, and an OpenAPI document made from the routes.
  */
 import swagger, { type FastifyDynamicSwaggerOptions as SwaggerOptions } from '@fastify/swagger'
-import type { ValidateFunction } from 'ajv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { digestOf } from '../codec/digest.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
-import { compileSchema, describeMistakes } from '../protocol/json-schema.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import { type Authenticate, createAuthenticator } from './api-key.ts'
 import type { App } from './app-type.ts'
@@ -26,6 +24,7 @@ import { type RequestTracer, traceRequests } from './request-tracer.ts'
 import { addCommonHeaders, createServer, findHeaderProblem } from './server.ts'
 import { limitUnreadResponses } from './unread-responses.ts'
 import { answerUnrouted, CORS_HEADERS, collectRoutes, isUnrouted, type Routes } from './unrouted.ts'
+import { makeParameterValidator, makeValidator } from './validator.ts'
 
 export interface AppOptions {
   readonly title: string
@@ -84,7 +83,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
     trustedProxies: rateLimits.trustedProxies,
     requestTimeoutMs: REQUEST_SECONDS * 1000,
     bodyLimit: BODY_LIMIT,
-    validatorOf: lazyValidator,
+    validatorOf: (schema, part) => (part === 'querystring' ? makeParameterValidator(schema) : makeValidator(schema)),
     describeBrokenRequest,
     answerUnreadableRequest: (request, reply) =>
       answerUnreadableRequest(routes, authenticate, { log: options.log, request, reply }),
@@ -120,6 +119,7 @@ export function addFormRoutes(app: App, bodyLimit: number, addRoutes: (scope: Ap
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(FORM_TYPE, { parseAs: 'buffer' }, parseFormBody)
+    scope.setValidatorCompiler(({ schema }) => makeParameterValidator(schema))
     scope.addHook('onRoute', (route) => {
       route.bodyLimit ??= bodyLimit
     })
@@ -267,15 +267,5 @@ function openApiOf({ title, description }: AppOptions): NonNullable<SwaggerOptio
         },
       },
     },
-  }
-}
-
-/** Makes a validator that compiles its schema when it is first used, so that the start is fast. */
-function lazyValidator(schema: object) {
-  let validate: ValidateFunction | undefined
-  return (data: unknown): { value: unknown } | { error: Error } => {
-    validate ??= compileSchema(schema, { all: false })
-    if (validate(data)) return { value: data }
-    return { error: Object.assign(new Error(describeMistakes(validate.errors ?? []).join('; ')), { validation: [] }) }
   }
 }

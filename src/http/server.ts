@@ -29,8 +29,11 @@ export interface ServerOptions {
   readonly bodyLimit?: number
   /** Rewrites the request target before routing. */
   readonly rewriteUrl?: (request: IncomingMessage) => string
-  /** Returns the validator for a schema of a route. Without it, nothing is validated. */
-  readonly validatorOf?: (schema: object) => Validate
+  /**
+   * Returns the validator for a schema of a route, which is that of a part: `body`, `querystring` or another. Without
+   * it, nothing is validated.
+   */
+  readonly validatorOf?: (schema: object, part: string | undefined) => Validate
   /** Returns the response to bytes that are not an HTTP request, or to a request that did not arrive in time. */
   readonly describeBrokenRequest: (error: ConnectionError) => ErrorResponse
   /** Answers a request whose path the router cannot decode or whose parameter is too long. Hooks do not run for it. */
@@ -84,7 +87,8 @@ export function createServer(options: ServerOptions): App {
 export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] = () => () => true) {
   return {
     compilersFactory: {
-      buildValidator: () => (route: { readonly schema: object }) => validatorOf(route.schema),
+      buildValidator: () => (route: { readonly schema: object; readonly httpPart?: string }) =>
+        validatorOf(route.schema, route.httpPart),
       buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
     },
   }

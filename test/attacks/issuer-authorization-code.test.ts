@@ -243,8 +243,12 @@ describe('an attack on the authorization code flow', () => {
     it('has a parameter twice', async () => {
       const form = new URLSearchParams(walletAsking().form).toString()
       const twice = `${form}&redirect_uri=${encodeURIComponent('https://thief.example/')}`
-      await refuses(() => postForm(services, PAR, twice), 'invalid_request', /redirect_uri/)
-      await refuses(() => visit(services, newVisitor(), `${AUTHORIZE}?${twice}`), 'invalid_request', /redirect_uri/)
+      await refuses(() => postForm(services, PAR, twice), 'invalid_request', /redirect_uri: given more than once/)
+      await refuses(
+        () => visit(services, newVisitor(), `${AUTHORIZE}?${twice}`),
+        'invalid_request',
+        /redirect_uri: given more than once/,
+      )
     })
 
     it.each<[string, string, RegExp]>([
