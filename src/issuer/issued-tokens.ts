@@ -29,9 +29,14 @@ export interface AccessTokenRecord {
   readonly authorized?: readonly string[]
 }
 
+/** The causes that end the refresh of tokens before its time. */
+export type RefreshEnd = 'revocation' | 'reuse' | 'restore'
+
 /** The state of the refresh tokens. Only their digests are stored. */
 export interface RefreshState {
   readonly until: number
+  /** The cause that ended the refresh before its time, if any; absent in rows of earlier releases. */
+  readonly endedBy?: RefreshEnd
   readonly digest: string
   /**
    * The previous token. It is accepted until the wallet uses a token of the last response, which may have been lost.
@@ -73,22 +78,23 @@ export function recordReceipt<T extends Partial<IssuedTokens>>(tokens: T): T {
 }
 
 /**
- * Ends all tokens, after the authorization code or a refresh token was used twice and so may have been stolen. RFC 6749
- * section 4.1.2, RFC 9700 section 4.14.2.
+ * Ends all tokens, by default after the authorization code or a refresh token was used twice and so may have been
+ * stolen. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
  */
-export function endTokens<T extends IssuedTokens>(tokens: T, now: Date): T {
-  const { token, refresh } = tokens
-  const at = now.getTime()
-  return {
-    ...tokens,
-    token: { ...token, expiresAt: Math.min(token.expiresAt, at) },
-    ...(refresh && { refresh: { ...refresh, until: Math.min(refresh.until, at) } }),
-  }
+export function endTokens<T extends IssuedTokens>(tokens: T, now: Date, endedBy: RefreshEnd = 'reuse'): T {
+  const { token } = tokens
+  const expiresAt = Math.min(token.expiresAt, now.getTime())
+  return endRefreshing({ ...tokens, token: { ...token, expiresAt } }, now, endedBy)
 }
 
-/** Ends the refresh tokens, after the credentials of the session were revoked. */
-export function endRefreshing<T extends Partial<IssuedTokens>>(tokens: T, now: Date): T {
+/** Ends the refresh tokens, by default after the credentials of the session were revoked. */
+export function endRefreshing<T extends Partial<IssuedTokens>>(
+  tokens: T,
+  now: Date,
+  endedBy: RefreshEnd = 'revocation',
+): T {
   const { refresh } = tokens
   const until = now.getTime()
-  return refresh === undefined || refresh.until <= until ? tokens : { ...tokens, refresh: { ...refresh, until } }
+  if (refresh === undefined || refresh.until <= until) return tokens
+  return { ...tokens, refresh: { ...refresh, until, endedBy } }
 }

@@ -11,11 +11,12 @@ import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
+import { describeRefusalForLog } from '../http/logged-error.ts'
 import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/openapi-responses.ts'
 import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
-import type { ErrorCode } from '../protocol/error.ts'
+import type { ErrorCode, ProtocolError } from '../protocol/error.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { addAuthorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete-session.ts'
@@ -62,14 +63,15 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
 function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onError', (request, _reply, thrownError, done) => {
     const { endpoint } = request.routeOptions.config
-    const { code: error, message } = toProtocolError(thrownError, request)
+    const refusal = toProtocolError(thrownError, request)
+    const { code: error } = refusal
     if (
       request.method !== 'HEAD' &&
       endpoint !== undefined &&
       request.sessionId !== '' &&
       !UNREMARKABLE.includes(error)
     ) {
-      const description = message.slice(0, MAX_DESCRIPTION)
+      const description = describeForApplication(refusal).slice(0, MAX_DESCRIPTION)
       progress.addIfExists(request.sessionId, {
         problem: { endpoint, error, description, count: 1, at: now().getTime() },
       })
@@ -77,6 +79,12 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
     done()
   })
   app.addHook('onClose', () => progress.finish())
+}
+
+/** Describes a refusal for the application: as the wallet was told, and the reason that only the log has beside it. */
+function describeForApplication(refusal: ProtocolError): string {
+  const reason = describeRefusalForLog(refusal)
+  return typeof reason === 'string' ? `${refusal.message} (${reason})` : refusal.message
 }
 
 function addConfigurationRoutes(app: App, context: IssuerContext): void {

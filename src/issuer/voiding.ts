@@ -57,7 +57,7 @@ function closeSession(session: IssuanceSession, now: Date): IssuanceSession | un
   if (session.expiredAt !== undefined || at >= endOfIssuance(session)) return undefined
   const { token } = session
   if (issuanceStatus(session, now) === 'STARTED') {
-    return { ...(token === undefined ? session : endTokens(session, now)), expiredAt: at }
+    return { ...(token === undefined ? session : endTokens(session, now, 'restore')), expiredAt: at }
   }
   return token === undefined || token.expiresAt <= at ? undefined : { ...session, token: { ...token, expiresAt: at } }
 }

@@ -178,6 +178,40 @@ describe('a refresh token', () => {
     })
   })
 
+  it.each([
+    ['its time was up', () => Promise.resolve(), 400, /the time of the refresh is up/],
+    [
+      'its credentials were revoked',
+      async (ready: Refreshable) => {
+        await issues(ready)
+        await call(services, `${ISSUER_URL}/credential-status/revoke/${ready.sessionId}`, {})
+      },
+      0,
+      /the credentials of the session were revoked/,
+    ],
+    [
+      'a used one came again',
+      async (ready: Refreshable) => {
+        await refreshed(await refreshed(ready))
+        await refused(await post(ready), /used/)
+      },
+      0,
+      /came again, which may be stolen/,
+    ],
+  ] as const)('tells the application and the log, but not the wallet, that %s', async (_, end, seconds, reason) => {
+    const ready = await redeemed({ refresh_seconds: 400 })
+    await end(ready)
+    await at(seconds, async () => {
+      const response = await post(ready, ready.refresh)
+      const told = (await response.json()) as Record<string, string>
+      expect([told.error, told.error_description]).toEqual(['invalid_grant', expect.not.stringMatching(reason)])
+      const { problem } = await statusOf(services, ISSUER_URL, ready.sessionId)
+      expect((problem as Record<string, string>).error_description).toMatch(reason)
+      const line = services.logLines.findLast((each) => each.includes('"refused"'))
+      expect(JSON.parse(line ?? '{}')).toMatchObject({ cause: expect.stringMatching(reason) as string })
+    })
+  })
+
   it('works at the endpoint without a session, and of another session nowhere else', async () => {
     const [a, b] = [await redeemed(), await redeemed()]
     const before = await dump(services)

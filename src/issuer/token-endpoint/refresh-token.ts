@@ -12,7 +12,7 @@ import type { Problem } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import type { IssuerContext } from '../context.ts'
-import { dropRetry, endTokens, grantedIdsOf, type IssuedTokens } from '../issued-tokens.ts'
+import { dropRetry, endTokens, grantedIdsOf, type IssuedTokens, type RefreshEnd } from '../issued-tokens.ts'
 import type { TokenRequest } from '../schemas.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
 import { requireValidStatus } from '../status-list/entries.ts'
@@ -20,6 +20,16 @@ import { type Grant, type NewRefreshToken, refuseOtherClient, refuseOtherKey } f
 
 const UNKNOWN_REFRESH_TOKEN = 'the refresh token is unknown; ask for a new offer'
 const REPLAYED_TOKEN = 'the refresh token has been used, and none of this session is good any more; ask for a new offer'
+// Anyone who knows the session id gets this text, so it does not say which of its causes holds.
+const ENDED_REFRESH =
+  'this cannot be refreshed any more: its time is up, its credentials were revoked, or a used token came again; ask for a new offer'
+
+/** Each cause as a reason, for the log and the status of the session. */
+const REFRESH_ENDS: Readonly<Record<RefreshEnd, string>> = {
+  revocation: 'the credentials of the session were revoked',
+  reuse: 'a used code or refresh token of the session came again, which may be stolen',
+  restore: 'a backup was restored, which ends what is open in it',
+}
 
 /** Makes the first refresh token of a redeemed session; undefined if the session has none. */
 export function makeFirstRefreshToken(
@@ -116,10 +126,9 @@ function makeNextRefreshToken(
   const { refresh, token } = session
   if (refresh === undefined) return refuseUnknownRefreshToken()
   if (request.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
-    refuse(
-      'invalid_grant',
-      'this cannot be refreshed any more: its time is up, or its credentials were revoked; ask for a new offer',
-    )
+    const { endedBy } = refresh
+    const reason = endedBy === undefined ? 'the time of the refresh is up' : REFRESH_ENDS[endedBy]
+    refuse('invalid_grant', ENDED_REFRESH, { cause: new Error(reason) })
   }
   const digest = digestOf(request.refreshToken)
   // Digests are not secret, so the comparison need not take constant time.
