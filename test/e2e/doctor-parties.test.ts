@@ -71,7 +71,7 @@ describe('vouchsafe doctor asks the provider', () => {
       async () => withProvider(await closedOrigin()),
       ISSUER,
       'warning',
-      /gives no answer \(ECONNREFUSED\): nobody can sign in/,
+      /gives no whole answer \(127\.0\.0\.1:\d+ takes no connections: .*\): nobody can sign in/,
     ],
     [
       'at a path where there is none',
@@ -80,6 +80,14 @@ describe('vouchsafe doctor asks the provider', () => {
       ISSUER,
       'warning',
       /answers 404: is this the issuer\?/,
+    ],
+    [
+      'whose answer is larger than an issuer takes',
+      'issuer',
+      async () => withProvider(await originOf((_, response) => response.end(`{"a":"${'a'.repeat(1024 * 1024)}"}`))),
+      ISSUER,
+      'warning',
+      /is larger than 1048576 bytes\): nobody can sign in/,
     ],
     [
       'that names another issuer',
@@ -124,7 +132,7 @@ describe('vouchsafe doctor asks the verifier that requests another credential', 
       async () => withVerifier(await closedOrigin()),
       `${PRESENTATION}verifier`,
       'warning',
-      /gives no answer \(ECONNREFUSED\): nobody can sign in/,
+      /gives no whole answer \(127\.0\.0\.1:\d+ takes no connections: .*\): nobody can sign in/,
     ],
   ])
 })
@@ -140,12 +148,21 @@ describe('vouchsafe doctor asks the host of the application', () => {
       /answers$/,
     ],
     [
+      'which says the length of a large page',
+      'verifier',
+      async () =>
+        withApplication(await originOf((_, response) => response.writeHead(200, { 'content-length': 1e9 }).end())),
+      'sessionCallback.url',
+      'ok',
+      /answers$/,
+    ],
+    [
       'which does not run',
       'verifier',
       async () => withApplication(await closedOrigin()),
       'sessionCallback.url',
       'warning',
-      /gives no answer \(ECONNREFUSED\): callbacks wait/,
+      /gives no whole answer \(127\.0\.0\.1:\d+ takes no connections: .*\): callbacks wait/,
     ],
   ])
 
@@ -159,7 +176,7 @@ describe('vouchsafe doctor asks the host of the application', () => {
     expect(performance.now() - began).toBeLessThan(10_000)
     expect(paths).toEqual(['HEAD /'])
     expect(findings.filter(({ outcome }) => outcome === 'problem')).toEqual([])
-    const text = expect.stringContaining('gives no answer (TimeoutError)') as string
+    const text = expect.stringContaining('gave no whole answer within 3 s)') as string
     expect(findings).toContainEqual({ subject: 'sessionCallback.url', outcome: 'warning', text })
   })
 })

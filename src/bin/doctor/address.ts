@@ -127,7 +127,7 @@ function describeUnreached(host: string, url: string, error: unknown): Pick<Find
 }
 
 /** Returns the code of the system for a failed `fetch`, or the name of the error. */
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const { name, cause } = error as { name: string; cause?: { code?: string } }
   return cause?.code ?? name
 }

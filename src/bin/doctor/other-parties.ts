@@ -1,13 +1,18 @@
 /** Checks whether the parties that a configuration names can be reached: who signs people in, and the application. */
-import { isObject } from '../../codec/json.ts'
+import { isObject, type Json, parseJson } from '../../codec/json.ts'
+import { type Problem, readOrUndefined } from '../../codec/malformed.ts'
 import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { CommonConfig } from '../../config/common.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
+import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
+import { outbound } from '../effects.ts'
 import { ANSWER_MS } from '../who-listens.ts'
-import { codeOf } from './address.ts'
 import type { Finding } from './finding.ts'
+
+/** The maximum size of an answer, which is the largest that the services take from these parties. */
+const MAX_BYTES = 1024 * 1024
 
 type PartiesConfig = Pick<CommonConfig, 'sessionCallback'> & Partial<Pick<IssuerConfig, 'codeFlow'>>
 
@@ -25,7 +30,7 @@ export async function findPartyFindings({ codeFlow, sessionCallback }: PartiesCo
 async function askProvider({ issuer }: OpenidConnectConfig): Promise<Finding> {
   const subject = 'authentication.openidConnect.issuer'
   const url = `${removeTrailingSlashes(issuer)}/.well-known/openid-configuration`
-  const answer = await ask(url)
+  const answer = await ask({ url })
   const consequence = 'nobody can sign in until it does'
   if ('problem' in answer) return warningFinding(subject, `${url} ${answer.problem}: ${consequence}`)
   if (answer.status !== 200) return warningFinding(subject, `${url} answers ${answer.status}: is this the issuer?`)
@@ -43,7 +48,7 @@ async function askProvider({ issuer }: OpenidConnectConfig): Promise<Finding> {
 async function askVerifier({ verifier, apiKey, verificationQueryId: id }: PresentationConfig): Promise<Finding> {
   const within = 'authentication.presentation.'
   const url = `${verifier}/verification-query/${encodeURIComponent(id)}`
-  const answer = await ask(url, { headers: { authorization: `Bearer ${apiKey}` } })
+  const answer = await ask({ url, headers: { authorization: `Bearer ${apiKey}` } })
   if ('problem' in answer) return warningFinding(`${within}verifier`, `${url} ${answer.problem}: nobody can sign in`)
   if (answer.status === 200) return okFinding(`${within}verifier`, url)
   if (answer.status === 401)
@@ -57,26 +62,33 @@ async function askVerifier({ verifier, apiKey, verificationQueryId: id }: Presen
 async function askApplication(url: string): Promise<Finding> {
   const subject = 'sessionCallback.url'
   const { origin } = new URL(url)
-  const answer = await ask(origin, { method: 'HEAD' })
+  // The answer to HEAD has no body, but may have the length of one.
+  const answer = await ask({ url: origin, method: 'HEAD', maxBytes: Infinity })
   return 'problem' in answer
     ? warningFinding(subject, `${origin} ${answer.problem}: callbacks wait until it does`)
     : okFinding(subject, origin)
 }
 
-/** Returns the answer to a request, its body undefined if it is not JSON; or in words why there is none. */
-async function ask(url: string, init: RequestInit = {}): Promise<PartyAnswer | { readonly problem: string }> {
+/**
+ * Returns the answer to a request, its body undefined if it is not JSON; or in words why there is none. The parties are
+ * those of the operator, so that they may be in this network, as for the services.
+ */
+async function ask(
+  request: Pick<HttpClientRequest, 'url'> & Partial<HttpClientRequest>,
+): Promise<PartyAnswer | Problem> {
+  const limits = { timeoutMs: ANSWER_MS, maxBytes: MAX_BYTES, allowPrivateAddresses: true }
   try {
-    const response = await fetch(url, { ...init, redirect: 'manual', signal: AbortSignal.timeout(ANSWER_MS) })
-    const body: unknown = await response.json().catch(() => undefined)
-    return { status: response.status, body }
+    const { status, body } = await outbound({ ...limits, ...request })
+    return { status, body: readOrUndefined(() => parseJson(body)) }
   } catch (error) {
-    return { problem: `gives no answer (${codeOf(error)})` }
+    if (!(error instanceof OutboundError)) throw error
+    return { problem: `gives no whole answer (${error.message})` }
   }
 }
 
 interface PartyAnswer {
   readonly status: number
-  readonly body: unknown
+  readonly body: Json | undefined
 }
 
 function okFinding(subject: string, url: string): Finding {
