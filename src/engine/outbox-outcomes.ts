@@ -69,10 +69,11 @@ export async function settleRows(context: OutboxContext, memory: OutboxMemory): 
   const ids = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
   // The lookups run at once, so that the store writes the outcomes together.
   const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
-  for (const result of results) if (result.status === 'rejected') throw result.reason
-  for (const result of results) {
-    const row = (result as PromiseFulfilledResult<SignedRow | undefined>).value
-    if (row === undefined) continue
+  const pendingRows = results.flatMap((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value ?? []
+  })
+  for (const row of pendingRows) {
     const lastSentAt = memory.sentAt.get(row.id)
     if (lastSentAt === undefined || now().getTime() - lastSentAt > RESEND_AFTER_MS) await submit(context, row, memory)
   }

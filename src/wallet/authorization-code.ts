@@ -4,7 +4,7 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
-import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant-types.ts'
 import { addParameters } from '../protocol/redirect-uri.ts'
 import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
@@ -157,7 +157,7 @@ async function pushAuthorizationRequest(
 function credentialParameters({ issuer, configurationIds }: RequestedCredentials): Readonly<Record<string, string>> {
   const scopes = configurationIds.map((id) => {
     const configuration = memberOf(issuer.configurations, id)
-    return isObject(configuration) ? stringMemberOf(configuration, 'scope') : undefined
+    return stringMemberOf(configuration, 'scope')
   })
   if (scopes.every(Boolean)) return { scope: [...new Set(scopes)].join(' ') }
   const details = configurationIds.map((id) => ({

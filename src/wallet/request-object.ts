@@ -3,7 +3,7 @@
  * names. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
  */
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
@@ -157,7 +157,7 @@ function readRequestPayload(
   const metadata = memberOf(payload, 'client_metadata')
   return {
     clientId,
-    clientName: isObject(metadata) ? stringMemberOf(metadata, 'client_name') : undefined,
+    clientName: stringMemberOf(metadata, 'client_name'),
     certificate,
     query,
     nonce: stringMemberOf(payload, 'nonce') || refuseRequestObject('it has no nonce'),

@@ -105,7 +105,7 @@ function readPendingCredential(value: Json): PendingCredential {
     configurationId: requireText(value, 'credential_configuration_id'),
     transactionId: requireText(value, 'transaction_id'),
     keys: (Array.isArray(keys) ? keys : []).filter(isObject),
-    replaces: isObject(value) ? stringMemberOf(value, 'replaces') : undefined,
+    replaces: stringMemberOf(value, 'replaces'),
   }
 }
 

@@ -163,7 +163,7 @@ async function fetchEngine(
     const chain = memberOf(engine, 'chain')
     return {
       address: evmAddress(parseAddress(stringMemberOf(engine, 'address') ?? '')),
-      chain: isObject(chain) ? stringMemberOf(chain, 'id') : undefined,
+      chain: stringMemberOf(chain, 'id'),
     }
   } catch (error) {
     if (pause === undefined || !(error instanceof OutboundError) || error.limit !== undefined) throw error

@@ -180,7 +180,7 @@ export async function readStatusListJwt(text: string, uri: string): Promise<Fetc
   if (stringMemberOf(header, 'typ') !== 'statuslist+jwt') malformed('its type is not statuslist+jwt')
   const claim = (name: string): Json | undefined => memberOf(payload, name)
   const list = claim('status_list')
-  const lst = isObject(list) ? stringMemberOf(list, 'lst') : undefined
+  const lst = stringMemberOf(list, 'lst')
   if (!isObject(list) || lst === undefined) return malformed('it has no status_list with a lst')
   const claims = { sub: claim('sub'), iat: claim('iat'), nbf: claim('nbf'), exp: claim('exp'), ttl: claim('ttl') }
   return {

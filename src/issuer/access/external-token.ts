@@ -2,7 +2,7 @@
  * Verifies access tokens of an external authorization server, and finds their sessions. Verifies JWTs by RFC 9068
  * section 4, or introspects the token by RFC 7662 section 2.2.
  */
-import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -97,7 +97,7 @@ async function findNamedSession(
 function readBoundKey(claims: JsonObject): string | undefined {
   const binding = memberOf(claims, 'cnf')
   if (binding === undefined) return undefined
-  const jkt = isObject(binding) ? stringMemberOf(binding, 'jkt') : undefined
+  const jkt = stringMemberOf(binding, 'jkt')
   return jkt ?? refuseExternalToken('it is bound to a key in a way other than DPoP')
 }
 

@@ -2,7 +2,7 @@
  * Key attestations: a wallet provider attests how keys are stored and how their user is authenticated. OpenID4VCI 1.0,
  * Key Attestation in JWT format, jwt Proof Type (`key_attestation`), and attestation Proof Type.
  */
-import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
+import { type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { KeyAttestationRequirement } from '../../credential/format.ts'
 import { type Certificate, leafProblem } from '../../keys/certificate.ts'
@@ -190,7 +190,7 @@ function readAttestedKeys(payload: JsonObject, maxKeys: number): Pick<KeyAttesta
     malformed(`attested_keys has too many keys: a request may have ${MAX_KEYS}, in all attestations together`)
   const [first, ...others] = keys.map((key) => readCurvePoint(key))
   if (first === undefined) return malformed('attested_keys is empty')
-  const keyIds = keys.map((key) => (isObject(key) ? stringMemberOf(key, 'kid') : undefined))
+  const keyIds = keys.map((key) => stringMemberOf(key, 'kid'))
   return { attestedKeys: [first, ...others], keyIds }
 }
 

@@ -95,8 +95,7 @@ function isBound({ token, client }: AuthorizedSession): boolean {
 
 /** Keeps the digests of the tokens up to now, which are not bound as the new one is. */
 function rememberUnboundTokens(newRefreshToken: NewRefreshToken, { refresh }: AuthorizedSession): NewRefreshToken {
-  const { digest = '', retry = [], spent = [] } = refresh ?? {}
-  const unbound = [digest, retry, spent].flat()
+  const unbound = refresh === undefined ? [] : [refresh.digest, refresh.retry ?? [], refresh.spent].flat()
   return { ...newRefreshToken, refresh: { ...newRefreshToken.refresh, unbound } }
 }
 
