@@ -26,7 +26,10 @@ export function redeliverDeadCallback(
     if (requeueing === undefined) return { committed: false }
     const { changes, sessionId } = requeueing
     const event = {
-      ...{ type: 'callback.redelivered' as const, at: at.getTime(), subject: callbackId, sessionId },
+      type: 'callback.redelivered' as const,
+      at: at.getTime(),
+      subject: callbackId,
+      sessionId,
       ...(caller !== undefined && { caller }),
     }
     const conflict = await store.commit([...changes, recordEvent(event, random)])

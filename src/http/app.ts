@@ -68,7 +68,13 @@ export function makeAppOptions<C extends GenerationCollections>(
     ...document,
     authenticate: createAuthenticator(apiKeys, random),
     checkReady: createReadinessCheck(effects),
-    ...{ random, log, now, rateLimits, tls, observer, tracer },
+    random,
+    log,
+    now,
+    rateLimits,
+    tls,
+    observer,
+    tracer,
   }
 }
 

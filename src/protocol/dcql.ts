@@ -203,5 +203,5 @@ function* findIdMistakes(list: Json | undefined, at: string): Mistakes {
 }
 
 function idsOf(list: Json | undefined): Json[] {
-  return (Array.isArray(list) ? list : []).flatMap((item) => (isObject(item) ? (memberOf(item, 'id') ?? []) : []))
+  return (Array.isArray(list) ? list : []).flatMap((item) => memberOf(item, 'id') ?? [])
 }

@@ -54,7 +54,9 @@ export function createTelemetry(config: TelemetryConfig, options: TelemetryOptio
   const { outbound, random, clock } = options
   const { traces, logs } = createExporters(config, options)
   const tracer = createTracer({
-    ...{ random, clock, sampleRatio: config.sampleRatio },
+    random,
+    clock,
+    sampleRatio: config.sampleRatio,
     onSpanEnd: (span) => traces.add(spanText(span)),
   })
   return {

@@ -7,6 +7,9 @@ const SERVICE_OPTION = {
   does: 'the service, where the configuration does not tell it',
 } as const
 
+/** An option that may be given several times. */
+const REPEATED = { type: 'string', multiple: true, default: [] as string[] } as const
+
 const OTHERS_REFUSE = 'the other side refused or cannot be reached, or you did not agree'
 
 export const operatingCommands = {
@@ -20,12 +23,14 @@ export const operatingCommands = {
       issuer: { type: 'string', value: 'URL', does: 'the base URL of the issuer' },
       verifier: { type: 'string', value: 'URL', does: 'the base URL of the verifier' },
       engine: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'URL' },
+        ...REPEATED,
+        value: 'URL',
         does: 'the base URL of an execution engine; may be repeated',
       },
       port: { type: 'string', default: '8090', value: 'PORT', does: 'where the page is served' },
       'sign-in': {
-        ...{ type: 'string', value: 'ISSUER' },
+        type: 'string',
+        value: 'ISSUER',
         does: 'the issuer of an OpenID Connect provider where people sign in, beside the link',
       },
       'client-id': { type: 'string', value: 'ID', does: 'the client that the console is at the provider' },
@@ -35,7 +40,8 @@ export const operatingCommands = {
         does: 'the scope that the provider is asked for; openid email when absent',
       },
       allow: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'CLAIM=VALUE' },
+        ...REPEATED,
+        value: 'CLAIM=VALUE',
         does: 'who may sign in, by an email or another claim of theirs; once for each, and at least once',
       },
     },
@@ -94,11 +100,15 @@ export const operatingCommands = {
     choices: ['export', 'verify'],
     options: {
       certificate: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'PEM', subcommands: ['verify'] },
+        ...REPEATED,
+        value: 'PEM',
+        subcommands: ['verify'],
         does: 'the certificate of the key that signs the log; may be repeated',
       },
       checkpoint: {
-        ...{ type: 'string', multiple: true, default: [] as string[], value: 'KEPT', subcommands: ['verify'] },
+        ...REPEATED,
+        value: 'KEPT',
+        subcommands: ['verify'],
         does: 'a checkpoint that you kept, or a file with some; may be repeated',
       },
       service: SERVICE_OPTION,
@@ -160,7 +170,9 @@ export const operatingCommands = {
     choices: ['backup', 'restore', 'status', 'migrate', 'compact', 'copy'],
     options: {
       from: {
-        ...{ type: 'string', value: 'URL|CONFIG.json', subcommands: ['copy'] },
+        type: 'string',
+        value: 'URL|CONFIG.json',
+        subcommands: ['copy'],
         does: 'the database to copy, as database.url has it, or the configuration that names it',
       },
       to: {
@@ -222,12 +234,16 @@ export const operatingCommands = {
         does: 'the transaction code that the issuer gave you',
       },
       'client-id': {
-        ...{ type: 'string', value: 'ID', subcommands: ['receive'] },
+        type: 'string',
+        value: 'ID',
+        subcommands: ['receive'],
         does: 'the client that an authorization server knows, if it has to',
       },
       issuer: { type: 'string', value: 'URL', subcommands: ['receive'], does: 'the issuer to ask without an offer' },
       configuration: {
-        ...{ type: 'string', value: 'ID', subcommands: ['receive'] },
+        type: 'string',
+        value: 'ID',
+        subcommands: ['receive'],
         does: 'the credential to ask for, by its id in the metadata of the issuer',
       },
       scope: {
@@ -237,7 +253,9 @@ export const operatingCommands = {
         does: 'the credential to ask for, by its scope',
       },
       'no-browser': {
-        ...{ type: 'boolean', default: false, subcommands: ['receive'] },
+        type: 'boolean',
+        default: false,
+        subcommands: ['receive'],
         does: 'open no browser; the address of the page of the issuer is printed on stderr',
       },
       yes: {
@@ -247,7 +265,8 @@ export const operatingCommands = {
         does: 'agree beforehand; needed where nobody can be asked',
       },
       home: {
-        ...{ type: 'string', value: 'DIR' },
+        type: 'string',
+        value: 'DIR',
         does: 'where keys and credentials are (VOUCHSAFE_WALLET_HOME, else ~/.vouchsafe/wallet)',
       },
       json: { ...JSON_OPTION, does: 'print one JSON object and nothing else, errors too' },

@@ -96,7 +96,9 @@ export const serviceCommands = {
       dir: { type: 'string', default: '.', value: 'DIR', does: 'where to write' },
       'base-url': { type: 'string', value: 'URL', does: 'where others reach the service; this machine when absent' },
       profile: {
-        ...{ type: 'string', choices: ['haip'], subcommands: ['issuer'] },
+        type: 'string',
+        choices: ['haip'],
+        subcommands: ['issuer'],
         does: 'by which profile it issues; with a CA and a provider of wallets for tests',
       },
       json: JSON_OPTION,

@@ -67,7 +67,13 @@ export async function openConsole(
 ): Promise<OpenConsole> {
   const files = readPageFiles(join(findBuiltDirectory(), 'console'))
   const { server, signInPath } = createConsoleServer({
-    ...{ services, files, firstPage, random, now, fetch, report },
+    services,
+    files,
+    firstPage,
+    random,
+    now,
+    fetch,
+    report,
     providerSignIn: client && createProviderSignIn({ client, outbound, random, now, report }),
   })
   const actualPort = await listenOnLoopback(server, port)

@@ -208,21 +208,24 @@ async function countRows(reader: TableReader): Promise<number> {
   return counts.reduce((sum, { rows: count }) => sum + count, 0)
 }
 
+/** Says where the previous database is. */
+function keptText(kept: string | undefined, { kind }: DatabaseConfig): string {
+  if (kept === undefined) return 'There was no database before.'
+  return kind === 'sqlite'
+    ? `The previous database is ${kept}; take it away when you no longer need it.`
+    : `The previous tables are in the schema ${kept}; drop it when you no longer need them.`
+}
+
 function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
   const { kept, voided, leftovers, rows, rowsOfBackup, schema, newest } = restoreResult
   const place = describeDatabase(database)
-  const isFile = database.kind === 'sqlite'
   const lines = [
     `${place} is restored from ${file}: ${rowsText(rowsOfBackup)}, schema ${schema ?? 'unknown'}.`,
     ...(rows === rowsOfBackup
       ? []
       : [`With what the restore adds, such as events of void sessions: ${rowsText(rows)}.`]),
     ...(newest === null ? [] : [`The newest session in it is of ${newest}.`]),
-    kept === undefined
-      ? 'There was no database before.'
-      : isFile
-        ? `The previous database is ${kept}; take it away when you no longer need it.`
-        : `The previous tables are in the schema ${kept}; drop it when you no longer need them.`,
+    keptText(kept, database),
     ...(kind.name === 'issuer'
       ? [
           'Another generation has begun: new status lists begin, and the old ones are served as before.',
@@ -238,8 +241,15 @@ function resultOf({ kind, config: { database } }: Subject, file: string, restore
   return {
     text: lines.join('\n'),
     facts: {
-      ...{ database: place, file, kept: kept ?? null, voided: voided ?? null, leftovers },
-      ...{ rows, rows_of_backup: rowsOfBackup, schema, newest },
+      database: place,
+      file,
+      kept: kept ?? null,
+      voided: voided ?? null,
+      leftovers,
+      rows,
+      rows_of_backup: rowsOfBackup,
+      schema,
+      newest,
     },
   }
 }

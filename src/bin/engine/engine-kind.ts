@@ -91,7 +91,9 @@ async function buildServer(
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
   const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
   const { app, address, metrics, checkReady, tasks, stop } = await createEngine(config, {
-    ...{ ...parts, retryOnConflict, ...outside },
+    ...parts,
+    retryOnConflict,
+    ...outside,
     ...(telemetry && createTracedEffects(telemetry, parts.store, config.database)),
     telemetryCounts: telemetry?.counts,
   })

@@ -110,35 +110,44 @@ async function build<Name extends CredentialServiceName>(
 ): Promise<BuiltService<ConfigOf<Name>>> {
   const { createServer, createTasks } = credentialServices[name]
   let current = config
+  const getCurrentConfig = () => current
   const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
-  const metrics = config.management && (await measure(name, () => current, { store, telemetry, tokenKeys }))
-  const countingStore = metrics
-    ? metrics.steps.timeStore(
-        (await import('../metrics/outcome-metrics.ts')).observeCommits(store, metrics.observeCommit),
-      )
-    : store
+  const metrics = config.management && (await measure(name, getCurrentConfig, { store, telemetry, tokenKeys }))
+  const measuredStore = metrics ? await measureStore(store, metrics) : store
   const effects = {
-    ...{ store: countingStore, retryOnConflict, outbound, now, random, log, pkcs11Tokens, observer: metrics?.observer },
-    ...(telemetry && createTracedEffects(telemetry, countingStore, config.database)),
+    store: measuredStore,
+    retryOnConflict,
+    outbound,
+    now,
+    random,
+    log,
+    pkcs11Tokens,
+    observer: metrics?.observer,
+    ...(telemetry && createTracedEffects(telemetry, measuredStore, config.database)),
     ...(metrics && { inSpan: metrics.steps.timeSteps(telemetry?.inSpan) }),
   }
   return {
-    app: await createServer(config, {
-      ...effects,
-      getCurrentConfig: () => current,
-      recordSignedList: metrics?.recordSignedList,
-    }),
+    app: await createServer(config, { ...effects, getCurrentConfig, recordSignedList: metrics?.recordSignedList }),
     ...(metrics && { metrics: metrics.registry }),
     tasks: [
       ...createTasks(config, effects),
       createConflictTask(log),
-      createCertificateTask(() => current, log, now),
+      createCertificateTask(getCurrentConfig, log, now),
       ...tokenKeys.tasks,
     ],
     renew: (next) => {
       current = next
     },
   }
+}
+
+/** Wraps the store, so that the metrics count its commits and time its steps. */
+async function measureStore<Name extends CredentialServiceName>(
+  store: StoreOf<Name>,
+  { steps, observeCommit }: ServiceMetrics,
+): Promise<StoreOf<Name>> {
+  const { observeCommits } = await import('../metrics/outcome-metrics.ts')
+  return steps.timeStore(observeCommits(store, observeCommit))
 }
 
 interface MeasuredParts<Name extends CredentialServiceName> {

@@ -75,7 +75,10 @@ function sourceOf(path: ClaimPath, configuration: Configuration<SdJwtVcMembers>)
   if (!SECURING_MEMBERS.includes(String(path[0]))) return 'dataset'
   const writtenClaims = {
     ...typeMembers(configuration),
-    ...{ iss: '', iat: 0, exp: 0, cnf: { jwk: { kty: '', crv: '', x: '' } } },
+    iss: '',
+    iat: 0,
+    exp: 0,
+    cnf: { jwk: { kty: '', crv: '', x: '' } },
     ...(configuration.isRevocable && statusMember({ status: { index: 0, uri: '' } })),
   }
   return 'problem' in selectClaims(writtenClaims, path) ? undefined : 'issuer'

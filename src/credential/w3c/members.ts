@@ -82,7 +82,9 @@ export function sourceOfMember(
   if (path[0] === 'credentialSubject') return 'dataset'
   const bitstrings = statusPurposes.map((purpose) => ({ purpose, uri: '' }))
   const writtenMembers = {
-    ...{ '@context': [...contexts], type: [...types], issuer: '' },
+    '@context': [...contexts],
+    type: [...types],
+    issuer: '',
     ...Object.fromEntries(dates.map((name) => [name, ''])),
     ...(hasBitstringStatus && credentialStatusMember({ status: { index: 0, uri: '', bitstrings } })),
   }
