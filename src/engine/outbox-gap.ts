@@ -43,10 +43,10 @@ async function fillNonces({ account, rows, store, createRows }: OutboxContext, m
 }
 
 /**
- * Returns the transactions that may be signed now: empty ones only while there is a gap that they may fill. Deletes the
+ * Selects the transactions that may be signed now: empty ones only while there is a gap that they may fill. Deletes the
  * empty ones when there is none any more.
  */
-export async function fitGap(
+export async function selectSignable(
   { account, rows }: OutboxContext,
   memory: OutboxMemory,
   queued: readonly WaitingTransaction[],

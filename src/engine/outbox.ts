@@ -6,7 +6,7 @@
  */
 import { ChainError, type SignedTransaction } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
-import { closeGap, fitGap } from './outbox-gap.ts'
+import { closeGap, selectSignable } from './outbox-gap.ts'
 import { createOutboxMemory, type OutboxMemory } from './outbox-memory.ts'
 import { type NoncePlan, planNonces } from './outbox-nonces.ts'
 import {
@@ -121,7 +121,7 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
   const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, now().getTime())
   const contractsInFlight = new Set(inFlight.map(({ contract }) => contract))
-  const waiting = orderFairly(await fitGap(context, memory, queued), inFlight)
+  const waiting = orderFairly(await selectSignable(context, memory, queued), inFlight)
   const signedRows = await signInTurns(context, memory, waiting, { ...plan, contractsInFlight })
   if (signedRows.length === 0) {
     if (plan.missing > 0) await closeGap(context, memory, plan)

@@ -255,7 +255,7 @@ async function listen(
   return listenAt(management, { ...place, within: 'management.' })
 }
 
-/** Listens at one address; `readPart` is the path of its settings. */
+/** Listens at one address. Returns why that is not possible; undefined if it is. */
 async function listenAt(
   app: App,
   where: Parameters<typeof describeListenProblem>[1],

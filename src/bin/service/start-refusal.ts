@@ -6,7 +6,7 @@ import { describeHostProblem } from '../network.ts'
 import { describeListener } from '../who-listens.ts'
 import type { OpeningMistake } from './service-kind.ts'
 
-/** The address at which a service should listen. `readPart` is the path of its settings, without their names. */
+/** The address at which a service should listen. `within` is the path of its settings, without their names. */
 interface ListenAddress {
   readonly port: number
   readonly host: string
