@@ -3,13 +3,14 @@
  * 7517) and its introspection endpoint (RFC 7662). Keys and introspection responses are cached.
  */
 import { cacheRemote } from '../../async/cache-remote.ts'
-import { type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { readOrElse } from '../../codec/malformed.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
-import { type HttpClientRequest, type Outbound, OutboundError } from '../../http/outbound.ts'
+import { fetchJsonObject } from '../../http/fetch-json.ts'
+import type { HttpClientRequest, Outbound } from '../../http/outbound.ts'
 import { candidateKeys, isSignedByOneOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
 import { refuse } from '../../protocol/error.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
@@ -122,7 +123,10 @@ function readAddress({ issuer }: AuthorizationServerConfig, metadata: JsonObject
 
 async function fetchKeys(outbound: Outbound, address: Address): Promise<readonly PublishedKey[]> {
   const keySet = await fetchJson(outbound, { ...address, ...LIMITS })
-  return readOrRefuseUnavailable(address.url, () => readKeySet(keySet))
+  return readOrElse(
+    () => readKeySet(keySet),
+    (error) => refuseUnavailable(`${address.url}: ${error.message}`, error),
+  )
 }
 
 /**
@@ -135,7 +139,6 @@ function makeIntrospectionRequest({ introspection }: AuthorizationServerConfig, 
     headers: {
       authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
       'content-type': 'application/x-www-form-urlencoded',
-      accept: 'application/json',
     },
     body: new URLSearchParams({ token, token_type_hint: 'access_token' }).toString(),
   } as const
@@ -145,18 +148,8 @@ function encodeFormValue(text: string): string {
   return new URLSearchParams({ text }).toString().slice('text='.length)
 }
 
-async function fetchJson(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
-  const accept = { accept: 'application/json' }
-  const response = await outbound({ headers: accept, ...request }).catch((error: unknown) => {
-    if (!(error instanceof OutboundError)) throw error
-    return refuseUnavailable(`${request.url}: ${error.message}`, error)
-  })
-  if (response.status !== 200) return refuseUnavailable(`${request.url} answered ${response.status}`)
-  return readOrRefuseUnavailable(request.url, () => parseJsonObject(response.body))
-}
-
-function readOrRefuseUnavailable<T>(url: string, read: () => T): T {
-  return readOrElse(read, (error) => refuseUnavailable(`${url}: ${error.message}`, error))
+function fetchJson(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
+  return fetchJsonObject(outbound, request, request.url, refuseUnavailable)
 }
 
 /** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */

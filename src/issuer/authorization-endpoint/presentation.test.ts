@@ -35,14 +35,19 @@ it('keeps the error of the connection to the verifier as the cause', async () =>
     cause: new Error('ECONNREFUSED'),
   })
   const refusal = await refusalOf(() => Promise.reject(error))
-  expect([refusal.code, refusal.cause]).toEqual(['temporarily_unavailable', error])
+  const reason = refusal.cause as Error
+  expect([refusal.code, reason.message, reason.cause]).toEqual([
+    'temporarily_unavailable',
+    'the verifier: verifier.example takes no connections',
+    error,
+  ])
 })
 
 it('keeps the error of the reader of the answer as the cause', async () => {
   const refusal = await refusalOf(() => Promise.resolve({ status: 200, headers: {}, body: Buffer.from('<html>') }))
   const reason = refusal.cause as Error
   expect([reason.message, reason.cause]).toEqual([
-    expect.stringMatching(/^the answer of the verifier cannot be read: /),
-    expect.any(SyntaxError),
+    expect.stringMatching(/^the verifier answered with what cannot be read: /),
+    expect.objectContaining({ cause: expect.any(SyntaxError) as Error }),
   ])
 })

@@ -4,11 +4,10 @@
  * device gets. So nobody receives a credential for another person's presentation. OpenID4VP 1.0, Session Fixation.
  */
 import { singleFlightByKey } from '../../async/single-flight.ts'
-import { isObject, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../../codec/json.ts'
-import { readOrProblem } from '../../codec/malformed.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
-import { OutboundError } from '../../http/outbound.ts'
+import { fetchJsonObject } from '../../http/fetch-json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorization-request.ts'
@@ -59,7 +58,7 @@ async function findPresentationLink(context: IssuerContext, settings: Presentati
   })
   const [sessionId, link] = [stringMemberOf(newSession, 'session_id'), stringMemberOf(newSession, 'request_uri')]
   if (sessionId === undefined || link === undefined)
-    return refuseUnavailableVerifier(new Error('the answer of the verifier has no session'))
+    return refuseUnavailableVerifier('the answer of the verifier has no session')
   return context.retryOnConflict<string>(async () => {
     const { value, version } = await findOpenInteraction(context, id)
     // Another process may have been asked at the same time.
@@ -98,7 +97,7 @@ export async function finishPresentation(
     return refuseCode()
   }
   if (memberOf(result, 'trust') !== 'anchors') {
-    refuseUnavailableVerifier(new Error('the verifier trusts everybody; set issuerTrustAnchors there'))
+    refuseUnavailableVerifier('the verifier trusts everybody; set issuerTrustAnchors there')
   }
   return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
 }
@@ -112,35 +111,31 @@ function claimsOf(credentials: ReturnType<typeof memberOf>): JsonObject {
   return Object.fromEntries(entries)
 }
 
-async function askVerifier(
+function askVerifier(
   { outbound }: IssuerContext,
   { verifier, apiKey }: PresentationConfig,
   { path, body }: { readonly path: string; readonly body?: object },
 ): Promise<JsonObject> {
-  const authorization = `Bearer ${apiKey}`
-  const headers = { authorization, accept: 'application/json' }
+  const headers = { authorization: `Bearer ${apiKey}` }
   const postRequest = {
     method: 'POST',
     body: JSON.stringify(body),
     headers: { ...headers, 'content-type': 'application/json' },
   }
-  const request = { url: verifier + path, allowPrivateAddresses: true, ...LIMITS }
-  const response = await outbound({ ...request, ...(body === undefined ? { headers } : postRequest) }).catch(
-    (error: unknown) => {
-      if (!(error instanceof OutboundError)) throw error
-      return refuseUnavailableVerifier(error)
-    },
-  )
-  if (response.status !== 200) return refuseUnavailableVerifier(new Error(`the verifier answered ${response.status}`))
-  const result = readOrProblem(() => ({ json: parseJsonObject(response.body) }))
-  if (!('problem' in result)) return result.json
-  const { problem, cause } = result
-  return refuseUnavailableVerifier(new Error(`the answer of the verifier cannot be read: ${problem}`, { cause }))
+  const request = {
+    url: verifier + path,
+    allowPrivateAddresses: true,
+    ...LIMITS,
+    ...(body === undefined ? { headers } : postRequest),
+  }
+  return fetchJsonObject(outbound, request, 'the verifier', refuseUnavailableVerifier)
 }
 
-/** Refuses with `temporarily_unavailable`. The message of `cause` is only logged. */
-function refuseUnavailableVerifier(cause: Error): never {
-  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', { cause })
+/** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */
+function refuseUnavailableVerifier(reason: string, cause?: unknown): never {
+  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
+    cause: new Error(reason, { cause }),
+  })
 }
 
 function refuseCode(): never {
