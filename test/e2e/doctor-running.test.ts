@@ -1,7 +1,8 @@
 /** `vouchsafe doctor` beside a running service knows the ports of this service, and warns of those of another. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Finding } from '../../src/bin/doctor/finding.ts'
@@ -9,7 +10,7 @@ import { startCommand } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { endService, type Running, serviceDirectory, start } from '../support/service-process.ts'
 
-/** Linux alone tells whose listener has a port. */
+/** Linux alone tells whose listener has a port, also where it gives no answer. */
 const isKnown = process.platform === 'linux'
 
 /** Returns what the doctor says of the ports of an issuer. */
@@ -38,7 +39,7 @@ describe('beside a running issuer, the doctor', () => {
       outcome: 'ok',
       text: `${each} is in use by this service, which runs already`,
     }))
-    texts = { own: isKnown ? own : other, other }
+    texts = { own, other }
   })
 
   const run = async (args: readonly string[] = []): Promise<Running> => {
@@ -81,11 +82,35 @@ describe('beside a running issuer, the doctor', () => {
     expect(await portFindings(cwd)).toEqual(texts.own)
   })
 
-  it('warns of one that was started in another directory, or with another configuration', async () => {
-    copyFileSync(join(cwd, 'conf/server.json'), join(cwd, 'conf/other.json'))
+  it('warns of one that was started in another directory, or with another database', async () => {
+    const own = JSON.parse(readFileSync(join(cwd, 'conf/server.json'), 'utf8')) as object
+    writeFileSync(join(cwd, 'conf/other.json'), JSON.stringify({ ...own, database: { url: 'sqlite:other.db' } }))
     await run(['--config=conf/other.json'])
     expect(await portFindings(cwd)).toEqual(texts.other)
     expect(await portFindings(cwd, '--config', 'conf/other.json')).toEqual(texts.own)
     expect(await portFindings(await serviceDirectory('issuer', settings))).toEqual(texts.other)
+  })
+
+  it('knows one with its database on every system, and a port of metrics that it does not have', async () => {
+    copyFileSync(join(cwd, 'conf/server.json'), join(cwd, 'conf/same.json'))
+    const { child } = await run(['--config=conf/same.json'])
+    // The process is not looked up by its start, since that names another file.
+    expect(await portFindings(cwd)).toEqual(texts.own)
+    const file = join(cwd, 'conf/same.json')
+    const config = JSON.parse(readFileSync(file, 'utf8')) as object
+    const taken = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void taken.close())
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    writeFileSync(join(cwd, 'conf/moved.json'), JSON.stringify({ ...config, management: { port } }))
+    expect(await portFindings(cwd, '--config', 'conf/moved.json')).toEqual([
+      expect.objectContaining({ outcome: 'ok' }),
+      expect.objectContaining({ outcome: 'problem' }),
+    ])
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect((await portFindings(cwd)).map(({ text }) => text)).toEqual(
+      [settings.port, settings.management.port].map((each) => `${each} is free`),
+    )
   })
 })

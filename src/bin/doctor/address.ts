@@ -5,6 +5,7 @@ import { issuerTitle } from '../../issuer/config.ts'
 import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
+import { isMarkedOpen } from '../embedded-database/open-lock.ts'
 import {
   chooseDefaultHost,
   describeHostProblem,
@@ -13,7 +14,7 @@ import {
   HOST_OF_CONTAINER,
   isInContainer,
 } from '../network.ts'
-import { ANSWER_MS, describeListener, fetchTitle } from '../who-listens.ts'
+import { ANSWER_MS, describeListener, fetchTitle, servesMetrics } from '../who-listens.ts'
 import type { Finding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 import { isOwnListener, type ServiceStart } from './own-listener.ts'
@@ -29,6 +30,8 @@ export interface ServiceAddress {
   readonly title: string
   /** The start of the service, by which its process is recognized. */
   readonly started: ServiceStart
+  /** The file of the embedded database, which a running service keeps open; undefined for another database. */
+  readonly databaseFile: string | undefined
 }
 
 /** The title of an engine's OpenAPI document. Phones do not call engines. */
@@ -136,42 +139,54 @@ function codeOf(error: unknown): string {
 async function findPortFindings(address: ServiceAddress, answers: boolean): Promise<Finding[]> {
   const { port, management } = address
   const own = port === undefined ? undefined : await findOwnPortFinding({ ...address, port }, answers)
-  const findings = own === undefined ? [] : [own]
+  const findings = own === undefined ? [] : [own.finding]
   if (management === undefined || management.port === port || management.port === 0) return findings
-  const mayBeRunning = own?.outcome === 'warning'
-  return [...findings, await findMetricsFinding(resolveManagement(management), address.started, mayBeRunning)]
+  return [...findings, await findMetricsFinding(resolveManagement(management), address.started, own?.holder)]
 }
+
+/**
+ * The holder of the service's port: a process that was started as the service; one of its kind beside a process that
+ * has its database open, which on every system is the service; or one of its kind, which it may be.
+ */
+type PortHolder = 'its process' | 'its database' | 'its kind'
 
 async function findOwnPortFinding(
-  { port, host, title, started }: ServiceAddress & { readonly port: number },
+  { port, host, title, started, databaseFile }: ServiceAddress & { readonly port: number },
   answers: boolean,
-): Promise<Finding> {
-  if (port === 0) return portFinding('warning', '0 is a port that the system picks, so that baseUrl cannot name it')
-  const address = { port, host: host ?? (await chooseDefaultHost()) }
-  const finding = await findListenFinding(address)
-  if (finding !== undefined) return finding
+): Promise<{ readonly finding: Finding; readonly holder?: PortHolder }> {
+  if (port === 0)
+    return { finding: portFinding('warning', '0 is a port that the system picks, so that baseUrl cannot name it') }
+  const finding = await findListenFinding({ port, host: host ?? (await chooseDefaultHost()) })
+  if (finding !== undefined) return { finding }
   const runningTitle = (await fetchTitle(`http://127.0.0.1:${port}`)) ?? (answers ? title : undefined)
-  if (isOwnListener(port, started)) return ownPortFinding(port, runningTitle === title)
-  if (runningTitle === title) {
+  const isOfKind = runningTitle === title
+  if (isOwnListener(port, started)) return { finding: ownPortFinding(port, isOfKind), holder: 'its process' }
+  if (isOfKind && databaseFile !== undefined && (await isMarkedOpen(databaseFile)))
+    return { finding: ownPortFinding(port, true), holder: 'its database' }
+  if (isOfKind) {
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
-    return portFinding('warning', `${port} is in use by a ${title}; ${otherwise}`)
+    return { finding: portFinding('warning', `${port} is in use by a ${title}; ${otherwise}`), holder: 'its kind' }
   }
   const program = runningTitle ? `a ${runningTitle}` : 'another program'
-  return portFinding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`)
+  return {
+    finding: portFinding('problem', `${port} is in use by ${program}; change port and baseUrl, or stop that one`),
+  }
 }
 
-/** Returns the finding about the port for metrics, which the service may have if it may be running. */
+/** Returns the finding about the port for metrics, which the holder of the service's port may have too. */
 async function findMetricsFinding(
   address: MetricsAddress,
   started: ServiceStart,
-  mayBeRunning: boolean,
+  holder: PortHolder | undefined,
 ): Promise<Finding> {
   const within = 'management.'
   const finding = await findListenFinding({ ...address, within })
   if (finding !== undefined) return finding
   const { port } = address
-  if (isOwnListener(port, started)) return { ...ownPortFinding(port, true), subject: `${within}port` }
-  if (mayBeRunning) {
+  const isOwn =
+    isOwnListener(port, started) || (holder === 'its database' && (await servesMetrics(port, started.service)))
+  if (isOwn) return { ...ownPortFinding(port, true), subject: `${within}port` }
+  if (holder === 'its kind') {
     const text = `${port} is in use, as is port; if that is not this service, change both`
     return { subject: `${within}port`, outcome: 'warning', text }
   }

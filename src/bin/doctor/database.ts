@@ -1,6 +1,6 @@
 /** Checks whether a service can open its database, without changing anything. */
 import { accessSync, constants, existsSync, lstatSync } from 'node:fs'
-import type { DatabaseConfig } from '../../config/database.ts'
+import type { DatabaseConfig, readDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { checkpointAndClose } from '../../store/sqlite-writer.ts'
@@ -15,6 +15,11 @@ import { findPrivateFileFindings } from './private-file.ts'
 const LOCK_TIMEOUT_MS = 3000
 /** The time limit for checking a large database for damage. */
 const CHECK_MS = 5000
+
+/** Returns the file of an embedded database; undefined for another one, or where its settings have mistakes. */
+export function embeddedFileOf(result: ReturnType<typeof readDatabase> | { readonly mistakes: readonly string[] }) {
+  return 'database' in result && result.database.kind === 'sqlite' ? result.database.file : undefined
+}
 
 /** Returns the findings about the database. */
 export async function findDatabaseFindings(

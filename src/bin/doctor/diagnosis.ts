@@ -14,7 +14,7 @@ import { findWorkersMistake } from '../service/workers.ts'
 import { findAddressFindings } from './address.ts'
 import { findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
 import { findConfigurationFindings } from './configurations.ts'
-import { findDatabaseFindings } from './database.ts'
+import { embeddedFileOf, findDatabaseFindings } from './database.ts'
 import type { DoctorInput, Settings } from './doctor-input.ts'
 import { findEncryptionFindings } from './encryption.ts'
 import { type Finding, findingOfMistake, removeRepetitions } from './finding.ts'
@@ -45,7 +45,10 @@ export async function diagnose(
   const result = readConfig(value, files, at)
   // A party that does not answer costs seconds, so all are asked at the same time.
   const [addressFindings, partyFindings] = await Promise.all([
-    findAddressFindings({ baseUrl, port, host, title, management, started: { service, configFile } }),
+    findAddressFindings({
+      ...{ baseUrl, port, host, title, management, started: { service, configFile } },
+      databaseFile: embeddedFileOf(database),
+    }),
     'config' in result ? findPartyFindings(result.config) : [],
   ])
   return removeRepetitions([

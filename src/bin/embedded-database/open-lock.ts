@@ -72,6 +72,20 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
   }
 }
 
+/** Tests whether a process has the database marked as open. Returns false where this user cannot know that. */
+export async function isMarkedOpen(databaseFile: string): Promise<boolean> {
+  const file = lockFileOf(databaseFile)
+  if (!existsSync(file)) return false
+  try {
+    refuseUnwritable(file)
+    const release = await lockFile(file, 'exclusive', 0)
+    release?.()
+    return release === undefined
+  } catch {
+    return false
+  }
+}
+
 async function lockWithoutWaiting(file: string): Promise<(() => void) | undefined> {
   try {
     refuseUnwritable(file)

@@ -14,7 +14,7 @@ import { addEnvironment, readConfigFile } from '../config-file.ts'
 import { ENGINE_TITLE, findAddressFindings } from '../doctor/address.ts'
 import { findTlsFindings } from '../doctor/certificates.ts'
 import { findConfigurationFileFindings } from '../doctor/configuration-file.ts'
-import { findDatabaseFindings } from '../doctor/database.ts'
+import { embeddedFileOf, findDatabaseFindings } from '../doctor/database.ts'
 import { type Finding, findingOfMistake, removeRepetitions } from '../doctor/finding.ts'
 import { describeMachine, findStorageFindings } from '../doctor/machine.ts'
 import { findPrivateFileFindings } from '../doctor/private-file.ts'
@@ -76,7 +76,15 @@ async function diagnose(value: unknown, configFile: string): Promise<Finding[]> 
     ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
-    ...(await findAddressFindings({ baseUrl, port, host, title: ENGINE_TITLE, management, started })),
+    ...(await findAddressFindings({
+      baseUrl,
+      port,
+      host,
+      title: ENGINE_TITLE,
+      management,
+      started,
+      databaseFile: embeddedFileOf(database),
+    })),
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, engineMigrations)),
     ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     // A local chain is read by a program of this installation.
