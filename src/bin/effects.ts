@@ -102,6 +102,8 @@ interface OpeningWays<C> {
   readonly openFile?: typeof openSqlite<C>
   /** Reports, once, that another process migrates the database for long. */
   readonly onWait?: (text: string) => void
+  /** Reports that a new connection leads to a copy of the database on a server. */
+  readonly onReplaced?: () => void
 }
 
 /**
@@ -111,11 +113,14 @@ interface OpeningWays<C> {
 export async function openDatabase<C>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
-  { openFile, onWait }: OpeningWays<C> = {},
+  { openFile, onWait, onReplaced }: OpeningWays<C> = {},
 ): Promise<Store<C>> {
   if (database.kind === 'postgresql') {
+    const { hasSynchronousStandbys } = database
+    const originWatch = onReplaced && { hasSynchronousStandbys, onReplaced }
     // The code for PostgreSQL is only loaded when it is used.
-    return (await import('../store/postgres.ts')).openPostgres(database, migrations, () => reportWait(database, onWait))
+    const { openPostgres } = await import('../store/postgres.ts')
+    return openPostgres(database, migrations, () => reportWait(database, onWait), originWatch)
   }
   const problem = fileProblem(database.file)
   if (problem !== undefined) throw new Error(problem)

@@ -68,12 +68,17 @@ const MAX_NAME = 63
 /** Additional time for an answer after the server's own time limit, in case the server is gone. */
 const LAST_WAIT_MS = 2000
 
-/** Makes the pool. Connections are opened on demand. */
-export async function openConnections(options: PostgresOptions): Promise<Connections> {
+/** Makes the pool. Connections are opened on demand. A new connection is refused when `check` rejects. */
+export async function openConnections(
+  options: PostgresOptions,
+  check?: (run: StatementRunner) => Promise<void>,
+): Promise<Connections> {
   const { default: pg } = await import('pg')
   // The pool waits for the promise, which its type does not say.
   const onConnect = (client: ClientBase): unknown =>
-    setUp(client, options, `set statement_timeout = ${options.statementTimeoutMs};`)
+    setUp(client, options, `set statement_timeout = ${options.statementTimeoutMs};`).then(() =>
+      check?.((statement) => client.query(queryOf(statement))),
+    )
   const pool = new pg.Pool({
     ...clientConfig(options),
     max: options.maxConnections,

@@ -34,11 +34,12 @@ export async function lockPostgres(server: PostgresServer): Promise<ProcessLock 
   if (heldLock === undefined) return undefined
   return {
     keep: async () => {
-      if (await heldLock?.isAlive()) return
+      if (await heldLock?.isAlive()) return false
       // The server may not have noticed yet that the connection was lost, and may still hold its lock.
       void heldLock?.release()
       heldLock = await holdLock(server)
       if (heldLock === undefined) throw new Error('the lock on the database was lost, and another process has it')
+      return true
     },
     release: async () => heldLock?.release(),
   }

@@ -192,35 +192,6 @@ export async function readPostgresState(run: StatementRunner): Promise<PostgresS
   }
 }
 
-/** The error codes of a function that the server does not have, or does not let this user call. */
-const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
-
-/**
- * Returns a text that differs between the database and a copy of it. The text has four parts: the id of the system,
- * which differs on another server; the timeline, which differs after a standby took over or a point in time was
- * recovered; and the ids of the database and of its first table, which differ after a dump was restored. The first two
- * are absent where the server does not offer them to this user.
- */
-export async function readOrigin(run: StatementRunner): Promise<string> {
-  const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
-  const system = `(select system_identifier from pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
-  const queryText = (parts: string) => `select concat_ws('.', ${parts}) as origin`
-  try {
-    return String((await run({ text: queryText(`${system}, ${tables}`), values: [] })).rows[0]?.origin)
-  } catch (error) {
-    if (!UNAVAILABLE_FUNCTION_CODES.includes((error as { readonly code?: unknown }).code)) throw error
-    return String((await run({ text: queryText(tables), values: [] })).rows[0]?.origin)
-  }
-}
-
-/** Tests whether `origin` differs from `earlier` only by a later timeline of the server. */
-export function isLaterTimeline(earlier: string, origin: string): boolean {
-  const [system, timeline = '', ...tables] = earlier.split('.')
-  const [systemNow, timelineNow = '', ...tablesNow] = origin.split('.')
-  if (tables.length !== 2 || system !== systemNow || tables.join('.') !== tablesNow.join('.')) return false
-  return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
-}
-
 async function readAppliedSteps(run: StatementRunner): Promise<readonly string[] | undefined> {
   const table = { text: "select to_regclass('migration') is not null as exists", values: [] }
   if ((await run(table)).rows[0]?.exists !== true) return undefined

@@ -1,7 +1,8 @@
 /** Reads and writes the tables of a PostgreSQL database below the storage port (`tables.ts`). */
 import type { DatabaseGeneration } from './generation.ts'
 import { type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
-import { applyMissingSteps, findSchemaProblem, OWN_STEPS, readOrigin } from './postgres-schema.ts'
+import { readOrigin } from './postgres-origin.ts'
+import { applyMissingSteps, findSchemaProblem, OWN_STEPS } from './postgres-schema.ts'
 import { parseColumn, UNFINISHED_COPY } from './statements.ts'
 import type { Migration } from './store.ts'
 import {

@@ -12,7 +12,8 @@ import {
   type Statement,
   type StatementRunner,
 } from './postgres-connections.ts'
-import { isLaterTimeline, preparePostgres, readOrigin } from './postgres-schema.ts'
+import { createOriginCheck, isLaterTimeline, type OriginWatch, readOrigin } from './postgres-origin.ts'
+import { preparePostgres } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
 import { createdRow, dueStatement, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
 import type { Change, DueRow, Migration, Row, Store } from './store.ts'
@@ -39,15 +40,17 @@ const PURGED_AT_ONCE = 1000
 /**
  * Connects, and applies the missing migrations. Rejects with a sentence for the operator when the server cannot be
  * reached, refuses the user, has settings that could lose answered commits, or has the schema of a newer release or of
- * another service. Calls `onWait` once when another process migrates for long.
+ * another service. Calls `onWait` once when another process migrates for long. With `originWatch`, every new connection
+ * is checked, which may lead to a copy of the database.
  */
 export async function openPostgres<C>(
   options: PostgresOptions,
   migrations: readonly Migration[],
   onWait: () => void = () => undefined,
+  originWatch?: OriginWatch,
 ): Promise<Store<C>> {
   await preparePostgres(options, migrations, onWait)
-  return createStore<C>(await openConnections(options))
+  return createStore<C>(await openConnections(options, originWatch && createOriginCheck(originWatch)))
 }
 
 function createStore<C>(connections: Connections): Store<C> {

@@ -3,8 +3,14 @@
  * still, or its disk is full.
  */
 import { connect, createServer, type Socket } from 'node:net'
+import { pino } from 'pino'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
+import { openServiceDatabase } from '../../src/bin/checked-database.ts'
+import { ChainRefusal } from '../../src/chain/chain.ts'
+import { type EngineCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
+import { type Hands, serving, type TestEngine } from '../support/engine.ts'
+import { makeEngine } from '../support/engine-process.ts'
 import { longFault, reportFault } from '../support/faults.ts'
 import { freePort } from '../support/free-port.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
@@ -163,6 +169,8 @@ describe('a service whose PostgreSQL server fails over', () => {
     await load.stop()
     await expectNothingLost(task, load)
     expect(countLists(load)).toBe(1)
+    service.child.kill('SIGTERM')
+    expect((await service.ended).stdout).not.toContain('database_replaced')
   })
 
   longFault('to a standby that lacks the last answers gives no entry of a status list twice', async ({ task }) => {
@@ -187,11 +195,97 @@ describe('a service whose PostgreSQL server fails over', () => {
     expect(lost.length).toBeGreaterThan(0)
     expect(countEntries(memory)).toBe(memory.issued.size)
     expect(countLists(load)).toBeGreaterThan(1)
+    service.child.kill('SIGTERM')
+    expect((await service.ended).stdout.match(/"event":"database_replaced"/g)).toHaveLength(1)
     reportFault(task, {
       tried: 1,
       acknowledged: countAnswers(memory),
       saw: `${lost.length} answers were not on the standby`,
     })
+  })
+})
+
+/** Waits until the standby has all that the primary has, and then lets no more reach it. */
+async function endReplication(primary: PostgresServer, replication: Relay): Promise<void> {
+  const behind = 'select from pg_stat_replication where replay_lsn < pg_current_wal_lsn()'
+  await expect.poll(async () => (await query(primary, behind)).rows).toHaveLength(0)
+  replication.lead(await freePort())
+}
+
+async function failOver(primary: PostgresServer, standby: PostgresServer, relay: Relay): Promise<void> {
+  await primary.kill()
+  await query(standby, 'select pg_promote()')
+  relay.lead(portOf(standby))
+}
+
+describe('an engine whose PostgreSQL server fails over to a standby that lacks the last commits', () => {
+  it('sends no transaction twice: it refuses the other database, and gives up at its next start what waited', async ({
+    task,
+  }) => {
+    const { primary, relay, url } = await startedPrimary()
+    const open = () =>
+      openServiceDatabase<EngineCollections>(postgresOf(url), engineMigrations, {
+        log: pino({ level: 'silent' }),
+        onReplaced: () => {
+          throw new Error('replaced')
+        },
+      })
+    const started = async (engine: Promise<TestEngine>): Promise<TestEngine> => {
+      const { engine: service, store } = await engine
+      onTestFinished(async () => {
+        await service.app.close()
+        await store.close()
+      })
+      return engine
+    }
+    const http = (hands: Hands) => {
+      hands.transact('a')
+      return Promise.resolve({})
+    }
+    const engine = await started(serving({ http }, { store: await open() }))
+    const { chain, clock } = engine
+    const pass = async (each: TestEngine): Promise<void> => {
+      clock.now = new Date(clock.now.getTime() + 300_000)
+      chain.mine()
+      await each.rounds()
+    }
+    const replication = await startRelay(portOf(primary))
+    const standby = stopLater(await primary.startStandby(replication.port))
+    await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
+    chain.refuses = () => {
+      throw new ChainRefusal('the node is busy')
+    }
+    await engine.engine.app.inject({ method: 'POST', url: `${engine.url}/` })
+    await engine.rounds()
+    expect(await engine.store.list('outbox')).toHaveLength(1)
+    await endReplication(primary, replication)
+    chain.refuses = () => undefined
+    await pass(engine)
+    expect(chain.submitted).toHaveLength(1)
+    await failOver(primary, standby, relay)
+    for (let times = 0; times < 5; times++) await pass(engine).catch(() => undefined)
+    expect(new Set(chain.submitted.map(({ raw }) => raw)).size).toBe(1)
+    const again = await started(engine.restart(await open()))
+    await pass(again)
+    expect(await again.store.list('outbox')).toEqual([])
+    expect(await again.store.list('failed_transaction')).toHaveLength(1)
+    expect(new Set(chain.submitted.map(({ raw }) => raw)).size).toBe(1)
+    reportFault(task, { tried: 1 })
+  })
+
+  it('ends with status 75 and says why, and its next start takes the database for a restored one', async ({ task }) => {
+    const { primary, relay, url } = await startedPrimary()
+    const engine = await makeEngine({ database: { url } })
+    onTestFinished(() => engine.remove())
+    await engine.start()
+    const standby = stopLater(await primary.startStandby())
+    await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
+    await failOver(primary, standby, relay)
+    expect((await engine.ended).status).toBe(75)
+    expect(engine.log().filter(({ event }) => event === 'database_replaced')).toHaveLength(1)
+    await engine.start()
+    expect(engine.log()).toContainEqual(expect.objectContaining({ event: 'database_restored' }))
+    reportFault(task, { tried: 1 })
   })
 })
 

@@ -171,8 +171,11 @@ export interface TestEngine {
   /** Runs rounds of everything that the engine does by itself, until nothing is left to be done. */
   rounds(count?: number): Promise<void>
   task(name: string): Promise<void>
-  /** Starts another process on the same database, chain and components; this engine is as if it had been killed. */
-  restart(): Promise<TestEngine>
+  /**
+   * Starts another process on the same database, or on `store`, with the same chain and components; this engine is as
+   * if it had been killed.
+   */
+  restart(store?: Store<EngineCollections>): Promise<TestEngine>
 }
 
 export interface TestEngineOptions {
@@ -244,7 +247,7 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
         await task('outbox')
       }
     },
-    restart: () => startEngine({ ...options, from: started }),
+    restart: (other = plain) => startEngine({ ...options, store: other, from: started }),
   }
   return started
 }

@@ -8,7 +8,7 @@ import { Database, type DatabaseConfig, describeDatabase, readDatabase } from '.
 import { listVariables } from '../../config/environment.ts'
 import { findRestoreReason } from '../../store/generation.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
-import { isLaterTimeline, readOrigin } from '../../store/postgres-schema.ts'
+import { isLaterTimeline, readOrigin } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'

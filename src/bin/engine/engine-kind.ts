@@ -11,6 +11,8 @@ import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
 import type { BuiltService, Observability, OpeningMistake, ServiceKind } from '../service/service-kind.ts'
+import { TRY_LATER } from '../service/start-refusal.ts'
+import { exitAfterLog } from '../service/stopping.ts'
 import { createTracedEffects } from '../telemetry.ts'
 import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
@@ -20,6 +22,8 @@ import { openStore } from './store.ts'
 const MAX_WORKERS = 8
 /** The interval of checking the database lock, which a restarted database server has lost. */
 const KEEP_LOCK_MS = 1000
+const REPLACED =
+  'another database is in the place of that of this engine, as after a standby of its server took over, and may lack the newest changes; the engine ends, and its next start gives up the transactions that wait'
 
 /** The open resources of an engine. */
 interface EngineParts {
@@ -74,13 +78,35 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
   // The lock is taken first, so that a newer version does not migrate the schema of a running engine.
   const lock = await lockDatabase(config.database)
   if ('mistake' in lock) return lock
-  const store = await openStore(config, { log })
+  const store = await openStore(config, { log, onReplaced: createReplacedEnd(log) })
   if ('mistake' in store) {
     await lock.release()
     return store
   }
   const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
   return { parts: { chain, lock, store, runtime: await startRuntime(workers, config.limits) } }
+}
+
+/**
+ * Makes the function that ends the process once, and refuses the database each time. An engine that went on would sign
+ * again the transactions whose signatures the database lacks, and keeps values of the former database in memory.
+ */
+function createReplacedEnd(log: Logger): () => never {
+  let isEnding = false
+  return () => {
+    if (!isEnding) {
+      isEnding = true
+      log.fatal({ event: 'database_replaced' }, REPLACED)
+      exitAfterLog(TRY_LATER)
+    }
+    throw new Error(REPLACED)
+  }
+}
+
+async function keepDatabase({ lock, store }: EngineParts): Promise<void> {
+  const wasLost = await lock.keep()
+  // The lock is lost with its server. A statement of the store notices whether another database is there now.
+  if (wasLost) await store.readOrigin()
 }
 
 async function buildServer(
@@ -103,7 +129,11 @@ async function buildServer(
   }
   return {
     app,
-    tasks: [...tasks, createConflictTask(log), { name: 'database lock', everyMs: KEEP_LOCK_MS, run: parts.lock.keep }],
+    tasks: [
+      ...tasks,
+      createConflictTask(log),
+      { name: 'database lock', everyMs: KEEP_LOCK_MS, run: () => keepDatabase(parts) },
+    ],
     metrics: metrics.registry,
     facts: { address },
     // A hook that exceeds the stopping time has no effect, and runs again at the next start.

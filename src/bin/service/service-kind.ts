@@ -37,6 +37,11 @@ export interface OpeningOptions {
   readonly isRestored?: boolean | undefined
   /** The consequence of a restored database, for the log; that for an issuer or a verifier when absent. */
   readonly consequence?: string
+  /**
+   * Called when a copy of the database takes its place while the service runs, as after a standby of its server took
+   * over. The copy is not used when this throws; the log has a line, and the service goes on, when this is absent.
+   */
+  readonly onReplaced?: () => void
 }
 
 /** Why a service cannot be opened or cannot listen; begins with the setting. */

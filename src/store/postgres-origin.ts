@@ -1,0 +1,61 @@
+/**
+ * The origin of a PostgreSQL database, a text that differs between the database and a copy of it. Checks that new
+ * connections lead to the database on which the process started.
+ */
+import type { StatementRunner } from './postgres-connections.ts'
+
+/** The error codes of a function that the server does not have, or does not let this user call. */
+const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
+
+/**
+ * Returns a text that differs between the database and a copy of it. The text has four parts: the id of the system,
+ * which differs on another server; the timeline, which differs after a standby took over or a point in time was
+ * recovered; and the ids of the database and of its first table, which differ after a dump was restored. The first two
+ * are absent where the server does not offer them to this user.
+ */
+export async function readOrigin(run: StatementRunner): Promise<string> {
+  const tables = `(select oid from pg_database where datname = current_database()), 'migration'::regclass::oid`
+  const system = `(select system_identifier from pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`
+  const queryText = (parts: string) => `select concat_ws('.', ${parts}) as origin`
+  try {
+    return String((await run({ text: queryText(`${system}, ${tables}`), values: [] })).rows[0]?.origin)
+  } catch (error) {
+    if (!UNAVAILABLE_FUNCTION_CODES.includes((error as { readonly code?: unknown }).code)) throw error
+    return String((await run({ text: queryText(tables), values: [] })).rows[0]?.origin)
+  }
+}
+
+/** Tests whether `origin` differs from `earlier` only by a later timeline of the server. */
+export function isLaterTimeline(earlier: string, origin: string): boolean {
+  const [system, timeline = '', ...tables] = earlier.split('.')
+  const [systemNow, timelineNow = '', ...tablesNow] = origin.split('.')
+  if (tables.length !== 2 || system !== systemNow || tables.join('.') !== tablesNow.join('.')) return false
+  return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
+}
+
+/** The options of the check of new connections. */
+export interface OriginWatch {
+  /** Whether a later timeline of the server is the same database, since its standbys have every commit. */
+  readonly hasSynchronousStandbys?: boolean | undefined
+  /** Called when a new connection leads to a copy. The connection is refused when this throws, and used otherwise. */
+  readonly onReplaced: () => void
+}
+
+/**
+ * Makes the check of new connections. Another server than that of the open connections, such as a standby that took
+ * over, is reached by a new connection alone, so that no statement runs on a copy before the check.
+ */
+export function createOriginCheck({
+  hasSynchronousStandbys,
+  onReplaced,
+}: OriginWatch): (run: StatementRunner) => Promise<void> {
+  let knownOrigin: string | undefined
+  return async (run) => {
+    const origin = await readOrigin(run)
+    const earlierOrigin = knownOrigin ?? origin
+    const isPromoted = hasSynchronousStandbys === true && isLaterTimeline(earlierOrigin, origin)
+    const isSame = origin === earlierOrigin || isPromoted
+    if (!isSame) onReplaced()
+    knownOrigin = origin
+  }
+}
