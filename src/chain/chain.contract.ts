@@ -156,10 +156,17 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       expect(await account.fetchOutcome(first)).toBe('included')
     })
 
-    it('signs nothing that the contract would refuse', async () => {
-      const stranger = chain.createAccount(Buffer.from('35'.repeat(32), 'hex'))
+    it('signs nothing that the contract would refuse, and confirms that at a block', async () => {
+      const { number } = await chain.fetchHead()
       const change = call('transferOwnership(address)', evmAddress(ENGINE_1))
-      await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
+      for (const [getReachedNumber, reverted] of [
+        [undefined, true],
+        [() => number, true],
+        [() => number + 100, false],
+      ] as const) {
+        const stranger = chain.createAccount(Buffer.from('35'.repeat(32), 'hex'), {}, getReachedNumber)
+        await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted })
+      }
     })
 
     it('signs nothing that no node takes, and which would be in the way of all later ones', async () => {

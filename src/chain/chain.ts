@@ -77,8 +77,11 @@ export interface Chain {
   listChanged(addresses: readonly Address[], from: Block, to: Block): Promise<readonly Address[]>
   /**
    * Makes the account of a secp256k1 private key of 32 bytes. Without a limit in `limits`, that of the chain applies.
+   * `getReachedNumber` returns the number of the block at which the caller reads contracts, undefined before the first.
+   * With it, a transaction counts as refused by its contract when the contract refuses it at that block too: a node
+   * that lacks that block may not know what the transaction depends on.
    */
-  createAccount(key: Uint8Array, limits?: SpendingLimits): Account
+  createAccount(key: Uint8Array, limits?: SpendingLimits, getReachedNumber?: () => number | undefined): Account
 }
 
 /** The most that an account spends on a transaction. */

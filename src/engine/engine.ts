@@ -92,12 +92,14 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
 async function createContext(config: EngineConfig, effects: EngineEffects): Promise<EngineContext> {
   const { store, chain, now } = effects
   const { identity, limits } = config
-  const account = chain.createAccount(identity.privateKey, {
+  const spendingLimits = {
     mostGas: BigInt(limits.transactionGas),
     mostGasPrice: BigInt(limits.gasPriceGwei) * WEI_PER_GWEI,
-  })
+  }
+  const account = chain.createAccount(identity.privateKey, spendingLimits, () => watcher.getBlock()?.number)
   const engine = account.address
   const metrics = createMetrics(limits, effects.telemetryCounts)
+  const watcher = createWatcher({ ...effects, engine, config, metrics })
   return {
     ...effects,
     config,
@@ -110,7 +112,7 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
     timers: createTimerBook(store),
     outbox: createOutbox({ ...effects, account, metrics }),
     readContract: cacheReads(effects.chain),
-    watcher: createWatcher({ ...effects, engine, config, metrics }),
+    watcher,
     bodyBuffer: createBodyBuffer(limits, now),
     calls: createCallHistory(),
     signer: await createResponseSigner(identity.privateKey, chain.id, engine, now),

@@ -168,6 +168,25 @@ describe('what a node answers', () => {
     })
   })
 
+  it.each<[string, unknown, number | undefined, boolean]>([
+    ['refuses it at the block that the engine has reached too', new JsonRpcError(3, 'execution reverted'), 5, true],
+    ['accepts it at the block that the engine has reached', '0x', 5, false],
+    ['lacks the block that the engine has reached', new JsonRpcError(-32000, 'header not found'), 5, false],
+    ['is asked before the engine has reached a block', '0x', undefined, false],
+  ])('is a revert of a transaction, and the node %s', async (_, answer, number, reverted) => {
+    const asked: unknown[] = []
+    const answers = answering({ eth_estimateGas: new JsonRpcError(3, 'execution reverted'), eth_call: answer })
+    const rpc: JsonRpc = (method, params) => {
+      if (method === 'eth_call') asked.push(params[1])
+      return answers(method, params)
+    }
+    const account = evmChain(rpc, { id: '7', confirmations: 0 }).createAccount(Buffer.alloc(32, 1), {}, () => number)
+    const refused = account.sign(CONTRACT, Buffer.alloc(0), 0n, 0)
+    await expect(refused).rejects.toMatchObject({ name: 'ChainError', reverted })
+    if (!reverted) await expect(refused).rejects.toBeInstanceOf(ChainRefusal)
+    expect(asked).toEqual(number === undefined ? [] : ['0x5'])
+  })
+
   it.each([
     ['geth', -32000, 'out of gas'],
     ['geth', -32000, 'stack underflow (0 <=> 1)'],

@@ -9,7 +9,7 @@ import {
   type SpendingLimits,
   type TransactionOutcome,
 } from '../chain.ts'
-import type { EvmNode, NodeBlock } from './node.ts'
+import type { EvmCall, EvmNode, NodeBlock } from './node.ts'
 import { writeData } from './values.ts'
 
 export interface AccountOptions {
@@ -18,6 +18,8 @@ export interface AccountOptions {
   /** Returns the number of the newest block that has enough confirmations. */
   readonly fetchHeadNumber: () => Promise<number>
   readonly limits: SpendingLimits
+  /** Returns the number of the block at which a refusal of a contract is confirmed; absent for no confirmation. */
+  readonly getReachedNumber?: (() => number | undefined) | undefined
 }
 
 export interface EvmAccount extends Account {
@@ -45,7 +47,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
     fetchNextNonce: () => node.fetchTransactionCount(address, 'pending'),
     sign: async (to, payload, gas, nonce) => {
       // The estimate also shows whether the contract would revert, so it is needed for a given gas too.
-      const gasNeeded = await node.estimateGas({ from: address, to, input: payload })
+      const gasNeeded = await estimateGas(options, { from: address, to, input: payload })
       const latest = await node.fetchBlock('latest')
       if (latest === undefined) throw new ChainError('the node of the chain has no latest block')
       const gasLimit = minimum(gasOf(payload, { gas, gasNeeded, mostGas: limits.mostGas }), latest.gasLimit)
@@ -69,6 +71,25 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
       }
     },
     fetchOutcome: async (transaction) => fetchOutcome({ node, address, head: await fetchHeadNumber() }, transaction),
+  }
+}
+
+/**
+ * Estimates the gas of a transaction. Rejects with a ChainError, which is `reverted` when the contract refuses the
+ * transaction also at the block that the caller has reached.
+ */
+async function estimateGas(
+  { node, getReachedNumber }: Pick<AccountOptions, 'node' | 'getReachedNumber'>,
+  call: EvmCall,
+): Promise<bigint> {
+  try {
+    return await node.estimateGas(call)
+  } catch (error) {
+    if (getReachedNumber === undefined || !(error instanceof ChainError && error.reverted)) throw error
+    const number = getReachedNumber()
+    if (number !== undefined) await node.call(call, number)
+    const where = number === undefined ? 'at a block of this engine' : `at block ${number}`
+    throw new ChainRefusal(`${error.message}; this is not confirmed ${where} yet`, false, { cause: error })
   }
 }
 

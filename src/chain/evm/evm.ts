@@ -34,7 +34,7 @@ export interface EvmOptions {
 }
 
 export interface EvmChain extends Chain {
-  createAccount(key: Uint8Array, limits?: SpendingLimits): EvmAccount
+  createAccount(key: Uint8Array, limits?: SpendingLimits, getReachedNumber?: () => number | undefined): EvmAccount
 }
 
 /** The most blocks in one request for logs; requests are halved where the node refuses so many. */
@@ -81,7 +81,8 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
       const emitters = await findEmitters(node, addresses, { from: from.number + 1, to: to.number })
       return addresses.filter((address) => emitters.has(address))
     },
-    createAccount: (key, limits = {}) => evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits }),
+    createAccount: (key, limits = {}, getReachedNumber) =>
+      evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits, getReachedNumber }),
   }
 }
 
