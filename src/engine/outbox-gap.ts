@@ -21,11 +21,11 @@ export async function closeGap(
   memory: OutboxMemory,
   { missing, next }: NoncePlan,
 ): Promise<void> {
-  const { account, log, now } = context
+  const { account, log, monotonicMs } = context
   const canFill = account.canFillNonces && missing <= MAX_FILLED_NONCES
   log.warn({ event: 'nonces_have_gap', nonce: next, missing }, canFill ? FILL_TEXT : LOWER_TEXT)
   // The next attempt comes when the gap is still there after the same time.
-  memory.gap = { nonce: next, since: now().getTime() }
+  memory.gap = { nonce: next, since: monotonicMs() }
   memory.hasGaps = true
   memory.isDirty = true
   if (canFill) await fillNonces(context, missing)

@@ -1,10 +1,13 @@
-/** The state that the outbox keeps from one round to the next. */
+/**
+ * The state that the outbox keeps from one round to the next. Its times are of a clock that nobody sets, in
+ * milliseconds, and end with the process: a new process begins its patience anew.
+ */
 import { createRetryList, type RetryList } from './retry-list.ts'
 
 /** A nonce that no transaction in flight has, although one in flight has a higher nonce. */
 export interface NonceGap {
   readonly nonce: number
-  /** The time at which this process first saw the gap, in milliseconds since 1970. */
+  /** The time at which this process first saw the gap. */
   readonly since: number
 }
 
@@ -27,7 +30,7 @@ export interface OutboxMemory {
   gap: NonceGap | undefined
   /** The hash of the block at which the last round looked up the outcomes. */
   checkedBlock: string | undefined
-  /** The time of the last round, in milliseconds since 1970. */
+  /** The time of the last round. */
   checkedAt: number
 }
 

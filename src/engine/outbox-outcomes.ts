@@ -15,6 +15,8 @@ export interface OutboxEffects {
   readonly store: EngineStore
   readonly account: Account
   readonly now: () => Date
+  /** Returns the milliseconds since some moment. The patience of the outbox is measured in them. */
+  readonly monotonicMs: () => number
   readonly random: (bytes: number) => Uint8Array
   readonly log: Logger
   readonly metrics: Metrics
@@ -65,7 +67,7 @@ export function failedTransactionInsert(id: string, value: FailedTransaction) {
 
 /** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
 export async function settleRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
-  const { rows, now } = context
+  const { rows, monotonicMs } = context
   const ids = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
   // The lookups run at once, so that the store writes the outcomes together.
   const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
@@ -75,7 +77,7 @@ export async function settleRows(context: OutboxContext, memory: OutboxMemory): 
   })
   for (const row of pendingRows) {
     const lastSentAt = memory.sentAt.get(row.id)
-    if (lastSentAt === undefined || now().getTime() - lastSentAt > RESEND_AFTER_MS) await submit(context, row, memory)
+    if (lastSentAt === undefined || monotonicMs() - lastSentAt > RESEND_AFTER_MS) await submit(context, row, memory)
   }
 }
 
@@ -94,10 +96,10 @@ async function settleRow(context: OutboxContext, memory: OutboxMemory, id: strin
   return undefined
 }
 
-function isGoneForLong({ now }: OutboxContext, { goneSince }: OutboxMemory, id: string): boolean {
-  const since = goneSince.get(id) ?? now().getTime()
+function isGoneForLong({ monotonicMs }: OutboxContext, { goneSince }: OutboxMemory, id: string): boolean {
+  const since = goneSince.get(id) ?? monotonicMs()
   goneSince.set(id, since)
-  return now().getTime() - since >= GONE_AFTER_MS
+  return monotonicMs() - since >= GONE_AFTER_MS
 }
 
 /** Tests whether a transaction of the outbox has its nonce and its bytes. */
@@ -161,18 +163,18 @@ export async function takeSignature(context: OutboxContext, row: SignedRow, reas
 
 /** Sends a signed transaction. A chain that does not take it now gets it again later. */
 export async function submit(
-  { account, log, now }: OutboxContext,
+  { account, log, monotonicMs }: OutboxContext,
   row: SignedRow,
   { sentAt }: OutboxMemory,
 ): Promise<void> {
   const { signed, contract } = row.value
   try {
     await account.submit(signed)
-    sentAt.set(row.id, now().getTime())
+    sentAt.set(row.id, monotonicMs())
   } catch (error) {
     if (!isTransactionError(error)) throw error
     // Another node may have taken the transaction, or this one will later; the outcome is looked up in the blocks.
-    sentAt.set(row.id, now().getTime())
+    sentAt.set(row.id, monotonicMs())
     log.warn(
       { event: 'transaction_refused', contract, transaction: signed.hash, why: error.message },
       'the chain does not take the transaction now; it is sent again later',

@@ -144,6 +144,23 @@ describe('the outbox', () => {
     ])
   })
 
+  it('measures its patience by no clock that is set: neither ahead nor back makes it shorter or longer', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    engine.chain.outcomes.set(engine.chain.submitted[0]?.hash ?? '', 'lost')
+    await pass(engine, 1)
+    engine.clock.aheadMs = 86_400_000
+    await pass(engine, 60)
+    expect(payloads(engine)).toEqual([[0, 'a']])
+    engine.clock.aheadMs = -86_400_000
+    await pass(engine, 60)
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [1, 'a'],
+    ])
+  })
+
   it('signs nothing anew where a node is only late with what it says', async () => {
     const engine = await started()
     await send(engine, 'a')

@@ -47,7 +47,7 @@ const MAX_RETRY_PAUSE_MS = 300_000
 
 /** Makes the outbox of an engine. The caller calls `load` first, and then `runRound` again and again. */
 export function createOutbox(effects: OutboxEffects): Outbox {
-  const { now } = effects
+  const { monotonicMs } = effects
   const rows = createOutboxRows(effects.store)
   const createRows = createRowMaker(effects)
   const context = { ...effects, rows, createRows }
@@ -63,7 +63,7 @@ export function createOutbox(effects: OutboxEffects): Outbox {
       memory.hasGaps = true
     },
     runRound: async (block) => {
-      const at = now().getTime()
+      const at = monotonicMs()
       const isSettled = rows.isEmpty() || (block === memory.checkedBlock && at - memory.checkedAt < RESEND_AFTER_MS)
       const isDue = memory.isDirty || !rows.isCurrent() || memory.refusedRows.listDue(at).length > 0
       if (isSettled && !isDue) return
@@ -110,7 +110,7 @@ async function processRows(context: OutboxContext, memory: OutboxMemory): Promis
  * gap below the transactions in flight.
  */
 async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise<void> {
-  const { account, rows, now } = context
+  const { account, rows, monotonicMs } = context
   const { refusedRows } = memory
   const transactions = rows.list()
   const queued = transactions.filter(({ nonce }) => nonce === undefined)
@@ -119,7 +119,7 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   if (transactions.length === 0) return
   const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
   const usedNonces = new Set(inFlight.flatMap(({ nonce }) => nonce ?? []))
-  const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, now().getTime())
+  const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, monotonicMs())
   const contractsInFlight = new Set(inFlight.map(({ contract }) => contract))
   const waiting = orderFairly(await selectSignable(context, memory, queued), inFlight)
   const signedRows = await signInTurns(context, memory, waiting, { ...plan, contractsInFlight })
@@ -145,7 +145,7 @@ async function signInTurns(
   let nonce = next
   for (const { id, contract } of transactions) {
     if (inFlight + signedRows.length >= MAX_IN_FLIGHT) break
-    if (refusedRows.isWaiting(id, context.now().getTime())) contractsToSkip.add(contract)
+    if (refusedRows.isWaiting(id, context.monotonicMs())) contractsToSkip.add(contract)
     if (contractsToSkip.has(contract)) continue
     const row = await context.rows.read(id)
     if (row === undefined || isSigned(row)) continue
@@ -198,14 +198,14 @@ async function signTransaction(
 
 /** Schedules another attempt to sign, and logs the reason once. Transactions of other contracts do not wait. */
 function retryLater(
-  { now, log }: OutboxContext,
+  { monotonicMs, log }: OutboxContext,
   { id, value }: QueuedTransaction,
   refusedRows: RetryList,
   why: string,
 ): SigningResult {
   const line = { event: 'transaction_waits', contract: value.contract, why }
   // The line is logged once, and not with every attempt.
-  if (refusedRows.addFailure(id, now().getTime()))
+  if (refusedRows.addFailure(id, monotonicMs()))
     log.warn(line, 'the transaction is not signed now; the chain is asked again')
   return { skipped: 'later' }
 }

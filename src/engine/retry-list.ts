@@ -5,9 +5,9 @@
 import { callBackOffMs } from './retry.ts'
 
 interface RetryEntry {
-  /** The time of the first failure, in milliseconds since 1970. */
+  /** The time of the first failure, in milliseconds of the clock of the caller. */
   readonly since: number
-  /** The earliest time of the next attempt, in milliseconds since 1970. */
+  /** The earliest time of the next attempt, by the same clock. */
   readonly notBefore: number
   readonly attempts: number
 }

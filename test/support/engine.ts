@@ -164,7 +164,8 @@ export interface TestEngine {
   readonly chain: TestChain
   readonly runtime: TestRuntime
   readonly store: Store<EngineCollections>
-  readonly clock: { now: Date }
+  /** The time that passes, and how far the system clock is ahead of it. */
+  readonly clock: { now: Date; aheadMs?: number }
   readonly logLines: readonly string[]
   readonly files: Map<string, Uint8Array>
   readonly url: string
@@ -207,7 +208,7 @@ export function engineConfig(
 
 export async function startEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   const { from, settings } = options
-  const clock = from?.clock ?? { now: new Date('2026-01-01T00:00:00Z') }
+  const clock: TestEngine['clock'] = from?.clock ?? { now: new Date('2026-01-01T00:00:00Z') }
   const [chain, runtime] = [from?.chain ?? testChain(clock, ENGINE), from?.runtime ?? testRuntime(clock)]
   const config = engineConfig(settings, options.texts)
   const plain = options.store ?? from?.store ?? (await openTestStore<EngineCollections>(engineMigrations))
@@ -228,7 +229,8 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
     chain,
     runtime,
     outbound: options.outbound ?? (() => Promise.reject(new Error('nobody is to be asked'))),
-    now: () => clock.now,
+    now: () => new Date(clock.now.getTime() + (clock.aheadMs ?? 0)),
+    monotonicMs: () => clock.now.getTime(),
     random: randomBytes,
     log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) }),
     files: {

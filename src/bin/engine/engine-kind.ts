@@ -115,7 +115,8 @@ async function buildServer(
   { log, telemetry }: Observability,
 ): Promise<BuiltService<EngineConfig>> {
   const directories = [config.componentDirectory, ...chainComponents(config)] as const
-  const outside = { outbound, now, random, log, files: createComponentFiles(directories) }
+  const monotonicMs = (): number => performance.now()
+  const outside = { outbound, now, monotonicMs, random, log, files: createComponentFiles(directories) }
   const { app, address, metrics, checkReady, tasks, stop } = await createEngine(config, {
     ...parts,
     retryOnConflict,
