@@ -1,12 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { type Account, type Chain, ChainError, ChainRefusal } from '../../src/chain/chain.ts'
+import {
+  type Account,
+  type Chain,
+  ChainError,
+  ChainRefusal,
+  type TransactionOutcome as Outcome,
+} from '../../src/chain/chain.ts'
 import { accountTransactor } from './transactor.ts'
 
 const ADDRESS = `00${'aa'.repeat(20)}`
 const patience = { now: () => new Date(0), wait: () => Promise.resolve() }
 
 /** Makes a chain whose account takes each nonce once. It calls `submit` before it takes a transaction. */
-function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAccount'>; nonces: number[] } {
+function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAccount' | 'id'>; nonces: number[] } {
   const nonces: number[] = []
   const account: Account = {
     address: ADDRESS,
@@ -20,7 +26,27 @@ function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAcc
     },
     fetchOutcome: () => Promise.resolve('included'),
   }
-  return { chain: { createAccount: () => account }, nonces }
+  return { chain: { id: '7', createAccount: () => account }, nonces }
+}
+
+/** Makes a chain that counts no waiting transaction, as Partisia does. It includes all when `include` is called. */
+function slowChain(): { chain: Pick<Chain, 'createAccount' | 'id'>; nonces: number[]; end: (how: Outcome) => void } {
+  const nonces: number[] = []
+  let next = 4
+  let outcome: Outcome = 'pending'
+  const account: Account = {
+    address: ADDRESS,
+    canFillNonces: false,
+    fetchNextNonce: () => Promise.resolve(next),
+    sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
+    submit: ({ nonce }) => Promise.resolve(void nonces.push(nonce)),
+    fetchOutcome: () => Promise.resolve(outcome),
+  }
+  const end = (how: Outcome): void => {
+    outcome = how
+    if (how === 'included') next = Math.max(...nonces) + 1
+  }
+  return { chain: { id: '8', createAccount: () => account }, nonces, end }
 }
 
 describe('a transactor', () => {
@@ -29,6 +55,24 @@ describe('a transactor', () => {
     const transactor = accountTransactor(chain, new Uint8Array(32), patience)
     await Promise.all([1, 2, 3].map(() => transactor.send(ADDRESS, new Uint8Array())))
     expect(nonces).toEqual([0, 1, 2])
+  })
+
+  it('gives no nonce twice, also beside another of the same key, where the node counts no waiting transactions', async () => {
+    const { chain, nonces, end } = slowChain()
+    const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
+    const makeOne = () => accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
+    const [one, other] = [makeOne(), makeOne()]
+    const sendAll = () => Promise.allSettled([one, other, one].map((each) => each.send(ADDRESS, new Uint8Array())))
+    const sent = sendAll()
+    await expect.poll(() => nonces).toEqual([4, 5, 6])
+    end('expired')
+    expect((await sent).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
+    // No block included them, so that their nonces are good again.
+    end('pending')
+    const again = sendAll()
+    await expect.poll(() => nonces).toEqual([4, 5, 6, 4, 5, 6])
+    end('included')
+    expect((await again).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
   })
 
   it.each<[string, ChainError, string]>([

@@ -28,33 +28,73 @@ const WHY_NOT = {
   expired: 'was in no block in its time; send it again',
 } as const
 
+/** The transactions of an account that this process is sending. */
+interface AccountUse {
+  /** The nonces of the transactions without an outcome, which the node may not count yet. */
+  readonly pendingNonces: Set<number>
+  /** Resolves when the last transaction was submitted, or could not be. */
+  lastSubmission: Promise<unknown>
+  sends: number
+}
+
+/** The uses by chain and address, which all transactors of a key share. An account that sends nothing has none. */
+const accountUses = new Map<string, AccountUse>()
+
+/**
+ * Makes a transactor of a key. Transactions that are sent at the same time are submitted one after another, with nonces
+ * of their own, also those of other transactors of the key in this process.
+ */
 export function accountTransactor(
-  chain: Pick<Chain, 'createAccount'>,
+  chain: Pick<Chain, 'createAccount' | 'id'>,
   key: Uint8Array,
   patience: Patience,
 ): Transactor {
   const account = chain.createAccount(key)
-  let lastSubmission: Promise<unknown> = Promise.resolve()
-  return {
-    address: account.address,
-    send: async (to, payload) => {
-      // On EVM chains, the nonce of a transaction counts those that were sent before.
-      const submission = lastSubmission.then(() => signAndSubmit(account, to, payload))
-      lastSubmission = submission.catch(() => undefined)
-      const transaction = await submission
+  const send = async (use: AccountUse, to: Address, payload: Uint8Array): Promise<void> => {
+    const submission = use.lastSubmission.then(() => signAndSubmit(account, use, to, payload))
+    use.lastSubmission = submission.catch(() => undefined)
+    const transaction = await submission
+    try {
       await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
         return outcome === 'included'
       })
-    },
+    } finally {
+      use.pendingNonces.delete(transaction.nonce)
+    }
+  }
+  return {
+    address: account.address,
+    send: (to, payload) => withAccountUse(`${chain.id} ${account.address}`, (use) => send(use, to, payload)),
   }
 }
 
-async function signAndSubmit(account: Account, to: Address, payload: Uint8Array): Promise<SignedTransaction> {
+async function withAccountUse(name: string, work: (use: AccountUse) => Promise<void>): Promise<void> {
+  const use = accountUses.get(name) ?? { pendingNonces: new Set(), lastSubmission: Promise.resolve(), sends: 0 }
+  accountUses.set(name, use)
+  use.sends += 1
   try {
-    const transaction = await account.sign(to, payload, 0n, await account.fetchNextNonce())
+    await work(use)
+  } finally {
+    use.sends -= 1
+    if (use.sends === 0) accountUses.delete(name)
+  }
+}
+
+async function signAndSubmit(
+  account: Account,
+  { pendingNonces }: AccountUse,
+  to: Address,
+  payload: Uint8Array,
+): Promise<SignedTransaction> {
+  try {
+    let nonce = await account.fetchNextNonce()
+    // A node may be late with what it counts, and those of Partisia count no waiting transaction at all.
+    while (pendingNonces.has(nonce)) nonce += 1
+    const transaction = await account.sign(to, payload, 0n, nonce)
     await account.submit(transaction)
+    pendingNonces.add(nonce)
     return transaction
   } catch (error) {
     if (error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)) refuseByChain(error.message)
