@@ -3,9 +3,16 @@ import { call, LIMITS, script } from '../../test/support/components.ts'
 import { operation } from '../offchain/hosted.ts'
 import { type HttpRequestData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
-import { createHostedCall } from './hosted-call.ts'
+import { createHostedCall, type WorkerFunctions } from './hosted-call.ts'
 import { askHost, callMessage, type HostQuestion } from './messages.ts'
 import type { Host } from './runtime.ts'
+
+const workerOf = (ask: WorkerFunctions['ask']): WorkerFunctions => ({
+  limits: LIMITS,
+  authenticate: () => undefined,
+  random: (length) => new Uint8Array(length),
+  ask,
+})
 
 /** Runs one operation, and returns the error, and the questions that it asks the engine. */
 function runOperation(code: number, operand: Uint8Array) {
@@ -15,13 +22,7 @@ function runOperation(code: number, operand: Uint8Array) {
     if (question.ask === 'send') return { status: 200, headers: [], body: new Uint8Array() }
     return question.ask === 'readContract' ? new Uint8Array(1) : undefined
   }
-  const worker = {
-    limits: LIMITS,
-    authenticate: () => undefined,
-    random: (length: number) => new Uint8Array(length),
-    ask,
-  }
-  const hosted = createHostedCall(callMessage(call(script(''))), worker)
+  const hosted = createHostedCall(callMessage(call(script(''))), workerOf(ask))
   try {
     hosted.call(code, operand)
     return { questions, error: undefined }
@@ -78,6 +79,19 @@ describe('a question to the engine, whose thread serves all requests', () => {
   it('has a limit: the method of a request', () => {
     const { questions, error } = runOperation(operation.sendHttpRequest, request({ method: 'G'.repeat(10_000) }))
     expect([questions, error]).toEqual([[], expect.stringMatching(/URL of a request: 10020; .* 2048/)])
+  })
+
+  it.each([
+    ['a request', LIMITS.httpReads, /limits\.httpReads is 4/, undefined],
+    ['a change of state', LIMITS.stateChangeReads, /limits\.stateChangeReads is 8/, { kind: 'state-change' }],
+  ] as const)('is asked about the contract as often as a limit says: %s', (_, most, refusal, hook) => {
+    const hosted = createHostedCall(
+      callMessage(call(script(''), hook && { hook })),
+      workerOf(() => new Uint8Array(1)),
+    )
+    const readOnce = () => hosted.call(operation.readContract, read(0))
+    for (let done = 0; done < most; done++) readOnce()
+    expect(readOnce).toThrow(refusal)
   })
 
   it('names an operation of the engine, and nothing else that every object has', async () => {

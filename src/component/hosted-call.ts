@@ -41,8 +41,8 @@ interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
   readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostAnswer<M>
   readonly message: CallMessage
   readonly effects: EffectCollector
-  /** The random bytes and requests that the limits still allow the call. */
-  readonly remaining: { random: number; requests: number }
+  /** The random bytes, requests, and reads of the contract that the limits still allow the call. */
+  readonly remaining: { random: number; requests: number; reads: number }
 }
 
 type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
@@ -56,7 +56,11 @@ export function createHostedCall(message: CallMessage, worker: WorkerFunctions):
     checkQuestion(question, limits)
     return worker.ask(question) as HostAnswer<typeof operationName>
   }
-  const remaining = { random: limits.randomBytes, requests: limits.outboundRequests }
+  const remaining = {
+    random: limits.randomBytes,
+    requests: limits.outboundRequests,
+    reads: limits[readLimitOf(message)],
+  }
   const running: RunningCall = { ...worker, ask, message, effects, remaining }
   let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
@@ -166,8 +170,14 @@ const operations: Readonly<Record<number, Operation>> = {
     return value === undefined ? undefined : Buffer.from(value)
   },
   [operation.authenticate]: (from, running) => authenticateSigner(from, running),
-  [operation.readContract]: (from, { ask, effects }) => {
-    const answer = ask('readContract', from.bytes())
+  [operation.readContract]: (from, { ask, effects, limits, message, remaining }) => {
+    const input = from.bytes()
+    remaining.reads -= 1
+    if (remaining.reads < 0) {
+      const name = readLimitOf(message)
+      trapOverLimit(name, limits[name], 'too many reads of the contract in one call')
+    }
+    const answer = ask('readContract', input)
     effects.reserveBytes(answer.length)
     return answer
   },
@@ -180,6 +190,11 @@ const operations: Readonly<Record<number, Operation>> = {
     message.expects === 'response' ? createHash('sha256').update(readRequest(message).body).digest() : undefined,
   [operation.block]: (_from, { message: { chain, block } }) =>
     writer().text(chain.id).u64(BigInt(block.number)).u64(BigInt(block.time)).done(),
+}
+
+/** Returns the name of the limit on the reads of a call: anyone may send requests, and a chain's changes cost a fee. */
+function readLimitOf({ expects }: CallMessage): 'httpReads' | 'stateChangeReads' {
+  return expects === 'response' ? 'httpReads' : 'stateChangeReads'
 }
 
 function readStorageName(from: Reader, { limits: { storageKeyBytes } }: RunningCall): [Uint8Array, Uint8Array] {

@@ -40,6 +40,8 @@ export interface RuntimeLimits {
   readonly randomBytes: number
   readonly outboundRequests: number
   readonly outboundBytes: number
+  readonly httpReads: number
+  readonly stateChangeReads: number
 }
 
 const KIB = 1024
@@ -61,6 +63,8 @@ export const DEFAULT_LIMITS: RuntimeLimits = {
   randomBytes: 64 * KIB,
   outboundRequests: 5,
   outboundBytes: MIB,
+  httpReads: 64,
+  stateChangeReads: 2048,
 }
 
 /** The pauses after failures of a hook or a timer, and the number of failures after which an engine gives it up. */

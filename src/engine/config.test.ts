@@ -39,6 +39,8 @@ describe('the configuration of an engine', () => {
         ...{ stateChangeSeconds: 30, memoryBytes: 67_108_864, moduleBytes: 8_388_608, logBytes: 65_536 },
         ...{
           outboundRequests: 5,
+          httpReads: 64,
+          stateChangeReads: 2048,
           outboundSeconds: 10,
           outboundBytes: 1_048_576,
           transactions: 16,

@@ -38,6 +38,13 @@ const table = {
   outboundRequests: limit(DEFAULT_LIMITS.outboundRequests, 'Requests of a call to other hosts', 0, 1000),
   outboundSeconds: limit(10, 'Seconds that a request of a call to another host may take', 1, 600),
   outboundBytes: limit(DEFAULT_LIMITS.outboundBytes, 'Bytes of the body of such a request, and of the answer'),
+  httpReads: limit(DEFAULT_LIMITS.httpReads, 'Reads of the contract for a request to its component', 0, 1_000_000),
+  stateChangeReads: limit(
+    DEFAULT_LIMITS.stateChangeReads,
+    'Reads of the contract for a change of state, or a timer',
+    0,
+    1_000_000,
+  ),
   storageChanges: limit(DEFAULT_LIMITS.storageChanges, 'Stored values that a call may change', 1, 1_000_000),
   transactions: limit(DEFAULT_LIMITS.transactions, 'Transactions of a call', 0, 1000),
   transactionBytes: limit(DEFAULT_LIMITS.transactionBytes, 'Payload of a transaction'),

@@ -24,6 +24,8 @@ export const LIMITS: RuntimeLimits = {
   randomBytes: 1024,
   outboundRequests: 2,
   outboundBytes: 64 * 1024,
+  httpReads: 4,
+  stateChangeReads: 8,
 }
 
 const CONTRACT = `00${'11'.repeat(20)}`
