@@ -1,7 +1,8 @@
 /** Names that strangers chose, asked of a name server on loopback that is silent about some of them. */
 import { createSocket, type Socket } from 'node:dgram'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
-import { lookUpAtNameServers, lookUpBySystem } from './name-lookup.ts'
+import { lookUpAtNameServers, lookUpBySystem, lookUpPrivateName } from './name-lookup.ts'
 
 const A = 1
 const NAME_ERROR = 3
@@ -33,7 +34,7 @@ function questionOf(query: Buffer): [name: string, type: number] {
   return [labels.join('.'), query.readUInt16BE(at + 1)]
 }
 
-/** Makes a response with one address of the question's type, with none ('') or with an error code. */
+/** Makes a response with the addresses of the question's type, with none ('') or with an error code. */
 function responseTo(query: Buffer, answer: string | number): Buffer {
   const end = query.indexOf(0, 12) + 5
   const header = Buffer.from(query.subarray(0, 12))
@@ -41,10 +42,12 @@ function responseTo(query: Buffer, answer: string | number): Buffer {
   header.fill(0, 6)
   const question = query.subarray(12, end)
   if (typeof answer === 'number' || answer === '') return Buffer.concat([header, question])
-  header.writeUInt16BE(1, 6)
-  const address = Buffer.from(answer.split('.').map(Number))
-  const record = Buffer.from([0xc0, 12, ...question.subarray(-4), 0, 0, 0, 60, 0, address.length])
-  return Buffer.concat([header, question, record, address])
+  const addresses = answer.split(' ').map((address) => address.split('.').map(Number))
+  header.writeUInt16BE(addresses.length, 6)
+  const records = addresses.map((address) =>
+    Buffer.from([0xc0, 12, ...question.subarray(-4), 0, 0, 0, 60, 0, address.length, ...address]),
+  )
+  return Buffer.concat([header, question, ...records])
 }
 
 const codeOf = (lookUp: Promise<unknown>) =>
@@ -72,13 +75,48 @@ describe('a name that a stranger chose', () => {
     ])
   })
 
+  it('has eight addresses of a family, however many its owner gives it', async () => {
+    const servers = [await nameServer((_, type) => (type === A ? manyAddresses(200) : ''))]
+    expect(await lookUpAtNameServers('list.example', { servers })).toHaveLength(8)
+  })
+
   it('that nobody has is told from name servers that give no answer', async () => {
     const unknown = [await nameServer(() => NAME_ERROR)]
     expect(await codeOf(lookUpAtNameServers('list.example', { servers: unknown }))).toBe('ENOTFOUND')
     const empty = [await nameServer(() => '')]
     expect(await codeOf(lookUpAtNameServers('list.example', { servers: empty }))).toBe('ENOTFOUND')
+    expect(await codeOf(lookUpAtNameServers(`${'a'.repeat(64)}.example`, { servers: unknown }))).toBe('ENOTFOUND')
     const silent = [await nameServer(() => undefined)]
     expect(await codeOf(lookUpAtNameServers('list.example', { servers: silent, limitMs: 100 }))).toBe('EAI_AGAIN')
+  })
+})
+
+describe('a name that a stranger chose and that may be private', () => {
+  it('is asked of the name servers, and of the system where they know none', async () => {
+    const servers = [
+      await nameServer((name, type) => (name === 'list.example' ? answerUnlessSilent(name, type) : NAME_ERROR)),
+    ]
+    const bySystem = (hostname: string) => Promise.resolve([{ address: `of ${hostname}`, family: 4 }])
+    expect(await lookUpPrivateName('list.example', { servers }, bySystem)).toEqual([
+      { address: '192.0.2.7', family: 4 },
+    ])
+    expect(await lookUpPrivateName('pc.local', { servers }, bySystem)).toEqual([{ address: 'of pc.local', family: 4 }])
+  })
+
+  it('takes one thread of the system at most, together with all others', async () => {
+    const servers = [await nameServer(() => NAME_ERROR)]
+    let running = 0
+    let most = 0
+    const bySystem = async (): Promise<never> => {
+      running += 1
+      most = Math.max(most, running)
+      await setImmediate()
+      running -= 1
+      throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
+    }
+    const names = Array.from({ length: 20 }, (_, at) => `pc${at}.local`)
+    const codes = await Promise.all(names.map((name) => codeOf(lookUpPrivateName(name, { servers }, bySystem))))
+    expect([new Set(codes), most]).toEqual([new Set(['ENOTFOUND']), 1])
   })
 })
 
@@ -89,4 +127,8 @@ it('a name of this machine is found as the system finds it', async () => {
 function answerUnlessSilent(name: string, type: number): string | undefined {
   if (name.startsWith('silent')) return undefined
   return type === A ? '192.0.2.7' : ''
+}
+
+function manyAddresses(count: number): string {
+  return Array.from({ length: count }, (_, at) => `192.0.2.${at}`).join(' ')
 }

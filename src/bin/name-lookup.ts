@@ -1,19 +1,22 @@
 /**
  * Looks the addresses of host names up. The system's own lookup knows all names that this machine knows, and takes one
- * of few threads for as long as a name server does not answer: it is for names that the operator has configured. Names
- * that strangers chose, such as those of status lists, are asked of the name servers without a thread, so that a name
- * server that never answers makes no other name wait.
+ * of few threads for as long as a name server does not answer: it is for names of the operator and of parties whom the
+ * operator has configured. Names that strangers chose, which are those of status lists, are asked of the name servers
+ * without a thread, so that a name server that never answers makes no other name wait.
  */
 import { type LookupAddress, promises, lookup as systemLookup } from 'node:dns'
 import { promisify } from 'node:util'
+import { serialQueue } from '../async/concurrency.ts'
 
 /** The time limit for name servers, below that of the requests. */
 const LIMIT_MS = 4000
 /** How long a name server is waited for before it is asked again, or the next one is. */
 const TRY_MS = 1300
 const TRIES = 2
-/** The codes of name servers that know no such name or no such address. */
-const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA'])
+/** The codes of name servers that know no such name or no such address, and of names that cannot be asked for. */
+const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+/** The most addresses of a family that are used: a connection tries each, and their owner chose how many there are. */
+const MAX_ADDRESSES = 8
 
 /** Looks up all addresses of a host name as the system does. */
 export function lookUpBySystem(hostname: string): Promise<LookupAddress[]> {
@@ -27,7 +30,7 @@ interface NameServerOptions {
 }
 
 /**
- * Looks up all addresses of a host name at the name servers. Rejects with the code ENOTFOUND if they know none, and
+ * Looks up the addresses of a host name at the name servers. Rejects with the code ENOTFOUND if they know none, and
  * with EAI_AGAIN if they give no answer in time.
  */
 export async function lookUpAtNameServers(
@@ -40,12 +43,31 @@ export async function lookUpAtNameServers(
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
   clearTimeout(timer)
   const addresses = [
-    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
-    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
+    ...(v4.status === 'fulfilled' ? v4.value.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.slice(0, MAX_ADDRESSES).map((address) => ({ address, family: 6 })) : []),
   ]
   if (addresses.length > 0) return addresses
   const failures = [v4, v6].flatMap((result) => (result.status === 'rejected' ? [result.reason as Error] : []))
   throw lookUpError(hostname, failures)
+}
+
+const lookUpInTurn = serialQueue()
+
+/**
+ * Looks up the addresses of a host name that a stranger chose and that may be in a private network: at the name servers
+ * and, where they give none, by the system, which knows the names of `/etc/hosts` too. The system is asked for one such
+ * name at a time, so that these names take one thread at most. Rejects with the error of the system.
+ */
+export async function lookUpPrivateName(
+  hostname: string,
+  options: NameServerOptions = {},
+  bySystem = lookUpBySystem,
+): Promise<LookupAddress[]> {
+  try {
+    return await lookUpAtNameServers(hostname, options)
+  } catch {
+    return lookUpInTurn(() => bySystem(hostname))
+  }
 }
 
 function lookUpError(hostname: string, failures: readonly NodeJS.ErrnoException[]): Error {

@@ -157,17 +157,17 @@ describe('What is bounded', () => {
     expect(await problemOf(ask(url, { timeoutMs: 100 }))).toBe('127.0.0.1 gave no whole answer within 0.1 s')
   })
 
-  it('tells the names of strangers, which have no private addresses, from those of the operator', async () => {
-    const lookUps: (readonly [string, boolean])[] = []
-    const resolve = (hostname: string, allowPrivateAddresses: boolean): Promise<LookupAddress[]> => {
-      lookUps.push([hostname, allowPrivateAddresses])
+  it('tells the look-up whether a stranger chose the name', async () => {
+    const lookUps: (readonly [string, boolean | undefined])[] = []
+    const resolve = (hostname: string, { isHostUntrusted }: { readonly isHostUntrusted?: boolean }) => {
+      lookUps.push([hostname, isHostUntrusted])
       return Promise.resolve([{ address: '127.0.0.1', family: 4 }])
     }
-    await problemOf(ask('https://a.example:1', { allowPrivateAddresses: false }, { resolve }))
-    await problemOf(ask('https://b.example:1', { allowPrivateAddresses: true }, { resolve }))
+    await problemOf(ask('https://a.example:1', { isHostUntrusted: true }, { resolve }))
+    await problemOf(ask('https://b.example:1', {}, { resolve }))
     expect(lookUps).toEqual([
-      ['a.example', false],
-      ['b.example', true],
+      ['a.example', true],
+      ['b.example', undefined],
     ])
   })
 

@@ -11,14 +11,14 @@ import { gunzip } from 'node:zlib'
 import { MAX_URL, parseInternationalUrl } from '../codec/url.ts'
 import { type HttpClientRequest, type HttpClientResponse, type Outbound, OutboundError } from '../http/outbound.ts'
 import { isPublicAddress, stripBrackets } from '../protocol/private-host.ts'
-import { lookUpAtNameServers, lookUpBySystem } from './name-lookup.ts'
+import { lookUpAtNameServers, lookUpBySystem, lookUpPrivateName } from './name-lookup.ts'
 import { reasonOf } from './outbound-reason.ts'
 
-/**
- * Resolves a host name to all its addresses. A name that the operator has configured may lead to private addresses;
- * other names are chosen by strangers.
- */
-type Resolve = (hostname: string, allowPrivateAddresses: boolean) => Promise<readonly LookupAddress[]>
+/** Resolves the host name of a request to its addresses. */
+type Resolve = (
+  hostname: string,
+  request: Pick<HttpClientRequest, 'allowPrivateAddresses' | 'isHostUntrusted'>,
+) => Promise<readonly LookupAddress[]>
 
 interface Options {
   readonly resolve?: Resolve
@@ -94,10 +94,11 @@ function addressRefusal({ protocol, hostname }: URL): OutboundError {
 }
 
 /** Makes the `lookup` of a connection, which returns only addresses that the request may use. */
-function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClientRequest): LookupFunction {
+function createLookup(resolve: Resolve, request: HttpClientRequest): LookupFunction {
+  const { url, allowPrivateAddresses } = request
   const { protocol } = new URL(url)
   return (hostname, options, callback) => {
-    resolve(hostname, allowPrivateAddresses).then(
+    resolve(hostname, request).then(
       (addresses) => {
         const allowedAddresses = addresses.filter(({ address }) => mayConnect(address, protocol, allowPrivateAddresses))
         const [first] = allowedAddresses
@@ -110,8 +111,9 @@ function createLookup(resolve: Resolve, { url, allowPrivateAddresses }: HttpClie
   }
 }
 
-function lookUpAddresses(hostname: string, allowPrivateAddresses: boolean): Promise<LookupAddress[]> {
-  return allowPrivateAddresses ? lookUpBySystem(hostname) : lookUpAtNameServers(hostname)
+const lookUpAddresses: Resolve = (hostname, { allowPrivateAddresses, isHostUntrusted = false }) => {
+  if (!isHostUntrusted) return lookUpBySystem(hostname)
+  return allowPrivateAddresses ? lookUpPrivateName(hostname) : lookUpAtNameServers(hostname)
 }
 
 function headersOf({ headers, body: text, bytes }: HttpClientRequest): Record<string, string | number> {

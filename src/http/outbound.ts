@@ -19,6 +19,8 @@ export interface HttpClientRequest {
   readonly maxBytes: number
   /** Whether the host may be this machine or in a private network; this also allows http. */
   readonly allowPrivateAddresses: boolean
+  /** Whether a stranger chose the host, so that looking its name up must delay no other name. */
+  readonly isHostUntrusted?: boolean
   /** The trace headers to send; only with telemetry. */
   readonly trace?: TraceHeaders | undefined
 }

@@ -23,6 +23,13 @@ export const currentDescriptions: CheckDescriptions = Object.fromEntries(
 
 const CURRENT_ID = digestOf(JSON.stringify(currentDescriptions))
 const MAX_CACHED_RELEASES = 100
+/** How long a process relies on having stored its descriptions, which a database that was put back has lost. */
+const STORED_MS = 60_000
+
+interface DescriptionEffects {
+  readonly store: Pick<VerifierStore, 'get' | 'commit'>
+  readonly now: () => Date
+}
 
 export interface StoredDescriptions {
   /** Stores the current descriptions, unless the database has them, and returns their id. */
@@ -32,15 +39,18 @@ export interface StoredDescriptions {
 }
 
 /**
- * Creates the access to the descriptions in the database. Those of this release are stored once by each process, and
- * never loaded, since their id is their digest: a database that lost the row by a takeover does not void a report.
+ * Creates the access to the descriptions in the database. Those of this release are stored by each process, again and
+ * again, and never loaded, since their id is their digest: a database that lost the row by a takeover voids no report.
  */
-export function createStoredDescriptions(store: Pick<VerifierStore, 'get' | 'commit'>): StoredDescriptions {
-  const storedCurrent = cacheValue(async () => {
-    // A conflict means that the database has them.
-    await store.commit([{ insert: 'check_descriptions', id: CURRENT_ID, value: currentDescriptions }])
-    return CURRENT_ID
-  })
+export function createStoredDescriptions({ store, now }: DescriptionEffects): StoredDescriptions {
+  const storedCurrent = cacheValue(
+    async () => {
+      // A conflict means that the database has them.
+      await store.commit([{ insert: 'check_descriptions', id: CURRENT_ID, value: currentDescriptions }])
+      return CURRENT_ID
+    },
+    { ttlMs: STORED_MS, now },
+  )
   const otherReleases = createPromiseCache<CheckDescriptions>(MAX_CACHED_RELEASES)
   return {
     storeCurrent: storedCurrent.get,

@@ -17,7 +17,7 @@ import type { VerifierEffects } from './verifier.ts'
 /** Creates the tasks: ending sessions, purging stored answers, and processing events. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
-  const statusContext = { store, now, checkDescriptions: createStoredDescriptions(store) }
+  const statusContext = { store, now, checkDescriptions: createStoredDescriptions(effects) }
   const { sessionCallback } = config
   const sweepSessions = (): Promise<void> => {
     // Events are stored before their session is due, so this run queues the callback of every session of the sweep.

@@ -60,7 +60,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
       async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
     ),
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
-    checkDescriptions: createStoredDescriptions(store),
+    checkDescriptions: createStoredDescriptions(effects),
     status: {
       loadList: createStatusListLoader(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,

@@ -60,6 +60,9 @@ describe('the words of checks', () => {
     await services.verifierStore.commit([{ delete: 'check_descriptions', id, version: 0 }])
     const later = await start(await open())
     expect(await reportedResults(later, sessionId)).toEqual(await reportedResults(services, sessionId))
+    services.clock.now = new Date(services.clock.now.getTime() + 61_000)
+    await present(services)
+    expect(await services.verifierStore.get('check_descriptions', id)).toBeDefined()
   })
 
   it('stay in sessions that have them still, also when personal data is erased', async () => {

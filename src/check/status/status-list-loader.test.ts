@@ -1,7 +1,7 @@
 /** The cache of status lists: how often one that does not answer is asked for. */
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { OutboundError } from '../../http/outbound.ts'
+import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
 import { createStatusListLoader } from './status-list-loader.ts'
 
 it('asks again for a list that failed after five seconds, and where the clock was set back since', async () => {
@@ -24,4 +24,15 @@ it('asks again for a list that failed after five seconds, and where the clock wa
   time -= 3_600_000
   await load()
   expect(requests).toBe(3)
+})
+
+it('says of each request that a stranger chose the host', async () => {
+  const requests: HttpClientRequest[] = []
+  const outbound = (request: HttpClientRequest) => {
+    requests.push(request)
+    return Promise.reject(new OutboundError('nobody answers'))
+  }
+  const loadList = createStatusListLoader({ outbound, now: () => new Date(), log: pino({ level: 'silent' }) }, true)
+  await loadList({ kind: 'token', uri: 'https://issuer.example/list' }, 'jwt')
+  expect(requests).toEqual([expect.objectContaining({ isHostUntrusted: true })])
 })

@@ -156,6 +156,7 @@ async function requestList(
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_LIST_BYTES,
       allowPrivateAddresses,
+      isHostUntrusted: true,
     })
     if (response.status !== 200) return { unreachable: `${new URL(uri).host} answered ${response.status}` }
     const list = await readList(kind, uri, response)
