@@ -194,7 +194,7 @@ export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 /** A credential format. `OwnMembers` are the members that its parsed configurations have beyond the common ones. */
 export interface CredentialFormat<OwnMembers extends object = object> {
   /** All identifiers of the format. */
-  readonly ids: readonly string[]
+  readonly ids: readonly [string, ...string[]]
   /** The identifier in OpenID4VCI drafts up to 14, if it was different. */
   readonly olderId?: string
   readonly typeMember: TypeMember

@@ -7,7 +7,7 @@ import { sdJwtVc } from './sd-jwt-vc/index.ts'
 import { w3cJwt } from './w3c-jwt/index.ts'
 import { w3cSdJwt } from './w3c-sd-jwt/index.ts'
 
-const formats: readonly CredentialFormat[] = [w3cSdJwt, sdJwtVc, w3cJwt, msoMdoc]
+export const formats: readonly CredentialFormat[] = [w3cSdJwt, sdJwtVc, w3cJwt, msoMdoc]
 
 /** The identifiers of all formats. */
 export const supportedFormats: readonly string[] = formats.flatMap((format) => format.ids)

@@ -6,7 +6,7 @@
 import { countValues, type JsonObject } from '../codec/json.ts'
 import { readOrProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
-import { formatOf, supportedFormats, UNKNOWN_FORMAT } from '../credential/formats.ts'
+import { formatOf, formats, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
@@ -155,10 +155,8 @@ function candidateOf(format: CredentialFormat, formatId: string, heldCredential:
 /** Parses a credential with the first format that accepts it. Refuses with `invalid_request` if none does. */
 function readUnknownFormat(credential: string, at: string): Candidate {
   const problems: string[] = []
-  for (const formatId of supportedFormats) {
-    const format = formatOf(formatId)
-    // A format with several identifiers is tried once.
-    if (format === undefined || format.ids[0] !== formatId) continue
+  for (const format of formats) {
+    const [formatId] = format.ids
     const heldCredential = readOrProblem(() => format.readHeld(credential))
     if (!('problem' in heldCredential)) return candidateOf(format, formatId, heldCredential)
     problems.push(`${formatId}: ${heldCredential.problem}`)

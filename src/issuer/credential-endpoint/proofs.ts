@@ -90,13 +90,13 @@ export async function verifyProofs(
   const makeNonceUse = (nonce: string): StoredUse => nonceUseOf(context, sessionId, nonce, now)
   const policy = { now, clockSkewSeconds, audiences, anchors, requirement, makeNonceUse }
   const { type, jwts } = readProofs(request)
-  if (type === 'jwt' && jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
-  if (type === 'jwt') {
-    const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
-    return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
+  if (type === 'attestation') {
+    const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
+    return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: makeNonceUse(nonce) }
   }
-  const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
-  return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: makeNonceUse(nonce) }
+  if (jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
+  const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
+  return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
 }
 
 /** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
@@ -115,9 +115,9 @@ function readProofs({ proofs }: CredentialRequest): ReceivedProofs {
 }
 
 /**
- * Refuses more proofs than `batch_size` in the metadata. The metadata has one number for all configurations, so a
- * request may have more proofs than its own configuration allows. OpenID4VCI 1.0, Credential Issuer Metadata
- * Parameters: `batch_size`.
+ * Refuses with `invalid_proof` more proofs than `batch_size` in the metadata. The metadata has one number for all
+ * configurations, so a request may have more proofs than its own configuration allows. OpenID4VCI 1.0, Credential
+ * Issuer Metadata Parameters: `batch_size`.
  */
 async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSession, count: number): Promise<void> {
   const sessionLimit = largestBatch(
