@@ -1,5 +1,6 @@
 // Prepares a release (docs/decisions/0022-releases.md): moves what is unreleased in the changelog below the version,
-// sets the version where it is written, and shows the notes of the release. It commits and publishes nothing.
+// sets the version where it is written, and shows the notes of the release. It commits and publishes nothing. With
+// --check it tells whether this commit is the release that its files name; `npm publish` asks that first.
 import './node-version.cjs'
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -14,17 +15,19 @@ const OTHERS = [
 ]
 const EMPTY = '## Unreleased\n\n'
 const SEMVER = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$/
-const USAGE = 'Write npm run release -- VERSION, or npm run release -- --notes VERSION.'
+const USAGE = 'Write npm run release -- VERSION, or npm run release -- --notes VERSION, or npm run release -- --check.'
 const root = join(import.meta.dirname, '..')
 const read = (file) => readFileSync(join(root, file), 'utf8')
 const git = (...words) => execFileSync('git', words, { cwd: root, encoding: 'utf8' }).trim()
 
 const [first, second, ...others] = process.argv.slice(2)
 const wantsNotes = first === '--notes'
-const version = wantsNotes ? second : first
+const wantsCheck = first === '--check'
+const version = wantsCheck ? JSON.parse(read('package.json')).version : wantsNotes ? second : first
 if (version === undefined || others.length > 0 || (!wantsNotes && second !== undefined)) refuse(USAGE)
 if (!SEMVER.test(version)) refuse(`${version} is not a version, which is three numbers, such as 1.2.3. ${USAGE}`)
-if (wantsNotes) process.stdout.write(`${notesOf(version)}\n`)
+if (wantsCheck) check()
+else if (wantsNotes) process.stdout.write(`${notesOf(version)}\n`)
 else release()
 
 /** Changes the files when nothing stands against it, and says what comes next. */
@@ -50,6 +53,32 @@ function release() {
   process.stderr.write(nextCommands())
 }
 
+/** Says that this commit is the release of its version, or why it is none. */
+function check() {
+  const problem = mismatch() ?? tagProblem()
+  if (problem !== undefined) refuse(problem)
+  process.stdout.write(`This commit is the release ${version}.\n`)
+}
+
+/** Returns which file has another version than package.json. */
+function mismatch() {
+  const lock = JSON.parse(read('package-lock.json'))
+  if (lock.version !== version || lock.packages[''].version !== version)
+    return `package-lock.json has another version than package.json, ${version}.`
+  const file = OTHERS.find((other) => !read(other).includes(version))
+  if (file !== undefined) return `${file} does not have the version of package.json, ${version}.`
+  const newest = sections(read('CHANGELOG.md')).find(({ title }) => !/^Unreleased\b/.test(title))
+  if (newest?.title.split(' ')[0] !== version)
+    return `The newest release of CHANGELOG.md is ${newest?.title}, and the version of package.json ${version}.`
+}
+
+/** Returns why this commit does not have the tag of the release. */
+function tagProblem() {
+  if (!git('tag', '--points-at', 'HEAD').split('\n').includes(`v${version}`))
+    return `This commit has no tag v${version}, which marks a release: check out that tag, or make the release first.`
+  if (git('status', '--porcelain') !== '') return 'The work tree has changes, which the tag does not have.'
+}
+
 /** Returns why the version cannot follow the last one, which package.json has. */
 function versionProblem() {
   const last = JSON.parse(read('package.json')).version
@@ -58,6 +87,7 @@ function versionProblem() {
   if (place < 0 || next[place] < previous[place]) return `${version} is not above ${last}, the last version.`
   if (sections(read('CHANGELOG.md')).some(({ title }) => title.split(' ')[0] === version))
     return `CHANGELOG.md has a release ${version} already.`
+  if (git('tag', '--list', `v${version}`) !== '') return `There is a tag v${version} already.`
 }
 
 /** Returns why nothing is released from this work tree. */
@@ -94,7 +124,7 @@ Read the notes above, then:
   git tag --annotate v${version} --message "Vouchsafe ${version}"
   git push --follow-tags
 In a job of the CI, with its own identity (OpenID Connect), at the tag:
-  npm ci && npm publish --provenance
+  npm ci && npm publish --provenance      # refuses a commit without this tag
 A user verifies the signature and the provenance of what was installed:
   npm audit signatures
 `

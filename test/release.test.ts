@@ -91,6 +91,51 @@ describe('a release', () => {
   })
 })
 
+describe('the check of a release', () => {
+  const released = () => {
+    const made = repository()
+    made.release('0.2.0')
+    made.git('commit', '--quiet', '--all', '--message', 'chore: release 0.2.0')
+    return made
+  }
+
+  it('says so at its tag, and refuses a commit without the tag, or after it', () => {
+    const { git, release, write } = released()
+    expect(release('--check')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('has no tag v0.2.0') as string,
+    })
+    git('tag', '--annotate', 'v0.2.0', '--message', 'Vouchsafe 0.2.0')
+    expect(release('--check')).toEqual({ status: 0, stdout: 'This commit is the release 0.2.0.\n', stderr: '' })
+    write('new.txt', '')
+    expect(release('--check')).toMatchObject({ status: 2, stderr: expect.stringContaining('work tree') as string })
+    git('add', '.')
+    git('commit', '--quiet', '--message', 'later')
+    expect(release('--check')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('has no tag v0.2.0') as string,
+    })
+  })
+
+  it.each([
+    ['package-lock.json', '"version": "0.2.0"', 'package-lock.json has another version'],
+    [OTHERS[0] ?? '', '0.2.0', 'does not have the version'],
+    ['CHANGELOG.md', '## 0.2.0', 'The newest release of CHANGELOG.md is 0.1.9'],
+  ])('refuses another version in %s', (file, text, sentence) => {
+    const { read, release, write } = released()
+    write(file, read(file).replace(text, text.replace('0.2.0', '0.1.9')))
+    expect(release('--check')).toMatchObject({ status: 2, stderr: expect.stringContaining(sentence) as string })
+  })
+
+  it('finds versions and changelog of this repository together', () => {
+    const { stdout, stderr } = spawnSync(process.execPath, ['build/release.js', '--check'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    })
+    expect(stdout + stderr).not.toMatch(/another version|does not have the version|The newest release/)
+  })
+})
+
 describe('a release is refused, and changes nothing, for', () => {
   it.each([
     ['no version', [], 'npm run release -- VERSION'],
@@ -118,6 +163,12 @@ describe('a release is refused, and changes nothing, for', () => {
     const { git, release } = repository(unreleased)
     expect(release('0.2.0')).toMatchObject({ status: 2, stderr: expect.stringContaining(sentence) as string })
     expect(git('status', '--porcelain').toString()).toBe('')
+  })
+
+  it('a version that has a tag', () => {
+    const { git, release } = repository()
+    git('tag', 'v0.2.0')
+    expect(release('0.2.0')).toMatchObject({ status: 2, stderr: 'There is a tag v0.2.0 already.\n' })
   })
 
   it('changes in the work tree', () => {
