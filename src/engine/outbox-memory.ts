@@ -11,6 +11,13 @@ export interface NonceGap {
   readonly since: number
 }
 
+/** The highest nonce of the transactions that blocks included. */
+export interface UsedNonce {
+  readonly nonce: number
+  /** The time at which this process saw that the transaction was included. */
+  readonly at: number
+}
+
 export interface OutboxMemory {
   /**
    * The rows that could not be signed, because the chain neither estimated nor rejected them, with their next attempts.
@@ -28,6 +35,8 @@ export interface OutboxMemory {
   hasGaps: boolean
   /** The gap below the transactions in flight that the last round found. */
   gap: NonceGap | undefined
+  /** The nonces up to this one are not given again. Undefined before the first, and after a reorganisation. */
+  usedNonce: UsedNonce | undefined
   /** The hash of the block at which the last round looked up the outcomes. */
   checkedBlock: string | undefined
   /** The time of the last round. */
@@ -44,6 +53,7 @@ export function createOutboxMemory(refusedMs: number): OutboxMemory {
     isBlocked: false,
     hasGaps: false,
     gap: undefined,
+    usedNonce: undefined,
     checkedBlock: undefined,
     checkedAt: 0,
   }

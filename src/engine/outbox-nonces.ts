@@ -22,6 +22,8 @@ export interface NoncePlan {
  * moment.
  */
 const GAP_AFTER_MS = 120_000
+/** How long the nonces of included transactions count as used, although the node says a lower next one. */
+const USED_MS = 120_000
 /** No account has sent so many transactions; numbers that are not much higher cannot be counted on exactly. */
 const MAX_NONCE = 2 ** 40
 
@@ -37,7 +39,7 @@ export function planNonces(
 ): NoncePlan {
   if (accountNonce > MAX_NONCE) throw new ChainError(`the node says the nonce ${accountNonce}, which no account has`)
   const highest = Math.max(-1, ...usedNonces)
-  let free = accountNonce
+  let free = Math.max(accountNonce, findLowestNonce(memory, now))
   while (usedNonces.has(free)) free++
   if (free > highest) {
     memory.gap = undefined
@@ -51,4 +53,14 @@ export function planNonces(
   if (!memory.hasGaps) return { usedNonces, next: highest + 1, inFlight: usedNonces.size, missing: 0 }
   const above = [...usedNonces].filter((nonce) => nonce > free).length
   return { usedNonces, next: free, inFlight: usedNonces.size - above, missing: isOld ? highest - free + 1 - above : 0 }
+}
+
+/** Records that a block included a transaction with the nonce. */
+export function noteUsedNonce(memory: OutboxMemory, nonce: number, now: number): void {
+  if (nonce >= findLowestNonce(memory, now)) memory.usedNonce = { nonce, at: now }
+}
+
+/** Returns the lowest nonce that may be free. A node is believed in the end, since a receipt may have been wrong. */
+function findLowestNonce({ usedNonce }: OutboxMemory, now: number): number {
+  return usedNonce === undefined || now - usedNonce.at >= USED_MS ? 0 : usedNonce.nonce + 1
 }

@@ -9,6 +9,7 @@ import type { Address } from '../offchain/address.ts'
 import type { EngineStore, FailedTransaction } from './collections.ts'
 import type { Metrics } from './metrics.ts'
 import type { OutboxMemory } from './outbox-memory.ts'
+import { noteUsedNonce } from './outbox-nonces.ts'
 import type { OutboxInsert, OutboxRows, QueuedTransaction } from './outbox-rows.ts'
 
 export interface OutboxEffects {
@@ -92,6 +93,7 @@ async function settleRow(context: OutboxContext, memory: OutboxMemory, id: strin
   memory.sentAt.delete(id)
   context.metrics.transactions.inc({ outcome })
   if (outcome === 'expired') return signExpired(context, row)
+  if (outcome !== 'lost') noteUsedNonce(memory, row.value.signed.nonce, context.monotonicMs())
   await recordOutcome(context, row, outcome)
   return undefined
 }

@@ -161,6 +161,27 @@ describe('the outbox', () => {
     ])
   })
 
+  it('gives no nonce of an included transaction again where a node is late; believes a node that says so for two minutes', async () => {
+    const engine = await started()
+    engine.chain.countsSubmitted = false
+    await send(engine, 'a')
+    await engine.rounds()
+    include(engine)
+    await engine.rounds()
+    await send(engine, 'b')
+    await engine.rounds()
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+    ])
+    include(engine)
+    await engine.rounds()
+    await pass(engine, 120)
+    await send(engine, 'c')
+    await engine.rounds()
+    expect(payloads(engine).at(-1)).toEqual([0, 'c'])
+  })
+
   it('signs nothing anew where a node is only late with what it says', async () => {
     const engine = await started()
     await send(engine, 'a')

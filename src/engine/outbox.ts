@@ -61,6 +61,7 @@ export function createOutbox(effects: OutboxEffects): Outbox {
     },
     invalidateNonces: () => {
       memory.hasGaps = true
+      memory.usedNonce = undefined
     },
     runRound: async (block) => {
       const at = monotonicMs()
