@@ -79,10 +79,10 @@ export async function runChecks<Evidence, Context>(
   run: CheckRun,
 ): Promise<CheckResult[]> {
   const outcomes = new Map<string, CheckResult['outcome']>()
-  const runBefore = { ...run, outcomes }
+  const runSoFar = { ...run, outcomes }
   const results: CheckResult[] = []
   for (const check of checks) {
-    const running = runCheck(check, evidence, context, runBefore)
+    const running = runCheck(check, evidence, context, runSoFar)
     // Awaits only promises: most checks are synchronous, and needless awaits are slow.
     const verdict = running instanceof Promise ? await running : running
     logVerdict(check.id, verdict, run)
@@ -112,8 +112,8 @@ interface CheckOutcome {
   readonly detail?: string | undefined
 }
 
-/** A run, with the outcomes of the checks before this one. */
-interface RunBefore extends CheckRun {
+/** A run, with the outcomes of its checks so far. */
+interface RunSoFar extends CheckRun {
   readonly outcomes: ReadonlyMap<string, CheckResult['outcome']>
 }
 
@@ -127,7 +127,7 @@ function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  { outcomes, subject, notApplicableChecks }: RunBefore,
+  { outcomes, subject, notApplicableChecks }: RunSoFar,
 ): CheckOutcome | undefined {
   const skipReason = check.skipReason?.(context) ?? notApplicableChecks?.[check.id]
   if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
@@ -142,7 +142,7 @@ function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  run: RunBefore,
+  run: RunSoFar,
 ): CheckOutcome | Verdict | ThrownError | Promise<Verdict | ThrownError> {
   const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
