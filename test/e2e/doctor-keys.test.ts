@@ -157,7 +157,7 @@ describe('vouchsafe doctor finds', () => {
       () => undefined,
       'secretsFile',
       'ok',
-      /^codes, nonces and tokens are derived from the first of 1 line$/,
+      /^codes, nonces and tokens are derived from its one line$/,
     ],
     [
       'a file of secrets that others can read',

@@ -30,7 +30,7 @@ export function findPreviousFindings(subject: string, chain: readonly Certificat
   if (leaf === undefined || endsSoon(leaf, at)) {
     return findPreviousWarnings(subject, chain, at).map((warning) => findingOfMistake('warning', warning))
   }
-  return [{ subject, outcome: 'ok', text: `the key fits ${describeValidity(leaf, at)}` }]
+  return [{ subject, outcome: 'ok', text: `the key fits its certificate; ${describeValidity(leaf, at)}` }]
 }
 
 /** Returns the findings about the TLS certificate. */

@@ -26,7 +26,8 @@ export async function findConfigurationFindings(database: DatabaseConfig, config
       (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
     ),
   )
-  const summary: Finding = { subject: SUBJECT, outcome: 'ok', text: `all ${offeredRows.length} can be issued` }
+  const those = offeredRows.length === 1 ? 'the one that is declared' : `all ${offeredRows.length}`
+  const summary: Finding = { subject: SUBJECT, outcome: 'ok', text: `${those} can be issued` }
   return findings.length === 0 ? [summary] : findings
 }
 

@@ -35,8 +35,8 @@ export async function findEncryptionFindings(
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
   if (problem !== undefined) return [{ subject: ENCRYPTION_KEYS_SETTING, outcome: 'problem', text: problem }]
   if (path === undefined) return []
-  const count = keys.length === 1 ? '1 key' : `${keys.length} keys`
-  const text = `personal data is encrypted with the first of ${count}: ${keys.map(({ id }) => id).join(', ')}`
+  const used = keys.length === 1 ? 'one key' : `the first of ${keys.length} keys`
+  const text = `personal data is encrypted with ${used}: ${keys.map(({ id }) => id).join(', ')}`
   return [
     { subject: ENCRYPTION_KEYS_SETTING, outcome: 'ok', text },
     ...findPrivateFileFindings(ENCRYPTION_KEYS_SETTING, path),

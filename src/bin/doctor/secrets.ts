@@ -14,6 +14,7 @@ export function findSecretsFindings({ secretsFile: path, signing }: SecretsSetti
   const secretsResult = readSecretsFile({ secretsFile: path }, files)
   if ('mistakes' in secretsResult) return []
   const { length } = secretsResult.secrets
-  const text = `codes, nonces and tokens are derived from the first of ${length} line${length === 1 ? '' : 's'}`
+  const line = length === 1 ? 'its one line' : `the first of ${length} lines`
+  const text = `codes, nonces and tokens are derived from ${line}`
   return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...findPrivateFileFindings(SECRETS_SETTING, path)]
 }

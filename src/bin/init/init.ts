@@ -193,8 +193,8 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
   return `Next:
 
   1. Trust an issuer: the service does not start while the directory is empty.
-     Without the setting issuerTrustAnchors it starts, and anybody can issue what it
-     accepts: a verification shows only that a credential is well-formed:
+     Without the setting issuerTrustAnchors it starts, and anybody can issue what
+     it accepts: a verification shows only that a credential is well-formed:
 
        ${isInImage() ? COPY_ON_HOST : `cd ${shellWord(directory)}\n       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/`}
 
