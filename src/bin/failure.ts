@@ -31,8 +31,10 @@ export function outputOfFailure(
     const output = { error: isUsage ? 'usage' : 'failed', message: isUsage ? error.why || message : message, ...facts }
     return { stdout: `${JSON.stringify(output)}\n`, stderr: '', status: exitStatus }
   }
+  // Only a message that names a problem has the mark.
+  const prefix = isUsage && error.why === '' ? '' : mark
   // The message may contain text of a contract, a node or an issuer.
-  return { stdout: '', stderr: `${mark}${removeControlCharactersByLine(message)}\n`, status: exitStatus }
+  return { stdout: '', stderr: `${prefix}${removeControlCharactersByLine(message)}\n`, status: exitStatus }
 }
 
 /** Reports the error, and sets the exit status. */

@@ -47,10 +47,15 @@ describe('vouchsafe audit', () => {
     expect(text).toMatch(/the copy is missing.*audit export/s)
     expect(AN_EXAMPLE.exec(text)?.[1]).toBe('audit verify copy.jsonl --certificate conf/verifier.pem')
   })
+})
 
-  it('tells its words', async () => {
-    expect(await refusalOf('audit')).toMatch(/^Usage:\n {2}vouchsafe audit export/)
-  })
+describe('a command with words of its own', () => {
+  it.each(['audit', 'callbacks', 'db', 'wallet', 'status-list'])(
+    'tells them where none is given: %s',
+    async (command) => {
+      expect(await refusalOf(command)).toMatch(new RegExp(`^Usage:\\n {2}vouchsafe ${command} `))
+    },
+  )
 })
 
 describe('words too many or too few', () => {
