@@ -17,10 +17,15 @@ const later = (engine: TestEngine, seconds: number): void => {
 }
 
 describe('the component of a contract', () => {
-  it('must have the bytes that its hash says, and is a visible failure otherwise', async () => {
-    const engine = closedAfterwards(await startEngine())
+  it('is a visible failure while its file cannot be used', async () => {
+    let isUsable = false
+    const files = new Map<string, Uint8Array>()
+    files.get = () => {
+      if (isUsable) return Buffer.from('right')
+      throw new SourceError('the file has other bytes than its name says')
+    }
+    const engine = closedAfterwards(await startEngine({ from: { files } }))
     const { sha256 } = engine.runtime.add('right', saying('right'))
-    engine.files.set(sha256, Buffer.from('wrong'))
     engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
     await engine.rounds()
     expect(await answer(engine)).toBe('component-unavailable')
@@ -29,7 +34,7 @@ describe('the component of a contract', () => {
     expect(JSON.stringify(contracts)).toContain('other bytes')
     expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts{state="failed"} 1')
     expect(engine.logLines.filter((line) => line.includes('component_unavailable'))).toHaveLength(1)
-    engine.files.set(sha256, Buffer.from('right'))
+    isUsable = true
     later(engine, 5)
     await engine.rounds()
     expect(await answer(engine)).toBe('right')

@@ -5,16 +5,20 @@ import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
 import type { EngineConfig } from './config.ts'
 import { isAllowed } from './outbound-hosts.ts'
+import type { Watcher } from './watcher.ts'
 
 /** Components on this machine, by their SHA-256 in hexadecimal. */
 export interface ComponentFiles {
   /**
-   * Reads a component; undefined when there is none. Rejects with a {@link SourceError} when its file cannot be read,
-   * or has more than `maxBytes`.
+   * Reads a component, whose hash it verifies; undefined when there is none. Rejects with a {@link SourceError} when
+   * its file cannot be read, has other bytes, or more than `maxBytes`.
    */
   read(sha256: string, maxBytes: number): Promise<Uint8Array | undefined>
-  /** Stores a component that was fetched. Rejects with a {@link SourceError} when that is impossible. */
-  keep(sha256: string, bytes: Uint8Array): Promise<void>
+  /**
+   * Stores a component that was fetched. Of those that were fetched before and that no contract names, as `isNamed`
+   * says, some may be removed. Rejects with a {@link SourceError} when that is impossible.
+   */
+  keep(sha256: string, bytes: Uint8Array, isNamed: (sha256: string) => boolean): Promise<void>
 }
 
 export interface SourceContext {
@@ -22,6 +26,7 @@ export interface SourceContext {
   readonly outbound: Outbound
   readonly log: Logger
   readonly config: Pick<EngineConfig, 'outbound' | 'limits' | 'componentDirectory'>
+  readonly watcher: Pick<Watcher, 'entries'>
 }
 
 const FETCH_TIMEOUT_MS = 30_000
@@ -32,19 +37,16 @@ export class SourceError extends Error {
 }
 
 /**
- * Returns the component, whose hash is verified. Fetches it from `uri` when it is not in the directory, and keeps it
- * there if it can. Rejects with a {@link SourceError}.
+ * Returns the component, whose hash is verified. Fetches it from `uri` when it is not on this machine, and keeps it if
+ * it can. Rejects with a {@link SourceError}.
  */
 export async function findComponent(
-  { files, outbound, log, config }: SourceContext,
+  context: SourceContext,
   { sha256, uri }: { readonly sha256: string; readonly uri: string },
 ): Promise<ComponentCode> {
-  const { moduleBytes } = config.limits
-  const storedBytes = await files.read(sha256, moduleBytes)
-  if (storedBytes !== undefined) {
-    if (sha256Hex(storedBytes) === sha256) return { sha256, bytes: storedBytes }
-    throw new SourceError(`${config.componentDirectory}/${sha256} has other bytes than its name says; take it away`)
-  }
+  const { files, outbound, config } = context
+  const storedBytes = await files.read(sha256, config.limits.moduleBytes)
+  if (storedBytes !== undefined) return { sha256, bytes: storedBytes }
   const advice = `put it into ${config.componentDirectory}/${sha256}`
   if (uri === '')
     throw new SourceError(`the component ${sha256} is not here, and its contract names no address; ${advice}`)
@@ -55,17 +57,15 @@ export async function findComponent(
   }
   const bytes = await fetchComponent(uri, outbound, config)
   if (sha256Hex(bytes) !== sha256) throw new SourceError(`what is at ${uri} is not the component ${sha256}`)
-  await keepOrWarn({ files, log }, { sha256, bytes })
+  await keepOrWarn(context, { sha256, bytes })
   return { sha256, bytes }
 }
 
 /** Keeps a component that was fetched, or logs why that is impossible, as the component can be run all the same. */
-async function keepOrWarn(
-  { files, log }: Pick<SourceContext, 'files' | 'log'>,
-  { sha256, bytes }: ComponentCode,
-): Promise<void> {
+async function keepOrWarn({ files, log, watcher }: SourceContext, { sha256, bytes }: ComponentCode): Promise<void> {
+  const namedHashes = new Set([...watcher.entries()].map(({ contract }) => contract.component?.sha256))
   try {
-    await files.keep(sha256, bytes)
+    await files.keep(sha256, bytes, (each) => namedHashes.has(each))
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const line = { event: 'component_not_kept', sha256, why: error.message }

@@ -12,9 +12,10 @@ export const engineInterface: Section = {
       source: 'Execution engine, What the service does',
       tests: [
         ['src/engine/watcher.test.ts', 'are served as they come, change their component, and go'],
+        ['src/engine/component-source.test.ts', 'is a visible failure while its file cannot be used'],
         [
-          'src/engine/component-source.test.ts',
-          'must have the bytes that its hash says, and is a visible failure otherwise',
+          'src/bin/engine/component-files.test.ts',
+          'says of a component with other bytes than its name says where it is, and takes it from another directory',
         ],
       ],
     },

@@ -1,11 +1,24 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { sha256Hex } from '../../codec/digest.ts'
 import { SourceError } from '../../engine/component-source.ts'
 import { createComponentFiles } from './component-files.ts'
 
-const SHA256 = 'ab'.repeat(32)
+const BYTES = Buffer.from('bytes')
+const SHA256 = sha256Hex(BYTES)
+const KEPT = Buffer.from('kept')
+const isNamed = () => true
 const home = mkdtempSync(join(tmpdir(), 'vouchsafe-component-files-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
@@ -17,15 +30,13 @@ function makeDirectory(name: string, make: (file: string) => void = () => undefi
   return directory
 }
 
-const writeBytes = (file: string): void => writeFileSync(file, 'bytes')
+const writeBytes = (file: string): void => writeFileSync(file, BYTES)
 /** Makes what no user can read as a file, not even root: a directory. */
 const makeUnreadable = (file: string): void => mkdirSync(file)
 
 it('finds a component in any of the directories, and none where no directory has it', async () => {
   const [empty, full] = [makeDirectory('empty'), makeDirectory('full', writeBytes)]
-  expect(await createComponentFiles([join(home, 'missing'), empty, full]).read(SHA256, 10)).toEqual(
-    Buffer.from('bytes'),
-  )
+  expect(await createComponentFiles([join(home, 'missing'), empty, full]).read(SHA256, 10)).toEqual(BYTES)
   expect(await createComponentFiles([join(home, 'missing'), empty]).read(SHA256, 10)).toBeUndefined()
 })
 
@@ -53,29 +64,77 @@ it('takes a component from another directory where the first is too large', asyn
     makeDirectory('larger', (file) => writeFileSync(file, 'more bytes')),
     makeDirectory('right', writeBytes),
   ]
-  expect(await createComponentFiles([larger, right]).read(SHA256, 5)).toEqual(Buffer.from('bytes'))
+  expect(await createComponentFiles([larger, right]).read(SHA256, 5)).toEqual(BYTES)
 })
 
 it('takes a component from another directory where the first cannot be read', async () => {
   const [unreadable, other] = [makeDirectory('first', makeUnreadable), makeDirectory('other', writeBytes)]
-  expect(await createComponentFiles([unreadable, other]).read(SHA256, 100_000)).toEqual(Buffer.from('bytes'))
+  expect(await createComponentFiles([unreadable, other]).read(SHA256, 100_000)).toEqual(BYTES)
 })
 
-it('keeps a component in the first directory, which it makes, and leaves no other file there', async () => {
+it('says of a component with other bytes than its name says where it is, and takes it from another directory', async () => {
+  const [forged, right] = [
+    makeDirectory('forged', (file) => writeFileSync(file, 'other')),
+    makeDirectory('genuine', writeBytes),
+  ]
+  await expect(createComponentFiles([forged]).read(SHA256, 100_000)).rejects.toThrow(
+    `the file ${join(forged, SHA256)} has other bytes than its name says; take it away`,
+  )
+  expect(await createComponentFiles([forged, right]).read(SHA256, 100_000)).toEqual(BYTES)
+})
+
+it('keeps a component apart in the first directory, which it makes, and finds it there', async () => {
   const first = join(home, 'made')
-  await createComponentFiles([first, join(home, 'second')]).keep(SHA256, Buffer.from('kept'))
-  expect([readdirSync(first), readFileSync(join(first, SHA256), 'utf8')]).toEqual([[SHA256], 'kept'])
+  const files = createComponentFiles([first, join(home, 'second')])
+  await files.keep(sha256Hex(KEPT), KEPT, isNamed)
+  expect([readdirSync(first), readdirSync(join(first, 'fetched'))]).toEqual([['fetched'], [sha256Hex(KEPT)]])
+  expect(await files.read(sha256Hex(KEPT), 100)).toEqual(KEPT)
+})
+
+it('has a component fetched again whose kept file is broken', async () => {
+  const first = join(home, 'broken')
+  const files = createComponentFiles([first])
+  await files.keep(SHA256, BYTES, isNamed)
+  truncateSync(join(first, 'fetched', SHA256), 0)
+  expect(await files.read(SHA256, 100)).toBeUndefined()
+  await files.keep(SHA256, BYTES, isNamed)
+  expect(await files.read(SHA256, 100)).toEqual(BYTES)
+})
+
+it('drops the oldest of what was fetched and no contract names, and nothing that was placed', async () => {
+  const directory = makeDirectory('dropping')
+  const fetched = join(directory, 'fetched')
+  mkdirSync(join(fetched, 'folder'), { recursive: true })
+  const large = ['placed', 'fetched/named', 'fetched/oldest', 'fetched/older', 'fetched/newest']
+  for (const [age, name] of large.entries()) {
+    writeFileSync(join(directory, name), '')
+    truncateSync(join(directory, name), 30 * 1024 * 1024)
+    utimesSync(join(directory, name), age, age)
+  }
+  await createComponentFiles([directory]).keep(SHA256, BYTES, (sha256) => sha256 === 'named')
+  expect(large.filter((name) => !existsSync(join(directory, name)))).toEqual(['fetched/oldest'])
+  expect(readdirSync(fetched)).toEqual([SHA256, 'folder', 'named', 'newest', 'older'].sort())
+})
+
+it('drops small files too, of which there may be many', async () => {
+  const directory = makeDirectory('small')
+  const fetched = join(directory, 'fetched')
+  mkdirSync(fetched)
+  for (let each = 0; each < 1100; each++) writeFileSync(join(fetched, String(each)), '')
+  await createComponentFiles([directory]).keep(SHA256, BYTES, () => false)
+  expect(readdirSync(fetched)).toHaveLength(1025)
 })
 
 it('says of a component that cannot be kept where and why, and leaves no part of it', async () => {
-  const occupied = makeDirectory('occupied', makeUnreadable)
-  const keeping = createComponentFiles([occupied]).keep(SHA256, Buffer.from('bytes'))
+  const fetched = join(makeDirectory('occupied'), 'fetched')
+  mkdirSync(join(fetched, SHA256), { recursive: true })
+  const keeping = createComponentFiles([join(home, 'occupied')]).keep(SHA256, BYTES, isNamed)
   await expect(keeping).rejects.toThrow(SourceError)
   await expect(keeping).rejects.toMatchObject({
-    message: `the component cannot be kept in ${occupied} (EISDIR); name another componentDirectory`,
+    message: `the component cannot be kept in ${fetched} (EISDIR); name another componentDirectory`,
     cause: { code: 'EISDIR' },
   })
-  expect(readdirSync(occupied)).toEqual([SHA256])
+  expect(readdirSync(fetched)).toEqual([SHA256])
   const below = join(makeDirectory('file', writeBytes), SHA256, 'below')
-  await expect(createComponentFiles([below]).keep(SHA256, Buffer.from('bytes'))).rejects.toThrow(SourceError)
+  await expect(createComponentFiles([below]).keep(SHA256, BYTES, isNamed)).rejects.toThrow(SourceError)
 })
