@@ -71,7 +71,7 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
       request.sessionId !== '' &&
       !UNREMARKABLE.includes(error)
     ) {
-      const description = describeForApplication(refusal).slice(0, MAX_DESCRIPTION)
+      const description = describeForApplication(refusal, thrownError).slice(0, MAX_DESCRIPTION)
       progress.addIfExists(request.sessionId, {
         problem: { endpoint, error, description, count: 1, at: now().getTime() },
       })
@@ -81,9 +81,13 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onClose', () => progress.finish())
 }
 
-/** Describes a refusal for the application: as the wallet was told, and the reason that only the log has beside it. */
-function describeForApplication(refusal: ProtocolError): string {
-  const reason = describeRefusalForLog(refusal)
+/**
+ * Describes a refusal for the application: as the wallet was told, and the reason that only the log has beside it. The
+ * message of an unexpected error is no reason, since it may have claims in it.
+ */
+function describeForApplication(refusal: ProtocolError, thrownError: unknown): string {
+  const isUnexpected = refusal !== thrownError || refusal.code === 'server_error'
+  const reason = isUnexpected ? undefined : describeRefusalForLog(refusal)
   return typeof reason === 'string' ? `${refusal.message} (${reason})` : refusal.message
 }
 

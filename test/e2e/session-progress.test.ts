@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
 import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
@@ -19,6 +20,7 @@ import {
 import { startProcesses } from '../support/processes.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { act } from '../support/status.ts'
+import { openTestStore } from '../support/store.ts'
 import { testWallet } from '../support/wallet.ts'
 import { authorization, holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
 
@@ -178,6 +180,22 @@ describe('an issuance session', () => {
     const session = await startedSession(services)
     await misbehave(session)
     expect((await statusAt(session.sessionId)).problem).toMatchObject({ ...problem, count: 1 })
+  })
+
+  it('says of our own failure that it was one, and nothing of its text, which may have claims in it', async () => {
+    const store = await openTestStore<IssuerCollections>(issuerMigrations)
+    const failing = await startServices({ issuerStore: { ...store, commit: (changes) => commit(changes) } })
+    let commit: typeof store.commit = (changes) => store.commit(changes)
+    const { sessionId, form } = await startedSession(failing)
+    commit = (changes) =>
+      changes.some((change) => 'update' in change && change.update === 'issuance_session')
+        ? Promise.reject(new Error('the row of Ada Lovelace is damaged'))
+        : store.commit(changes)
+    expect((await postForm(failing, `${TOKEN_ENDPOINT}/${sessionId}`, form)).status).toBe(500)
+    const { problem } = await statusOf(failing, ISSUER_URL, sessionId)
+    expect(problem).toMatchObject({ endpoint: 'token', error: 'server_error' })
+    expect(JSON.stringify(problem)).not.toContain('Lovelace')
+    await failing.close()
   })
 
   it('takes what belongs to a DPoP proof for no problem', async () => {
