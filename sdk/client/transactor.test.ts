@@ -75,6 +75,32 @@ describe('a transactor', () => {
     expect((await again).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
   })
 
+  it('gives no nonce of an included transaction again where the node is late', async () => {
+    const nonces: number[] = []
+    const outcomes = new Map<number, Outcome>()
+    const account: Account = {
+      address: ADDRESS,
+      canFillNonces: false,
+      fetchNextNonce: () => Promise.resolve(4),
+      sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
+      submit: ({ nonce }) => Promise.resolve(void nonces.push(nonce)),
+      fetchOutcome: ({ nonce }) => Promise.resolve(outcomes.get(nonce) ?? 'pending'),
+    }
+    const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
+    const transactor = accountTransactor({ id: '9', createAccount: () => account }, new Uint8Array(32), {
+      ...patience,
+      wait,
+    })
+    const [first, second] = [transactor.send(ADDRESS, new Uint8Array()), transactor.send(ADDRESS, new Uint8Array())]
+    await expect.poll(() => nonces).toEqual([4, 5])
+    outcomes.set(4, 'included')
+    await first
+    const third = transactor.send(ADDRESS, new Uint8Array())
+    await expect.poll(() => nonces).toEqual([4, 5, 6])
+    for (const nonce of [5, 6]) outcomes.set(nonce, 'included')
+    await Promise.all([second, third])
+  })
+
   it.each<[string, ChainError, string]>([
     ['a node refuses, with refused-by-chain', new ChainRefusal('insufficient funds'), 'SharingError'],
     ['a contract refuses, with refused-by-chain', new ChainError('the contract refuses', true), 'SharingError'],

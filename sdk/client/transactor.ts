@@ -32,6 +32,8 @@ const WHY_NOT = {
 interface AccountUse {
   /** The nonces of the transactions without an outcome, which the node may not count yet. */
   readonly pendingNonces: Set<number>
+  /** The nonce after that of the latest included transaction, which the node may not count yet either. */
+  nextNonce: number
   /** Resolves when the last transaction was submitted, or could not be. */
   lastSubmission: Promise<unknown>
   sends: number
@@ -58,6 +60,7 @@ export function accountTransactor(
       await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
+        if (outcome === 'included') use.nextNonce = Math.max(use.nextNonce, transaction.nonce + 1)
         return outcome === 'included'
       })
     } finally {
@@ -71,7 +74,12 @@ export function accountTransactor(
 }
 
 async function withAccountUse(name: string, work: (use: AccountUse) => Promise<void>): Promise<void> {
-  const use = accountUses.get(name) ?? { pendingNonces: new Set(), lastSubmission: Promise.resolve(), sends: 0 }
+  const use = accountUses.get(name) ?? {
+    pendingNonces: new Set(),
+    nextNonce: 0,
+    lastSubmission: Promise.resolve(),
+    sends: 0,
+  }
   accountUses.set(name, use)
   use.sends += 1
   try {
@@ -84,12 +92,12 @@ async function withAccountUse(name: string, work: (use: AccountUse) => Promise<v
 
 async function signAndSubmit(
   account: Account,
-  { pendingNonces }: AccountUse,
+  { pendingNonces, nextNonce }: AccountUse,
   to: Address,
   payload: Uint8Array,
 ): Promise<SignedTransaction> {
   try {
-    let nonce = await account.fetchNextNonce()
+    let nonce = Math.max(await account.fetchNextNonce(), nextNonce)
     // A node may be late with what it counts, and those of Partisia count no waiting transaction at all.
     while (pendingNonces.has(nonce)) nonce += 1
     const transaction = await account.sign(to, payload, 0n, nonce)
