@@ -112,11 +112,28 @@ describe('a name that a stranger chose and that may be private', () => {
       most = Math.max(most, running)
       await setImmediate()
       running -= 1
-      throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
+      throw Object.assign(new Error('unknown'), { code: 'OF_SYSTEM' })
     }
-    const names = Array.from({ length: 20 }, (_, at) => `pc${at}.local`)
+    const names = Array.from({ length: 8 }, (_, at) => `pc${at}.local`)
     const codes = await Promise.all(names.map((name) => codeOf(lookUpPrivateName(name, { servers }, bySystem))))
-    expect([new Set(codes), most]).toEqual([new Set(['ENOTFOUND']), 1])
+    expect([new Set(codes), most]).toEqual([new Set(['OF_SYSTEM']), 1])
+  })
+
+  it('is not looked up by the system while eight others wait for it', async () => {
+    const servers = [await nameServer(() => NAME_ERROR)]
+    const endings: (() => void)[] = []
+    const bySystem = () =>
+      new Promise<never>(
+        (_, reject) => void endings.push(() => reject(Object.assign(new Error(), { code: 'OF_SYSTEM' }))),
+      )
+    const names = Array.from({ length: 9 }, (_, at) => `pc${at}.local`)
+    const looking = names.map((name) => codeOf(lookUpPrivateName(name, { servers }, bySystem)))
+    expect(await Promise.race(looking)).toBe('ENOTFOUND')
+    for (let ended = 0; ended < 8; ended += 1) {
+      await expect.poll(() => endings.length).toBe(ended + 1)
+      endings[ended]?.()
+    }
+    expect((await Promise.all(looking)).filter((code) => code === 'OF_SYSTEM')).toHaveLength(8)
   })
 })
 

@@ -15,6 +15,8 @@ const TRY_MS = 1300
 const TRIES = 2
 /** The codes of name servers that know no such name or no such address, and of names that cannot be asked for. */
 const NO_ADDRESS = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+/** The most names that wait for the system; more would wait for longer than their requests do. */
+const MAX_WAITING = 8
 /** The most addresses of a family that are used: a connection tries each, and their owner chose how many there are. */
 const MAX_ADDRESSES = 8
 
@@ -52,11 +54,13 @@ export async function lookUpAtNameServers(
 }
 
 const lookUpInTurn = serialQueue()
+let waitingLookUps = 0
 
 /**
  * Looks up the addresses of a host name that a stranger chose and that may be in a private network: at the name servers
  * and, where they give none, by the system, which knows the names of `/etc/hosts` too. The system is asked for one such
- * name at a time, so that these names take one thread at most. Rejects with the error of the system.
+ * name at a time, so that these names take one thread at most. Rejects with the error of the system, or of the name
+ * servers when too many names wait for the system.
  */
 export async function lookUpPrivateName(
   hostname: string,
@@ -65,8 +69,14 @@ export async function lookUpPrivateName(
 ): Promise<LookupAddress[]> {
   try {
     return await lookUpAtNameServers(hostname, options)
-  } catch {
-    return lookUpInTurn(() => bySystem(hostname))
+  } catch (error) {
+    if (waitingLookUps >= MAX_WAITING) throw error
+    waitingLookUps += 1
+    try {
+      return await lookUpInTurn(() => bySystem(hostname))
+    } finally {
+      waitingLookUps -= 1
+    }
   }
 }
 
