@@ -33,6 +33,15 @@ export function isLaterTimeline(earlier: string, origin: string): boolean {
   return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
 }
 
+/**
+ * Tests whether two origins are of one database. The parts that the server offers to this user may change, and only
+ * those that both have are compared.
+ */
+function isSameDatabase(earlier: string, origin: string): boolean {
+  const [parts, partsNow] = [earlier.split('.').reverse(), origin.split('.').reverse()]
+  return parts.every((part, at) => partsNow[at] === undefined || partsNow[at] === part)
+}
+
 /** The options of the check of new connections. */
 export interface OriginWatch {
   /** Whether a later timeline of the server is the same database, since its standbys have every commit. */
@@ -54,8 +63,7 @@ export function createOriginCheck({
     const origin = await readOrigin(run)
     const earlierOrigin = knownOrigin ?? origin
     const isPromoted = hasSynchronousStandbys === true && isLaterTimeline(earlierOrigin, origin)
-    const isSame = origin === earlierOrigin || isPromoted
-    if (!isSame) onReplaced()
+    if (!isSameDatabase(earlierOrigin, origin) && !isPromoted) onReplaced()
     knownOrigin = origin
   }
 }
