@@ -1,6 +1,8 @@
 /** Identifies the service at a URL by the title of its OpenAPI document, and its metrics by their names. */
+import { isIPv6 } from 'node:net'
 import { isObject, parseJson } from '../codec/json.ts'
 import { readOrUndefined } from '../codec/malformed.ts'
+import type { MetricsAddress } from '../config/management.ts'
 import { OutboundError } from '../http/outbound.ts'
 import { outbound } from './effects.ts'
 import type { KindName } from './service/service-kind.ts'
@@ -18,9 +20,10 @@ export async function fetchTitle(baseUrl: string): Promise<string | undefined> {
   return typeof info.title === 'string' ? info.title : undefined
 }
 
-/** Tests whether a port of this machine has the metrics of a service of this kind. */
-export async function servesMetrics(port: number, service: KindName): Promise<boolean> {
-  const body = await fetchBody(`http://127.0.0.1:${port}/metrics`)
+/** Tests whether an address of this machine has the metrics of a service of this kind. */
+export async function servesMetrics({ host, port }: MetricsAddress, service: KindName): Promise<boolean> {
+  const reachableHost = host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host
+  const body = await fetchBody(`http://${isIPv6(reachableHost) ? `[${reachableHost}]` : reachableHost}:${port}/metrics`)
   return body !== undefined && Buffer.from(body).includes(`vouchsafe_${service}_`)
 }
 

@@ -28,7 +28,11 @@ describe('beside a running issuer, the doctor', () => {
 
   beforeAll(async () => {
     const port = await freePort(2)
-    settings = { port, baseUrl: `http://127.0.0.1:${port}`, management: { port: port + 1, host: '127.0.0.1' } }
+    settings = {
+      port,
+      baseUrl: `http://127.0.0.1:${port}`,
+      management: { port: port + 1, host: isKnown ? '127.0.0.2' : '127.0.0.1' },
+    }
     cwd = await serviceDirectory('issuer', settings)
     const otherwise = 'if it is not this one, change port and baseUrl, or stop the other'
     const other = [

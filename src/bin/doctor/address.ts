@@ -184,7 +184,7 @@ async function findMetricsFinding(
   if (finding !== undefined) return finding
   const { port } = address
   const isOwn =
-    isOwnListener(port, started) || (holder === 'its database' && (await servesMetrics(port, started.service)))
+    isOwnListener(port, started) || (holder === 'its database' && (await servesMetrics(address, started.service)))
   if (isOwn) return { ...ownPortFinding(port, true), subject: `${within}port` }
   if (holder === 'its kind') {
     const text = `${port} is in use, as is port; if that is not this service, change both`
