@@ -123,6 +123,11 @@ describe('a mistake in a value of several allowed forms', () => {
     expect(mistakesOf(member('a', { anyOf: twice }), { a: 7 })).toEqual(['a: must be string'])
   })
 
+  it('names no form whose type the value has', () => {
+    const form = { anyOf: [{ type: 'string', pattern: '^a' }, { type: 'array' }] }
+    expect(mistakesOf(form, 'b')).toEqual([': must be array'])
+  })
+
   it.each([-1, 1.5, true])('names the lowest number of a form: %s', (value) => {
     const step = [{ type: 'string' }, { type: 'integer', minimum: 0 }, { type: 'null' }]
     expect(mistakesOf({ items: { anyOf: step } }, ['a', value])).toEqual([

@@ -69,9 +69,10 @@ function describeChoice(instancePath: string, errors: readonly ErrorObject[]): s
   return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
 }
 
-/** Returns the text of the alternative that a value breaks; empty if the alternative has neither constant nor type. */
+/** Returns the text of the alternative whose constant, type or minimum a value breaks; empty for any other mistake. */
 function formText({ keyword, params, parentSchema }: ErrorObject): string[] {
   if (keyword === 'const') return [JSON.stringify(params.allowedValue)]
+  if (keyword !== 'type' && keyword !== 'minimum') return []
   const { type, minimum } = (parentSchema ?? {}) as { readonly type?: unknown; readonly minimum?: number }
   if (typeof type !== 'string') return []
   return [minimum === undefined ? type : `${type} >= ${minimum}`]
