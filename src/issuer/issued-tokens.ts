@@ -77,22 +77,15 @@ export function recordReceipt<T extends Partial<IssuedTokens>>(tokens: T): T {
   return refresh?.retry === undefined ? tokens : { ...tokens, refresh: dropRetry(refresh) }
 }
 
-/**
- * Ends all tokens, by default after the authorization code or a refresh token was used twice and so may have been
- * stolen. RFC 6749 section 4.1.2, RFC 9700 section 4.14.2.
- */
-export function endTokens<T extends IssuedTokens>(tokens: T, now: Date, endedBy: RefreshEnd = 'reuse'): T {
+/** Ends all tokens. RFC 6749 section 4.1.2 and RFC 9700 section 4.14.2 on codes and tokens that are used again. */
+export function endTokens<T extends IssuedTokens>(tokens: T, now: Date, endedBy: RefreshEnd): T {
   const { token } = tokens
   const expiresAt = Math.min(token.expiresAt, now.getTime())
   return endRefreshing({ ...tokens, token: { ...token, expiresAt } }, now, endedBy)
 }
 
-/** Ends the refresh tokens, by default after the credentials of the session were revoked. */
-export function endRefreshing<T extends Partial<IssuedTokens>>(
-  tokens: T,
-  now: Date,
-  endedBy: RefreshEnd = 'revocation',
-): T {
+/** Ends the refresh tokens. */
+export function endRefreshing<T extends Partial<IssuedTokens>>(tokens: T, now: Date, endedBy: RefreshEnd): T {
   const { refresh } = tokens
   const until = now.getTime()
   if (refresh === undefined || refresh.until <= until) return tokens

@@ -77,7 +77,7 @@ async function makeBatch(
       recordEvent({ ...eventFields, order, data: bodyOf(sessionId, value) }, random),
     ]
   }
-  const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now) : issuance.value
+  const session = value.state === 'REVOKED' ? endRefreshing(issuance.value, now, 'revocation') : issuance.value
   const update = makeSessionEvent(context, eventFields.type, { sessionId, session, now, caller, status: value })
   const dueAt = session === issuance.value ? {} : { dueAt: new Date(endOfIssuance(session)) }
   return [

@@ -69,7 +69,9 @@ async function decide(
 
 /** Ends the tokens of a code that was used twice. */
 function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
-  return session.token === undefined ? refuseCode() : { session: endTokens(session, now), refusal: REPLAYED_CODE }
+  return session.token === undefined
+    ? refuseCode()
+    : { session: endTokens(session, now, 'reuse'), refusal: REPLAYED_CODE }
 }
 
 function redeemRequest({ id, value, version }: RequestRow, { sessionId, now }: SessionForToken) {

@@ -31,6 +31,12 @@ const REFRESH_ENDS: Readonly<Record<RefreshEnd, string>> = {
   restore: 'a backup was restored, which ends what is open in it',
 }
 
+function describeEnd({ expiredAt, erasedAt }: AuthorizedSession, endedBy: RefreshEnd | undefined): string {
+  if (endedBy !== undefined) return REFRESH_ENDS[endedBy]
+  if (erasedAt !== undefined) return 'the personal data of the session is erased'
+  return expiredAt === undefined ? 'the time of the refresh is up' : 'the session is closed'
+}
+
 /** Makes the first refresh token of a redeemed session; undefined if the session has none. */
 export function makeFirstRefreshToken(
   { random }: IssuerContext,
@@ -55,13 +61,14 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
       if (session.token === undefined) return refuseUnknownRefreshToken()
       // A thief may have bound the tokens to his own key; then the wallet comes with one from before.
       if (isUnboundTokenOfAnother(session, refreshToken, { jkt, instance: client?.instance }))
-        return { session: endTokens(session, now), refusal: REPLAYED_TOKEN }
+        return { session: endTokens(session, now, 'reuse'), refusal: REPLAYED_TOKEN }
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
       // The refresh token of an unauthenticated wallet is bound to the key of its access token.
       refuseOtherKey('refresh token', session.token.jkt, jkt)
       const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
-      if ('problem' in newRefreshToken) return { session: endTokens(session, now), refusal: newRefreshToken.problem }
+      if ('problem' in newRefreshToken)
+        return { session: endTokens(session, now, 'reuse'), refusal: newRefreshToken.problem }
       await requireValidStatus(context.store, sessionId, 'invalid_grant')
       const isFirstBinding = !isBound(session) && (jkt ?? client?.instance) !== undefined
       return {
@@ -125,9 +132,7 @@ function makeNextRefreshToken(
   const { refresh, token } = session
   if (refresh === undefined) return refuseUnknownRefreshToken()
   if (request.now.getTime() >= refresh.until || session.expiredAt !== undefined || session.erasedAt !== undefined) {
-    const { endedBy } = refresh
-    const reason = endedBy === undefined ? 'the time of the refresh is up' : REFRESH_ENDS[endedBy]
-    refuse('invalid_grant', ENDED_REFRESH, { cause: new Error(reason) })
+    refuse('invalid_grant', ENDED_REFRESH, { cause: new Error(describeEnd(session, refresh.endedBy)) })
   }
   const digest = digestOf(request.refreshToken)
   // Digests are not secret, so the comparison need not take constant time.
