@@ -22,7 +22,7 @@ export function preflightHeaders(preflightRequest: {
 }): readonly (readonly [name: string, value: string])[] {
   const isToken = (text: string | undefined): text is string => text !== undefined && /^[A-Za-z]{1,20}$/.test(text)
   const methods =
-    isToken(preflightRequest.method) && !METHODS.includes(preflightRequest.method)
+    isToken(preflightRequest.method) && !METHODS.split(', ').includes(preflightRequest.method)
       ? `${METHODS}, ${preflightRequest.method}`
       : METHODS
   const names = preflightRequest.headers ?? ''
