@@ -159,11 +159,12 @@ it('tells nobody where the configuration has no key', async () => {
 })
 
 it.each([
-  ['0x12', 400, 'bad-address'],
-  [`0x${'99'.repeat(20)}`, 404, 'unknown-contract'],
-])('says that there is no contract %s', async (contract, status, code) => {
+  ['0x12', 400, 'bad-address', /after \/engine\/contracts\/ must be the address/],
+  [`0x${'99'.repeat(20)}`, 404, 'unknown-contract', /contract/],
+])('says that there is no contract %s', async (contract, status, code, detail) => {
   const answer = await ask(await engineOf({ http: () => Promise.resolve(text('')) }), contract)
   expect([answer.statusCode, answer.headers['x-engine-error']]).toEqual([status, code])
+  expect(answer.json<{ detail: string }>().detail).toMatch(detail)
 })
 
 it.each(['POST', 'DELETE', 'OPTIONS'] as const)(

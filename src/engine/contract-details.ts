@@ -7,11 +7,14 @@ import type { EngineContext } from './context.ts'
 import { makeProblem, ProblemError } from './problem.ts'
 import { describeContract, formatAddress } from './status.ts'
 
+const BAD_ADDRESS =
+  'what stands after /engine/contracts/ must be the address of a contract: 20 or 21 bytes in hexadecimal'
+
 /** Returns the details of a contract. Throws a ProblemError with `bad-address` or `unknown-contract`. */
 export async function readContractDetails(context: EngineContext, text: string) {
   const { chain, watcher, contractRows, outbox, timers, calls, now } = context
   const address = readOrUndefined(() => parseAddress(text))
-  if (address === undefined) throw new ProblemError(makeProblem('bad-address'))
+  if (address === undefined) throw new ProblemError(makeProblem('bad-address', { detail: BAD_ADDRESS }))
   const entry = watcher.get(address)
   if (entry === undefined) throw new ProblemError(makeProblem('unknown-contract'))
   const { contract, queue } = entry
