@@ -110,7 +110,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     // The error handler answers the error that this throws.
     if (isAdministrativeRequest) requireApiKey(authenticate, request.headers.authorization)
     if (request.method === 'OPTIONS' && config.cors && !isAdministrativeRequest) {
-      answerPreflight(context, request, reply)
+      answerPreflight(context, { request, reply, isForComponent: target !== undefined })
     } else if (target !== undefined) {
       void answerRequest(context, { ...takeResponse(request, reply), target })
     } else if (request.is404) {
@@ -198,9 +198,14 @@ function addOwnHeaders({ config }: EngineContext, request: FastifyRequest, reply
   if (config.cors && !isAdministrative(request)) reply.header('access-control-allow-origin', '*')
 }
 
-function answerPreflight(context: EngineContext, request: FastifyRequest, reply: FastifyReply): void {
+function answerPreflight(
+  context: EngineContext,
+  preflight: { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly isForComponent: boolean },
+): void {
+  const { request, reply, isForComponent } = preflight
   addOwnHeaders(context, request, reply)
   const preflightRequest = {
+    isForComponent,
     method: request.headers['access-control-request-method'],
     headers: request.headers['access-control-request-headers'],
   }

@@ -532,6 +532,12 @@ describe('browsers', () => {
     expect(answered.headers['access-control-expose-headers']).toContain('X-Engine-Signature')
   })
 
+  it('learn from the engine’s own routes that these are only read', async () => {
+    const { engine } = await echo()
+    const { headers } = await engine.app.inject({ method: 'OPTIONS', url: '/engine', headers: preflight('DELETE') })
+    expect(headers['access-control-allow-methods']).toBe('GET, HEAD')
+  })
+
   it('are the component’s own affair where the operator says so', async () => {
     const headers = [{ name: 'Access-Control-Allow-Origin', values: ['https://one.example'] }]
     const { engine, url } = await kept(
