@@ -34,6 +34,8 @@ export interface Upload {
   readonly engines: readonly Address[]
   /** The shares in hexadecimal, in the order of the engines. */
   readonly shares: readonly string[]
+  /** The scheme of the shares; absent in what 0.1.0 kept. */
+  readonly scheme?: Scheme
 }
 
 export interface NewSecret {
@@ -78,6 +80,7 @@ export async function prepareUpload(
     threshold,
     engines: engines.map(({ address }) => address),
     shares: shares.map(bytesToHex),
+    scheme,
   }
 }
 

@@ -108,6 +108,7 @@ describe('vouchsafe secret', () => {
     const other = await secret('put', '--file', secretFile(), '--resume', file, '--id', '123456')
     expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('and --id says 123456')])
     expect((await secret('put', '--resume', file, '--threshold', '3')).stderr).toContain('and --threshold says 3')
+    expect((await secret('put', '--resume', file, '--scheme', 'xor')).stderr).toContain('and --scheme says xor')
     const still = await secret('put', '--file', secretFile(), '--resume', file)
     expect([still.status, still.stdout]).toEqual([1, expect.stringContaining('no other secret was read')])
     for (const engine of world.engines) behave(engine, 'none')

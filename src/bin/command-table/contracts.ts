@@ -130,10 +130,9 @@ export const contractCommands = {
       },
       scheme: {
         type: 'string',
-        default: 'shamir',
         choices: ['shamir', 'xor'],
         subcommands: ['put', 'get'],
-        does: 'how the secret is split',
+        does: 'how the secret is split; shamir when absent',
       },
       resume: {
         type: 'string',

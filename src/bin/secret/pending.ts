@@ -5,7 +5,7 @@ import { isObject, memberOf, parseJson, stringMemberOf, stringsIn } from '../../
 import { malformed } from '../../codec/malformed.ts'
 import { shellWord } from '../command-line.ts'
 import { readSecret, readText, writePrivate } from './files.ts'
-import type { SecretCommand } from './words.ts'
+import { DEFAULT_SCHEME, type SecretCommand } from './words.ts'
 
 export interface PendingUpload {
   readonly upload: Upload
@@ -23,7 +23,7 @@ const DEFAULT_THRESHOLD = 2
  * user if the file is invalid.
  */
 export async function openUpload({ options, client }: SecretCommand): Promise<PendingUpload> {
-  const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme } = options
+  const { resume, file, threshold = DEFAULT_THRESHOLD, id, scheme = DEFAULT_SCHEME } = options
   if (resume !== undefined && existsSync(resume)) return continueUpload(resume, options)
   const { engines } = await client.engines()
   const secret = await readSecret(file)
@@ -38,16 +38,19 @@ export async function openUpload({ options, client }: SecretCommand): Promise<Pe
   return createPendingUpload(upload, resume)
 }
 
-function continueUpload(file: string, { id, threshold }: SecretCommand['options']): PendingUpload {
+function continueUpload(file: string, { id, threshold, scheme }: SecretCommand['options']): PendingUpload {
   const upload = readUpload(file)
-  const difference =
-    id !== undefined && id.toString() !== upload.id
-      ? `of the secret ${upload.id}, and --id says ${id}`
-      : threshold !== undefined && threshold !== upload.threshold
-        ? `with the threshold ${upload.threshold}, and --threshold says ${threshold}`
-        : undefined
-  if (difference !== undefined) {
-    throw new Error(`${file} keeps an upload ${difference}. Give another file to --resume for another secret.`)
+  const comparisons = [
+    ['id', id?.toString(), upload.id],
+    ['scheme', scheme, upload.scheme],
+    // All engines are the threshold of `xor`, whatever the option says.
+    ['threshold', upload.scheme === 'xor' ? undefined : threshold, upload.threshold],
+  ] as const
+  for (const [name, option, kept] of comparisons) {
+    if (option !== undefined && kept !== undefined && option !== kept) {
+      const difference = `${file} keeps an upload with the ${name} ${kept}, and --${name} says ${option}`
+      throw new Error(`${difference}. Give another file to --resume for another secret.`)
+    }
   }
   return { ...createPendingUpload(upload, file), continuedFrom: file }
 }
@@ -71,7 +74,7 @@ function readUpload(file: string): Upload {
       stringMemberOf(value, 'contract'),
       stringMemberOf(value, 'id'),
     ]
-    const threshold = memberOf(value, 'threshold')
+    const [threshold, scheme] = [memberOf(value, 'threshold'), memberOf(value, 'scheme')]
     const [engines, shares] = [stringsIn(memberOf(value, 'engines')), stringsIn(memberOf(value, 'shares'))]
     if (chain === undefined || contract === undefined || id === undefined || typeof threshold !== 'number') {
       return malformed('a member is missing')
@@ -79,7 +82,9 @@ function readUpload(file: string): Upload {
     if (shares.length !== engines.length || shares.some((share) => !/^([0-9a-f]{2})+$/.test(share))) {
       return malformed('its shares are damaged')
     }
-    return { chain, contract, id, threshold, engines, shares }
+    // Earlier releases kept no scheme.
+    if (scheme !== undefined && scheme !== 'shamir' && scheme !== 'xor') return malformed('there is no such scheme')
+    return { chain, contract, id, threshold, engines, shares, ...(scheme === undefined ? {} : { scheme }) }
   } catch (cause) {
     throw new Error(`${file} is not an upload that vouchsafe secret put kept.`, { cause })
   }

@@ -13,7 +13,7 @@ import { type CommandOutput, outputOfFailure } from '../failure.ts'
 import { timeText } from '../terminal.ts'
 import { makeKey, printBytes, writePrivate } from './files.ts'
 import { openUpload } from './pending.ts'
-import { readCommand, type SecretCommand, type SecretOptions } from './words.ts'
+import { DEFAULT_SCHEME, readCommand, type SecretCommand, type SecretOptions } from './words.ts'
 
 /** The output of a command. `hasFailed` means that it succeeded only partly. */
 interface SecretResult {
@@ -116,7 +116,7 @@ function uploadJson({ id, complete, engines }: UploadOutcome) {
 }
 
 async function getSecret({ openSharing, options, requireId }: SecretCommand): Promise<SecretResult> {
-  const { scheme, all: askAll } = options
+  const { scheme = DEFAULT_SCHEME, all: askAll } = options
   const download = await downloadSecret(openSharing(), { id: requireId(), scheme, askAll })
   const text = download.errors.map(({ message }) => `${removeControlCharacters(message)}\n`).join('')
   const failures = { engine_errors: download.errors.map(engineJson) }

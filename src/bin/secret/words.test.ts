@@ -13,7 +13,7 @@ describe('the words after vouchsafe secret', () => {
       contract: `00${'0a'.repeat(20)}`,
       id: 7n,
       threshold: 3,
-      scheme: 'shamir',
+      scheme: undefined,
       all: false,
     })
   })

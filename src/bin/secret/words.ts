@@ -6,6 +6,9 @@ import { readOrUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 
+/** The scheme of a secret whose command names none. */
+export const DEFAULT_SCHEME: Scheme = 'shamir'
+
 export interface SecretOptions {
   readonly contract: Address
   readonly chain: string | undefined
@@ -16,7 +19,7 @@ export interface SecretOptions {
   readonly file: string | undefined
   readonly out: string | undefined
   readonly resume: string | undefined
-  readonly scheme: Scheme
+  readonly scheme: Scheme | undefined
   readonly all: boolean
 }
 
@@ -48,7 +51,7 @@ export function readCommand(args: string[]): {
     contract: word === 'key' ? '' : parseContract(contract),
     id: id === undefined ? undefined : parseId(id),
     threshold: threshold === undefined ? undefined : parseThreshold(threshold),
-    scheme: scheme === 'xor' ? 'xor' : 'shamir',
+    scheme: scheme === 'xor' || scheme === 'shamir' ? scheme : undefined,
   } as const
   return { word, rest, options }
 }
