@@ -63,12 +63,12 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
     work()
     return
   }
-  const release = await lockWithoutWaiting(file)
-  if (release === undefined) return
+  const lock = await lockUnlessOpen(file)
+  if (typeof lock === 'string') return
   try {
     work()
   } finally {
-    release()
+    lock()
   }
 }
 
@@ -76,22 +76,21 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
 export async function isMarkedOpen(databaseFile: string): Promise<boolean> {
   const file = lockFileOf(databaseFile)
   if (!existsSync(file)) return false
-  try {
-    refuseUnwritable(file)
-    const release = await lockFile(file, 'exclusive', 0)
-    release?.()
-    return release === undefined
-  } catch {
-    return false
-  }
+  const lock = await lockUnlessOpen(file)
+  if (typeof lock === 'function') lock()
+  return lock === 'open'
 }
 
-async function lockWithoutWaiting(file: string): Promise<(() => void) | undefined> {
+/**
+ * Takes the exclusive lock without waiting, and returns the function that releases it. Returns `open` if a process has
+ * the database marked as open, and `unknown` if this user cannot use the file.
+ */
+async function lockUnlessOpen(file: string): Promise<(() => void) | 'open' | 'unknown'> {
   try {
     refuseUnwritable(file)
-    return await lockFile(file, 'exclusive', 0)
+    return (await lockFile(file, 'exclusive', 0)) ?? 'open'
   } catch {
-    return undefined
+    return 'unknown'
   }
 }
 
