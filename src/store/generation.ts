@@ -5,7 +5,15 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import type { RetryOnConflict } from './retry.ts'
-import { type Change, createCollection, type Row, type Store, type UpdateEffects, updateWith } from './store.ts'
+import {
+  type Change,
+  createCollection,
+  type OriginComparison,
+  type Row,
+  type Store,
+  type UpdateEffects,
+  updateWith,
+} from './store.ts'
 
 export interface DatabaseGeneration {
   /** A random id. Two databases that are restored from one backup get different ids. */
@@ -59,9 +67,10 @@ export function getCurrentGeneration({ store, now, random, retryOnConflict }: Ge
   return retryOnConflict<string>(async () => {
     const row = await store.get('generation', CURRENT)
     const origin = await store.readOrigin()
-    if (row?.value.origin === origin) return { committed: row.value.id }
+    const comparison = row && compareWithGeneration(store, row.value, origin)
+    if (row !== undefined && comparison === 'same') return { committed: row.value.id }
     const value =
-      row !== undefined && isPromoted(store, row.value, origin)
+      row?.value.hasSynchronousStandbys === true && comparison === 'later timeline'
         ? { ...row.value, origin }
         : { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
     const conflict = await replaceGeneration(store, row, value)
@@ -173,30 +182,31 @@ function restoredMembers(at: Date): Pick<DatabaseGeneration, 'restoredAt' | 'has
 
 /** Returns the reason, in words, to take a database with this generation for a copy; undefined when there is none. */
 export function findRestoreReason(
-  store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
+  store: Pick<GenerationEffects['store'], 'compareOrigins'>,
   generation: DatabaseGeneration,
   external: ExternalState & { readonly origin: string },
 ): string | undefined {
   const { number, witnesses, origin, restoredBecause } = external
   if (restoredBecause !== undefined) return restoredBecause
-  if (generation.origin !== origin && !(external.hasSynchronousStandbys && isPromoted(store, generation, origin))) {
-    return store.isLaterTimeline?.(generation.origin, origin) === true
-      ? 'a standby of its server took over, or a point in time was recovered'
-      : 'it is a copy of the database that it was'
-  }
+  const comparison = compareWithGeneration(store, generation, origin)
+  if (comparison === 'copy') return 'it is a copy of the database that it was'
+  // A synchronous standby that took over has every commit.
+  const hasEveryCommit = external.hasSynchronousStandbys === true && generation.hasSynchronousStandbys === true
+  if (comparison === 'later timeline' && !hasEveryCommit)
+    return 'a standby of its server took over, or a point in time was recovered'
   if (generation.number < number) return 'database.generation is higher than it was'
   if (witnesses !== undefined && !witnesses.some((each) => each === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
 }
 
-/** Tests whether the origin changed only because a synchronous standby took over, so that no commit is lost. */
-function isPromoted(
-  store: Pick<GenerationEffects['store'], 'isLaterTimeline'>,
+function compareWithGeneration(
+  store: Pick<GenerationEffects['store'], 'compareOrigins'>,
   generation: DatabaseGeneration,
   origin: string,
-): boolean {
-  return generation.hasSynchronousStandbys === true && store.isLaterTimeline?.(generation.origin, origin) === true
+): OriginComparison {
+  if (generation.origin === origin) return 'same'
+  return store.compareOrigins?.(generation.origin, origin) ?? 'copy'
 }
 
 /** Checks that the database accepts writes, by writing to it. Rejects when it does not. */

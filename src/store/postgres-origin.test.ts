@@ -1,6 +1,15 @@
-/** The check of new connections, on origins that a server could give. */
-import { describe, expect, it } from 'vitest'
-import { createOriginCheck } from './postgres-origin.ts'
+/** The comparison of origins that a server could give. */
+import { randomBytes } from 'node:crypto'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
+import {
+  findUnnoticedRestore,
+  type GenerationCollections,
+  generationCollection,
+  getCurrentGeneration,
+} from './generation.ts'
+import { compareOrigins, createOriginCheck } from './postgres-origin.ts'
+import type { OriginComparison, Store } from './store.ts'
 
 const ORIGIN = '7000.00000001.5.16384'
 
@@ -33,3 +42,26 @@ describe('a new connection', () => {
     expect(await countReplaced(['7000.00000002.5.16384', ORIGIN], true)).toBe(1)
   })
 })
+
+it.each<[string, string, OriginComparison, string?]>([
+  ['by a user who got a right', '7000.00000003.5.16384', 'same'],
+  ['by a user who has fewer rights', '5.16384', 'same'],
+  ['of a standby that took over', '7000.00000003.5.16384', 'later timeline', '7000.00000002.5.16384'],
+  ['of another server with a later timeline', '7001.00000003.5.16384', 'copy', '7000.00000002.5.16384'],
+] as const)(
+  'an origin %s is compared with that of the generation',
+  async (_, origin, comparison, earlier = '5.16384') => {
+    const inner = await openTestStore<GenerationCollections>([
+      { id: 'generation-0001', statements: generationCollection },
+    ])
+    onTestFinished(() => inner.close())
+    let current = earlier
+    const store: Store<GenerationCollections> = { ...inner, compareOrigins, readOrigin: () => Promise.resolve(current) }
+    const effects = { store, now: () => new Date(0), random: randomBytes, retryOnConflict }
+    const generation = await getCurrentGeneration(effects)
+    current = origin
+    expect(compareOrigins(earlier, origin)).toBe(comparison)
+    expect((await findUnnoticedRestore(store, { number: 0 })) === undefined).toBe(comparison === 'same')
+    expect((await getCurrentGeneration(effects)) === generation).toBe(comparison === 'same')
+  },
+)

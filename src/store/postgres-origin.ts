@@ -3,6 +3,7 @@
  * connections lead to the database on which the process started.
  */
 import type { StatementRunner } from './postgres-connections.ts'
+import type { OriginComparison } from './store.ts'
 
 /** The error codes of a function that the server does not have, or does not let this user call. */
 const UNAVAILABLE_FUNCTION_CODES: readonly unknown[] = ['42883', '42501', '0A000']
@@ -25,21 +26,20 @@ export async function readOrigin(run: StatementRunner): Promise<string> {
   }
 }
 
-/** Tests whether `origin` differs from `earlier` only by a later timeline of the server. */
-export function isLaterTimeline(earlier: string, origin: string): boolean {
-  const [system, timeline = '', ...tables] = earlier.split('.')
-  const [systemNow, timelineNow = '', ...tablesNow] = origin.split('.')
-  if (tables.length !== 2 || system !== systemNow || tables.join('.') !== tablesNow.join('.')) return false
-  return Number.parseInt(timelineNow, 16) > Number.parseInt(timeline, 16)
-}
+/** The position of the timeline in an origin, counted from its end, since the first two parts may be absent. */
+const TIMELINE_FROM_END = 2
 
 /**
- * Tests whether two origins are of one database. The parts that the server offers to this user may change, and only
- * those that both have are compared.
+ * Compares two origins by the parts that both have, since the server may offer more or fewer of them to this user than
+ * before. See {@link Store.compareOrigins}.
  */
-function isSameDatabase(earlier: string, origin: string): boolean {
+export function compareOrigins(earlier: string, origin: string): OriginComparison {
   const [parts, partsNow] = [earlier.split('.').reverse(), origin.split('.').reverse()]
-  return parts.every((part, at) => partsNow[at] === undefined || partsNow[at] === part)
+  const differing = parts.flatMap((part, at) => (partsNow[at] === undefined || partsNow[at] === part ? [] : [at]))
+  if (differing.length === 0) return 'same'
+  const [timeline, timelineNow] = [parts, partsNow].map((each) => Number.parseInt(each[TIMELINE_FROM_END] ?? '', 16))
+  const isOfLaterTimeline = differing.every((at) => at === TIMELINE_FROM_END) && Number(timelineNow) > Number(timeline)
+  return isOfLaterTimeline ? 'later timeline' : 'copy'
 }
 
 /** The options of the check of new connections. */
@@ -61,9 +61,9 @@ export function createOriginCheck({
   let knownOrigin: string | undefined
   return async (run) => {
     const origin = await readOrigin(run)
-    const earlierOrigin = knownOrigin ?? origin
-    const isPromoted = hasSynchronousStandbys === true && isLaterTimeline(earlierOrigin, origin)
-    if (!isSameDatabase(earlierOrigin, origin) && !isPromoted) onReplaced()
+    const comparison = compareOrigins(knownOrigin ?? origin, origin)
+    const isPromoted = hasSynchronousStandbys === true && comparison === 'later timeline'
+    if (comparison !== 'same' && !isPromoted) onReplaced()
     knownOrigin = origin
   }
 }

@@ -12,7 +12,7 @@ import {
   type Statement,
   type StatementRunner,
 } from './postgres-connections.ts'
-import { createOriginCheck, isLaterTimeline, type OriginWatch, readOrigin } from './postgres-origin.ts'
+import { compareOrigins, createOriginCheck, type OriginWatch, readOrigin } from './postgres-origin.ts'
 import { preparePostgres } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
 import { createdRow, dueStatement, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
@@ -72,7 +72,7 @@ function createStore<C>(connections: Connections): Store<C> {
     ...createListReaders<C>(run),
     commit: (changes) => commitBatch(connections, nameOf, changes),
     readOrigin: () => readOrigin(connections.run),
-    isLaterTimeline,
+    compareOrigins,
     purge: async (collection, now) => {
       const dueRows = `select id from ${collection} where due_at <= $1 order by due_at limit $2 for update skip locked`
       const text = `delete from ${collection} where id in (${dueRows})`

@@ -69,6 +69,12 @@ export interface ConnectionCounts {
   readonly waiting: number
 }
 
+/**
+ * Whether two origins are of the same database, only differ by a later timeline of its server, as after a standby took
+ * over or a point in time was recovered, or the later one is of a copy.
+ */
+export type OriginComparison = 'same' | 'later timeline' | 'copy'
+
 /** A store. `C` maps the name of each collection to the type of its values. */
 export interface Store<C> {
   get<K extends keyof C & string>(collection: K, id: string): Promise<Row<C[K]> | undefined>
@@ -107,11 +113,8 @@ export interface Store<C> {
    * its place, as far as the database can tell. A file that was copied while no process had it open has the same text.
    */
   readOrigin(): Promise<string>
-  /**
-   * Tests whether `origin` differs from `earlier` only by a later timeline, as after a standby of the server took over
-   * or a point in time was recovered. Absent where there are no timelines.
-   */
-  isLaterTimeline?(earlier: string, origin: string): boolean
+  /** Compares two origins. Absent where only equal texts are of the same database. */
+  compareOrigins?(earlier: string, origin: string): OriginComparison
   /** Counts the connections of this process to a database server. Absent where there is no server. */
   countConnections?(): ConnectionCounts
   /** Counts the batches of this process that wait for its writer. Absent where there is no single writer. */

@@ -8,7 +8,7 @@ import { Database, type DatabaseConfig, describeDatabase, readDatabase } from '.
 import { listVariables } from '../../config/environment.ts'
 import { findRestoreReason } from '../../store/generation.ts'
 import { withConnection } from '../../store/postgres-connections.ts'
-import { isLaterTimeline, readOrigin } from '../../store/postgres-origin.ts'
+import { compareOrigins, readOrigin } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
@@ -100,7 +100,7 @@ async function refuseUnstarted(source: DatabaseConfig, { generation }: TableRead
   if (generation === undefined) return
   const origin = source.kind === 'postgresql' ? await withConnection(source, readOrigin) : generation.origin
   const external = { ...readExternalState(source), origin, restoredBecause: isWalGone ? WAL_MISSING : undefined }
-  const why = findRestoreReason({ isLaterTimeline }, generation, external)
+  const why = findRestoreReason({ compareOrigins }, generation, external)
   if (why === undefined) return
   const place = describeDatabase(source)
   const putInPlace = source.kind === 'postgresql' ? '' : 'put it in place with vouchsafe db restore, '
