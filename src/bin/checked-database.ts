@@ -31,7 +31,7 @@ const CHECK_MS = 5000
 /** How long to wait for another process that has removed the WAL and is about to record that the database is closed. */
 const CLOSING_MS = 500
 const GOES_ON =
-  'the database may lack the newest changes: a standby of its server took over, or it was put back; start the service again at a quiet time, which makes void what was open'
+  'the database may lack the newest changes: a standby of its server took over, or it was put back; what was open is made void'
 /** The error codes of a disk that cannot be written now, and of a file that another process has locked. */
 const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
 

@@ -28,7 +28,7 @@ import {
 import { type Running, serviceDirectory, startForTest } from '../support/service-process.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { postgresOf } from '../support/store.ts'
-import { authorization, declare } from '../support/wire.ts'
+import { authorization, codeOf, declare, GRANT, postForm, startIssuance, statusOf } from '../support/wire.ts'
 
 const CLIENTS = 8
 
@@ -148,6 +148,19 @@ function countLists({ memory }: Load): number {
   return new Set([...memory.issued.values()].map(({ status }) => status.uri)).size
 }
 
+/** Waits until the standby has all that the primary has, and then lets no more reach it. */
+async function endReplication(primary: PostgresServer, replication: Relay): Promise<void> {
+  const behind = 'select from pg_stat_replication where replay_lsn < pg_current_wal_lsn()'
+  await expect.poll(async () => (await query(primary, behind)).rows).toHaveLength(0)
+  replication.lead(await freePort())
+}
+
+async function failOver(primary: PostgresServer, standby: PostgresServer, relay: Relay): Promise<void> {
+  await primary.kill()
+  await query(standby, 'select pg_promote()')
+  relay.lead(portOf(standby))
+}
+
 describe('a service whose PostgreSQL server fails over', () => {
   it('to a synchronous standby has all that it answered, and goes on with its status list', async ({ task }) => {
     const { primary, relay, url } = await startedPrimary()
@@ -171,6 +184,30 @@ describe('a service whose PostgreSQL server fails over', () => {
     expect(countLists(load)).toBe(1)
     service.child.kill('SIGTERM')
     expect((await service.ended).stdout).not.toContain('database_replaced')
+  })
+
+  it('to a standby that lacks a redemption ends the offer while it runs, so that it is not redeemed twice', async ({
+    task,
+  }) => {
+    const { primary, relay, url } = await startedPrimary()
+    const service = await startIssuer({ url })
+    const replication = await startRelay(portOf(primary))
+    const standby = stopLater(await primary.startStandby(replication.port))
+    await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
+    const services = servicesAt(() => service.url)
+    const { sessionId } = await startIssuance(services)
+    const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(services, sessionId) }
+    const redeemAgain = () => postForm(services, `${ISSUER_URL}/auth/token-endpoint/${sessionId}`, form)
+    await endReplication(primary, replication)
+    expect((await redeemAgain()).status).toBe(200)
+    await failOver(primary, standby, relay)
+    await expect.poll(() => isReady(service)).toBe(true)
+    await expect.poll(() => statusOf(services, ISSUER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
+    const answer = await redeemAgain()
+    expect([answer.status, await answer.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_grant' })])
+    service.child.kill('SIGTERM')
+    expect((await service.ended).stdout.match(/"event":"open_sessions_voided","sessions":1,/g)).toHaveLength(1)
+    reportFault(task, { tried: 1 })
   })
 
   longFault('to a standby that lacks the last answers gives no entry of a status list twice', async ({ task }) => {
@@ -204,19 +241,6 @@ describe('a service whose PostgreSQL server fails over', () => {
     })
   })
 })
-
-/** Waits until the standby has all that the primary has, and then lets no more reach it. */
-async function endReplication(primary: PostgresServer, replication: Relay): Promise<void> {
-  const behind = 'select from pg_stat_replication where replay_lsn < pg_current_wal_lsn()'
-  await expect.poll(async () => (await query(primary, behind)).rows).toHaveLength(0)
-  replication.lead(await freePort())
-}
-
-async function failOver(primary: PostgresServer, standby: PostgresServer, relay: Relay): Promise<void> {
-  await primary.kill()
-  await query(standby, 'select pg_promote()')
-  relay.lead(portOf(standby))
-}
 
 describe('an engine whose PostgreSQL server fails over to a standby that lacks the last commits', () => {
   it('sends no transaction twice: it refuses the other database, and gives up at its next start what waited', async ({

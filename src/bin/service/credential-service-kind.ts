@@ -1,12 +1,13 @@
 /** The issuer and the verifier as service kinds: a server with a database that encrypts personal data. */
 import type { Logger } from 'pino'
+import type { Task } from '../../async/task.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
 import { MissingKeyError } from '../../store/encrypted.ts'
-import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
+import { finishRestore, type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
 import type { Store } from '../../store/store.ts'
 import { createCertificateTask } from '../certificate-task.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
@@ -49,11 +50,14 @@ async function openParts<Name extends CredentialServiceName>(
   const result = await openStore(name, config, { log })
   if ('mistake' in result) return result
   const { store, voidedSessions } = result
-  if (voidedSessions !== undefined) {
-    const line = { event: 'open_sessions_voided', sessions: voidedSessions }
-    log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
-  }
+  logVoidedSessions(voidedSessions, log)
   return { parts: store }
+}
+
+function logVoidedSessions(voidedSessions: number | undefined, log: Logger): void {
+  if (voidedSessions === undefined) return
+  const line = { event: 'open_sessions_voided', sessions: voidedSessions }
+  log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
 }
 
 /** Opens the database, with encryption if there are keys. Returns a mistake if it cannot be opened. */
@@ -102,6 +106,19 @@ function voidOpenSessions<Name extends CredentialServiceName>(
   )
 }
 
+/**
+ * Makes the task that ends the open sessions when a copy takes the place of the database while the service runs, as
+ * after a failover of PostgreSQL.
+ */
+function createRestoreTask<Name extends CredentialServiceName>(name: Name, store: StoreOf<Name>, log: Logger): Task {
+  const generations = store as unknown as Store<GenerationCollections>
+  const run = async (): Promise<void> => {
+    await getCurrentGeneration({ store: generations, now, random, retryOnConflict })
+    logVoidedSessions(await voidOpenSessions(name, store), log)
+  }
+  return { name: 'restore', everyMs: 1000, run }
+}
+
 async function build<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
@@ -131,6 +148,7 @@ async function build<Name extends CredentialServiceName>(
     ...(metrics && { metrics: metrics.registry }),
     tasks: [
       ...createTasks(config, effects),
+      createRestoreTask(name, store, log),
       createConflictTask(log),
       createCertificateTask(getCurrentConfig, log, now),
       ...tokenKeys.tasks,
