@@ -18,6 +18,18 @@ it('offers that were open are not given out any more, and no fetch of them is re
   expect(await statusOf(services, ISSUER_URL, sessionId)).not.toHaveProperty('offer_fetched_at')
 })
 
+it('offers that were open keep no claims, however long they would have been good', async () => {
+  const services = await startServices()
+  onTestFinished(() => services.close())
+  const { sessionId } = await startIssuance(services, { expires_in: 604_800 })
+  const { issuerStore: store, clock } = services
+  await voidIssuanceSessions({ store, now: () => clock.now, random: randomBytes, retryOnConflict }, clock.now)
+  expect((await store.get('issuance_dataset', sessionId))?.value).not.toBe(null)
+  clock.now = new Date(clock.now.getTime() + 1000)
+  await services.runTasks()
+  expect((await store.get('issuance_dataset', sessionId))?.value).toBe(null)
+})
+
 it('a repeat of a request from before begins a session anew', async () => {
   const services = await startServices()
   onTestFinished(() => services.close())

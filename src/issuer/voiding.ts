@@ -40,7 +40,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
       ? makeSessionEvent({ random }, 'issuance.expired', { sessionId: id, session, now: at })
       : { value: session }
     const changes: readonly Change<IssuerCollections>[] = [
-      { update: 'issuance_session', id, version: row.version, value },
+      { update: 'issuance_session', id, version: row.version, value, dueAt: new Date(endOfIssuance(value)) },
       ...(event ? [event] : []),
     ]
     const conflict = await store.commit(changes)

@@ -28,3 +28,14 @@ it('sessions that waited for a response are ended with an event, and neither lat
   const events = (await store.list('event')).map(({ value }) => [value.type, value.sessionId])
   expect(events).toContainEqual(['verification.expired', open.sessionId])
 })
+
+it('sessions that waited for a response are erased as if they had expired then', async () => {
+  const services = await startServices({ verifier: { retention: { personalDataSeconds: 0, sessionSeconds: 60 } } })
+  onTestFinished(() => services.close())
+  const { verifierStore: store, clock } = services
+  const { sessionId } = await startVerification(services, undefined, { expires_in: 3600 })
+  await voidVerificationSessions({ store, now: () => clock.now, random: randomBytes, retryOnConflict }, clock.now)
+  clock.now = new Date(clock.now.getTime() + 61_000)
+  for (let times = 0; times < 2; times++) await services.runTasks()
+  expect(await store.get('verification_session', sessionId)).toBe(undefined)
+})

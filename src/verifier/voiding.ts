@@ -32,7 +32,7 @@ function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id
     const { value, version } = row
     const endedSession = { ...value, encryptionKey: undefined, expiredAt: at.getTime() }
     const conflict = await store.commit([
-      { update: 'verification_session', id, version, value: endedSession, erases: true },
+      { update: 'verification_session', id, version, value: endedSession, dueAt: at, erases: true },
       makeEndEvent({ random }, { sessionId: id, session: endedSession, now: at }),
     ])
     return conflict === undefined ? { committed: true } : { conflict }
