@@ -2,11 +2,14 @@
  * The notifications of wallets about their credentials, and of others who would like to send some. OpenID4VCI 1.0,
  * Notification Endpoint.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Event } from '../../src/event/event.ts'
 import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
+import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { dump, expectRefusal, expectWithoutEffect, type Ready, readySession, request } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { act } from '../support/status.ts'
+import { openTestStore } from '../support/store.ts'
 import { fetchNonce, statusOf } from '../support/wire.ts'
 
 const ENDPOINT = `${ISSUER_URL}/issuance/oid4vci/notification`
@@ -248,5 +251,31 @@ describe('a notification that is wrong', () => {
     services.clock.now = new Date(now.getTime() + ACCESS_TOKEN_SECONDS * 1000)
     await expectRefusal(await say(wallet, 'credential_accepted'), { status: 401, error: 'invalid_token' })
     services.clock.now = now
+  })
+})
+
+describe('a notification that meets a revocation', () => {
+  it('tells the application the status as it is then, not as it was', async () => {
+    const inner = await openTestStore<IssuerCollections>(issuerMigrations)
+    let meanwhile: (() => Promise<unknown>) | undefined
+    const get: typeof inner.get = async (collection, id) => {
+      const row = await inner.get(collection, id)
+      const work = collection === 'credential_status' ? meanwhile : undefined
+      if (work !== undefined) meanwhile = undefined
+      await work?.()
+      return row
+    }
+    const shared = services
+    services = await startServices({ issuerStore: { ...inner, get } })
+    onTestFinished(async () => {
+      await services.close()
+      services = shared
+    })
+    const wallet = await issued()
+    meanwhile = async () => expect(await act(services, 'revoke', wallet.sessionId)).toMatchObject([200, {}])
+    expect((await say(wallet, 'credential_accepted')).status).toBe(204)
+    const events = (await eventsOf(wallet)).map(({ type, order, data }) => ({ type, order, data }))
+    const last = events.sort((one, other) => (one.order ?? 0) - (other.order ?? 0)).at(-1)
+    expect(last).toMatchObject({ type: 'issuance.notified', data: { credentials: [{ credential_status: 'REVOKED' }] } })
   })
 })

@@ -44,9 +44,9 @@ export async function receiveNotification(
   const position = findPosition(context, openSession, notification.notification_id)
   const { event, event_description: description } = notification
   const at = context.now()
-  const status = await context.store.get('credential_status', openSession.sessionId)
-  await changeSession(context, openSession, (session) => {
+  await changeSession(context, openSession, async (session) => {
     if (isNotified(session, position, event)) return undefined
+    const status = await context.store.get('credential_status', openSession.sessionId)
     const notifiedSession = recordNotification(session, position, {
       event,
       at: at.getTime(),
