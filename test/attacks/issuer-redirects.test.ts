@@ -35,6 +35,7 @@ import {
   WALLET,
   walletAttestation,
 } from '../support/wallet-attestation.ts'
+import { GRANT } from '../support/wire.ts'
 
 const STRANGER = 'https://phish.example/login'
 const TRUSTED = 'https://wallet.example/callback'
@@ -92,6 +93,16 @@ it.each<[string, (all: SigningIn, at: AtPage) => Promise<Response>]>([
   const link = await linkOnPage(await stop(all, at), 'phish.example')
   const back = await goOn(all.services, at.browser, link)
   expect([back.origin + back.pathname, back.searchParams.get('error')]).toEqual([STRANGER, 'access_denied'])
+})
+
+it('an offer that is trusted is not enough where it wants a transaction code with its other grant', async () => {
+  const { services } = await startTrusting({ redirectUris: [TRUSTED] })
+  const terms = { grants: ['authorization_code', GRANT], tx_code: {} }
+  const { issuerState } = await offerFor(services, await declareWithScope(services, 'other'), terms)
+  const { form } = walletAsking({ scope: 'other', issuer_state: issuerState, redirect_uri: TRUSTED })
+  const page = await sentTo(await visit(services, newVisitor(), authorizeUrl(form)))
+  expect(page.origin).toBe(new URL(INTERACTION_URL).origin)
+  expect(page.searchParams.has('interaction')).toBe(true)
 })
 
 it('the page after a trusted offer takes only the browser along that came with the request', async () => {

@@ -62,7 +62,9 @@ export async function authorize(
   // The offer may have been used since the request was pushed.
   const offer = offerSessionId === undefined ? undefined : await findOfferedSession(context, offerSessionId)
   const interactionRequest = startInteraction(request, browser, now)
-  const asksPerson = offerSessionId === undefined || !trustsOffers || offer?.person !== undefined
+  // An offer that wants a transaction code with its other grant is not sufficient alone.
+  const wantsMore = offer?.person !== undefined || offer?.txCode !== undefined
+  const asksPerson = offerSessionId === undefined || !trustsOffers || wantsMore
   const { value, answer } = asksPerson
     ? {
         value: interactionRequest,
