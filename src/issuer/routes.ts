@@ -37,7 +37,12 @@ import { addTokenRoutes } from './token-endpoint/routes.ts'
 import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
 
 /** Errors that are part of normal operation, and not recorded as problems of a wallet. */
-const UNREMARKABLE: readonly ErrorCode[] = ['use_dpop_nonce', 'issuance_pending', 'too_many_requests']
+const UNREMARKABLE: readonly ErrorCode[] = [
+  'use_dpop_nonce',
+  'use_attestation_challenge',
+  'issuance_pending',
+  'too_many_requests',
+]
 const MAX_DESCRIPTION = 300
 
 /** Adds all routes of the issuance service. */

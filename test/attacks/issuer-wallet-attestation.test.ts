@@ -39,7 +39,7 @@ import {
   type WalletInstance,
   walletAttestation,
 } from '../support/wallet-attestation.ts'
-import { holderSigner, postForm } from '../support/wire.ts'
+import { holderSigner, postForm, statusOf } from '../support/wire.ts'
 
 const network = makeNetwork()
 const LIST = 'https://status.wallet.example/1'
@@ -443,6 +443,7 @@ describe('a wallet that has to authenticate itself', () => {
     const { now } = services.clock
     const pop = await popOf(instance, { now, challenge: next, audience: `${ISSUER_URL}/${session.sessionId}` })
     await expectToken(session, { ...headers, 'oauth-client-attestation-pop': pop })
+    expect(await statusOf(services, ISSUER_URL, session.sessionId)).not.toHaveProperty('problem')
   })
 
   it('is refused with a challenge that is older than some minutes', async () => {
