@@ -3,7 +3,7 @@
  * selects. RFC 7515 sections 3.1 and 7.1.
  */
 import { fromBase64, fromBase64url, toBase64url } from './base64url.ts'
-import { type JsonObject, parseJsonObject, refuseMany } from './json.ts'
+import { type JsonObject, memberOf, parseJsonObject, refuseMany } from './json.ts'
 import { malformed, readPart } from './malformed.ts'
 
 export interface Jws {
@@ -63,6 +63,15 @@ function decodePart(name: 'header' | 'payload', text: string): JsonObject {
     refuseMany(value, MAX_VALUES[name])
     return value
   })
+}
+
+/**
+ * Returns the only audience of a JWT, which is a text, or an array with one; undefined if there are none or several.
+ * RFC 7519 section 4.1.3.
+ */
+export function readOnlyAudience(payload: JsonObject): string | undefined {
+  const [audience, ...others] = [memberOf(payload, 'aud')].flat()
+  return typeof audience === 'string' && others.length === 0 ? audience : undefined
 }
 
 /**

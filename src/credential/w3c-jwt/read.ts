@@ -3,7 +3,7 @@
  * OpenID4VP 1.0, W3C Verifiable Credentials, VC signed as a JWT, not using JSON-LD.
  */
 import { isObject, type Json, type JsonObject, memberOf, refuseMany, stringMemberOf } from '../../codec/json.ts'
-import { type Jws, readJws } from '../../codec/jws.ts'
+import { type Jws, readJws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
@@ -93,7 +93,7 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
     problem: isObject(vp) ? presentationProblem(header, vp) : undefined,
     isSignedBy: (key) => isJwsSignedBy(jws, importPublicKey(key)),
     nonce: stringMemberOf(payload, 'nonce'),
-    audience: stringMemberOf(payload, 'aud'),
+    audience: readOnlyAudience(payload),
     presentedAt: readPresentationTime(payload),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: true,

@@ -126,6 +126,17 @@ describe('W3C credentials as JWT', () => {
       })
     })
 
+    it.each<[string, Json, string | undefined]>([
+      ['an array with one', ['a'], 'a'],
+      ['an array with two', ['a', 'b'], undefined],
+      ['an array with none', [], undefined],
+      ['an array in an array', [['a']], undefined],
+      ['a number', 5, undefined],
+    ])('has its audience in %s', async (_, aud, audience) => {
+      const vp = { type, verifiableCredential: await issue() }
+      expect((await presented(vp, { aud })).holder?.audience).toBe(audience)
+    })
+
     it.each<[string, JsonObject, JsonObject | undefined, RegExp]>([
       ['it has no type', {}, undefined, /VerifiablePresentation/],
       ['it is of another type', { type: ['VerifiableCredential'] }, undefined, /VerifiablePresentation/],

@@ -5,7 +5,7 @@
  */
 import { runInTurn } from '../../async/concurrency.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
-import type { Jws } from '../../codec/jws.ts'
+import { type Jws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { Configuration } from '../../credential/format.ts'
 import { findValidityProblem } from '../../keys/certificate.ts'
@@ -165,8 +165,8 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
 export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   const jws = readProofJwt(text, 'key proof')
   const { header, payload } = jws
-  const [audience, ...otherAudiences] = [memberOf(payload, 'aud')].flat()
-  if (typeof audience !== 'string' || !policy.audiences.includes(audience) || otherAudiences.length > 0) {
+  const audience = readOnlyAudience(payload)
+  if (audience === undefined || !policy.audiences.includes(audience)) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
   refuseKeyProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
