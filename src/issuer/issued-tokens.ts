@@ -4,7 +4,7 @@
 export interface IssuedTokens {
   readonly token: AccessTokenRecord
   /** The client that has the tokens; absent when it is unknown, as with a pre-authorized code. */
-  readonly client?: AuthorizedClient
+  readonly client?: AuthorizedClient | undefined
   /** The refresh token, if the session has one. */
   readonly refresh?: RefreshState
 }
@@ -22,7 +22,7 @@ export interface AccessTokenRecord {
   readonly digest: string
   readonly expiresAt: number
   /** The JWK thumbprint of the DPoP key that the token is bound to. RFC 9449 section 6.1. */
-  readonly jkt?: string
+  readonly jkt?: string | undefined
   /** The number of credentials that the session had issued when the token was made; 0 when absent. */
   readonly issuedBefore?: number
   /** The configurations that the wallet asked for; when absent, the token is for all of the session. */
@@ -90,4 +90,14 @@ export function endRefreshing<T extends Partial<IssuedTokens>>(tokens: T, now: D
   const until = now.getTime()
   if (refresh === undefined || refresh.until <= until) return tokens
   return { ...tokens, refresh: { ...refresh, until, endedBy } }
+}
+
+/** Removes what identifies the wallet from tokens that have ended: the client and the key of the access token. */
+export function removeWallet<T extends Partial<IssuedTokens>>(tokens: T): T {
+  const { client, token } = tokens
+  return {
+    ...tokens,
+    ...(client && { client: undefined }),
+    ...(token?.jkt !== undefined && { token: { ...token, jkt: undefined } }),
+  }
 }

@@ -8,6 +8,7 @@ import type { Change, DueRow } from '../store/store.ts'
 import { sweep } from '../store/sweep.ts'
 import type { IssuerCollections } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
+import { removeWallet } from './issued-tokens.ts'
 import type { IssuerEffects } from './issuer.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import { makeSessionEvent } from './session-status.ts'
@@ -17,7 +18,7 @@ const ENDING: SessionEnding<IssuanceSession> = {
   endOf: endOfIssuance,
   isExpired: (session, now) => issuanceStatus(session, now) === 'EXPIRED',
   expire: (session) => session,
-  erase: removeFreeText,
+  erase: (session) => removeWallet(removeFreeText(session)),
 }
 
 /** Takes the next step of each session that is due: records the expiry, erases the dataset or deletes the session. */

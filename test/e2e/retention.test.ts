@@ -11,6 +11,7 @@ import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import type { IssuerConfig } from '../../src/issuer/config.ts'
 import { sweepIssuanceSessions } from '../../src/issuer/retention.ts'
+import { thumbprint } from '../../src/keys/jwk.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { partOf } from '../../src/store/store.ts'
 import type { DescribedCheckResult, DescribedReport } from '../../src/verifier/check-descriptions.ts'
@@ -19,6 +20,7 @@ import type { VerifierConfig } from '../../src/verifier/config.ts'
 import { sweepVerificationSessions as sweepVerifications } from '../../src/verifier/retention.ts'
 import { checksOf } from '../../src/verifier/verification.ts'
 import { vouchsafe } from '../support/command.ts'
+import { boundSession } from '../support/dpop.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -176,6 +178,16 @@ describe('an issuance session whose code was redeemed', () => {
     })
     expect(await events(services.issuerStore, 'issuance.expired')).toHaveLength(1)
     expect(await datasetOf(session.sessionId)).toBe(null)
+  })
+
+  it('names the key of the wallet until its end, and not after it', async () => {
+    const { clock } = await start()
+    const begun = clock.now
+    const { key, sessionId } = await boundSession(services)
+    const storedKey = async () => (await services.issuerStore.get('issuance_session', sessionId))?.value.token?.jkt
+    expect(await storedKey()).toBe(thumbprint(key.jwk))
+    await at(begun, ACCESS_TOKEN_SECONDS)
+    expect(await storedKey()).toBe(undefined)
   })
 
   it('lives as long as its refresh token, and then as long as the last token of that', async () => {
