@@ -1,11 +1,12 @@
 import { createPublicKey, ECDH, generateKeyPair, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { type Cbor, type CborKey, decodeCbor, encodeCbor, makeTagged } from './cbor.ts'
+import { type Cbor, type CborKey, type CborMap, decodeCbor, encodeCbor, makeTagged } from './cbor.ts'
 import { readCoseKey, readSign1, signedBytes, writeCoseKey, writeSign1 } from './cose.ts'
 import { MalformedError } from './malformed.ts'
 
 const hex = (text: string) => Uint8Array.from(Buffer.from(text, 'hex'))
+const map = (...members: readonly (readonly [CborKey, Cbor])[]) => new Map<CborKey, Cbor>(members)
 const b64u = (text: string) => Buffer.from(text, 'hex').toString('base64url')
 
 /** RFC 9052 appendix C.7.1 and cose-wg/Examples, sign1-tests/sign-pass-02: the key "11" and its signature. */
@@ -42,7 +43,6 @@ describe('COSE_Sign1', () => {
     }
   })
 
-  const map = (...members: readonly (readonly [CborKey, Cbor])[]) => new Map<CborKey, Cbor>(members)
   const es256 = encodeCbor(map([1, -7]))
   it('may have a protected header of no bytes, or without an integer for its algorithm', () => {
     for (const header of [new Uint8Array(0), encodeCbor(map()), encodeCbor(map([1, 'ES256']))]) {
@@ -78,6 +78,22 @@ describe('COSE_Sign1', () => {
 describe('a COSE_Sign1 that is written', () => {
   const sign = () => Promise.resolve(hex('00'))
   const content = { alg: -7, payload: hex('01'), detached: false }
+
+  it('has its certificates in one of the two headers, and is read with them', async () => {
+    for (const isChainProtected of [false, true]) {
+      const written = (await writeSign1(
+        { ...content, x5chain: [hex('30')], isChainProtected },
+        sign,
+      )) as readonly Cbor[]
+      const [header, other] = [decodeCbor(written[0] as Uint8Array), written[1]] as [CborMap, CborMap]
+      expect([header.has(33), other.has(33)]).toEqual([isChainProtected, !isChainProtected])
+      expect(readSign1(written, 'it').x5chain).toEqual([hex('30')])
+    }
+    const header = encodeCbor(map([1, -7], [33, hex('30')]))
+    expect(() => readSign1([header, map([33, hex('30')]), null, hex('00')], 'it')).toThrow(
+      'the x5chain of it is in both headers',
+    )
+  })
 
   it('says what it is in the protected header, and by which key in the other', async () => {
     const full = { ...content, typ: 'application/x', kid: 'k', x5chain: [hex('30')] }

@@ -28,7 +28,7 @@ export interface Sign1 {
   readonly alg: number | undefined
   /** The `typ` of the protected header. RFC 9596 section 2. */
   readonly typ: string | number | undefined
-  /** The certificates of the unprotected header (DER), the signer's own first. */
+  /** The certificates of either header (DER), the signer's own first. RFC 9360 section 2. */
   readonly x5chain: readonly Uint8Array[]
   /** The payload; undefined when it is detached. */
   readonly payload: Uint8Array | undefined
@@ -64,13 +64,15 @@ export function readSign1(value: Cbor | undefined, what: string): Sign1 {
   if (header.has(HEADER.crit) || unprotectedMembers.has(HEADER.crit)) {
     malformed(`${what} names critical headers, and none is supported`)
   }
-  const alg = header.get(HEADER.alg)
-  const typ = header.get(HEADER.typ)
+  const [alg, typ, chain] = [HEADER.alg, HEADER.typ, HEADER.x5chain].map((label) => header.get(label))
+  const unprotectedChain = unprotectedMembers.get(HEADER.x5chain)
+  // RFC 9052 section 3: a label is in one of the two headers.
+  if (chain !== undefined && unprotectedChain !== undefined) malformed(`the x5chain of ${what} is in both headers`)
   return {
     protectedBytes,
     alg: typeof alg === 'number' ? alg : undefined,
     typ: typeof typ === 'number' || typeof typ === 'string' ? typ : undefined,
-    x5chain: readX5chain(unprotectedMembers.get(HEADER.x5chain), what),
+    x5chain: readX5chain(chain ?? unprotectedChain, what),
     payload: payload === null ? undefined : asBytes(payload, `the payload of ${what}`),
     signature: asBytes(signature, `the signature of ${what}`),
   }
@@ -88,6 +90,8 @@ export interface Sign1Content {
   /** The key identifier, for the unprotected header. */
   readonly kid?: string
   readonly x5chain?: readonly Uint8Array[]
+  /** Whether `x5chain` goes into the protected header. */
+  readonly isChainProtected?: boolean
   readonly payload: Uint8Array
   /** Whether the payload is left out, since the recipient has it. */
   readonly detached: boolean
@@ -95,21 +99,22 @@ export interface Sign1Content {
 
 /** Makes an untagged COSE_Sign1. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
 export async function writeSign1(
-  { alg, typ, kid, x5chain = [], payload, detached }: Sign1Content,
+  { alg, typ, kid, x5chain = [], isChainProtected = false, payload, detached }: Sign1Content,
   sign: (data: Uint8Array) => Promise<Uint8Array>,
 ): Promise<Cbor> {
+  const [leaf] = x5chain
+  // RFC 9360 section 2: a single certificate is not in an array.
+  const chain = x5chain.length > 1 ? x5chain : leaf
   const protectedBytes = encodeCbor(
     makeHeader([
       [HEADER.alg, alg],
       [HEADER.typ, typ],
+      [HEADER.x5chain, isChainProtected ? chain : undefined],
     ]),
   )
-  const [leaf] = x5chain
-  // RFC 9360 section 2: a single certificate is not in an array.
-  const chain = x5chain.length === 1 ? leaf : x5chain
   const unprotectedHeader = makeHeader([
     [HEADER.kid, kid === undefined ? undefined : Buffer.from(kid)],
-    [HEADER.x5chain, leaf === undefined ? undefined : chain],
+    [HEADER.x5chain, isChainProtected ? undefined : chain],
   ])
   const signature = await sign(signedBytes(protectedBytes, payload))
   return [protectedBytes, unprotectedHeader, detached ? null : payload, signature]

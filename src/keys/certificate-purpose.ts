@@ -17,7 +17,10 @@ export const EXTENDED_KEY_USAGE = {
   emailProtection: '1.3.6.1.5.5.7.3.4',
   timeStamping: '1.3.6.1.5.5.7.3.8',
   ocspSigning: '1.3.6.1.5.5.7.3.9',
-  /** Token Status List, Extended Key Usage Extension. */
+  /**
+   * The provisional number of `id-kp-oauthStatusSigning`, which has none before the specification is published; RFC
+   * 8209 has this one for routers. Token Status List, Extended Key Usage Extension.
+   */
   statusSigning: '1.3.6.1.5.5.7.3.30',
   mdlDocumentSigner: '1.0.18013.5.1.2',
   mdlReaderAuthentication: '1.0.18013.5.1.6',

@@ -4,7 +4,7 @@
  */
 import type { KeyObject } from 'node:crypto'
 import { constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
 import type { JsonObject } from '../../src/codec/json.ts'
@@ -654,6 +654,53 @@ describe('who may sign a list', () => {
       /: x5c\[\d\]: it is not a string$/,
     ],
   ])('not %s', async (_, change, problem) => expect(await ofToken(change)).toMatch(problem))
+
+  describe('of mdocs', () => {
+    const byMdocs =
+      (authority: () => Authority, options: Parameters<typeof certify>[2] = {}): Change<CwtParts> =>
+      async (parts) => {
+        parts.key = await makeKey()
+        parts.unprotectedHeader.clear()
+        parts.protectedHeader.set(33, new Uint8Array(certify(authority(), parts.key, { name, uris, ...options })))
+      }
+
+    it.each<[string, Change<CwtParts>]>([
+      ['a signer whom the issuing authority certified for nothing else', byMdocs(() => mdocs.ca)],
+      ['a signer whom the issuing authority certified for status lists', byMdocs(() => mdocs.ca, { purposes })],
+      [
+        'the issuer, with its certificate in the protected header',
+        ({ protectedHeader, unprotectedHeader }) => {
+          protectedHeader.set(33, unprotectedHeader.get(33) ?? null)
+          unprotectedHeader.clear()
+        },
+      ],
+    ])('%s', async (_, change) => expect(await ofCwt(change)).toMatch(/^passed/))
+
+    it.each<[string, Change<CwtParts>, RegExp]>([
+      [
+        'another issuer of mdocs under the authority',
+        byMdocs(() => mdocs.ca, { purposes: [EXTENDED_KEY_USAGE.mdlDocumentSigner] }),
+        /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
+      ],
+      ['a signer of an unknown authority', byMdocs(() => stranger), /is not trusted/],
+      [
+        'whoever puts a second chain into the other header',
+        ({ protectedHeader, unprotectedHeader }) => void protectedHeader.set(33, unprotectedHeader.get(33) ?? null),
+        /: the x5chain of the token is in both headers$/,
+      ],
+    ])('not %s', async (_, change, problem) => expect(await ofCwt(change)).toMatch(problem))
+
+    it('not a signer of another authority that is trusted', async () => {
+      const other = await makeAuthority('Other IACA')
+      const own = mdocs
+      mdocs = await startMdocWorld({ outbound: network.outbound, moreAnchors: [toPem(other.der)] })
+      onTestFinished(async () => {
+        await mdocs.services.close()
+        mdocs = own
+      })
+      expect(await ofCwt(byMdocs(() => other))).toMatch(/: it is signed by CN=Status Provider, who is not/)
+    })
+  })
 
   it('not another company of the same authority, where neither certificate has a subject', async () => {
     const subject = { name: writeName([]) }

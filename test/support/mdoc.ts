@@ -25,7 +25,6 @@ import { readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { responseKey } from './encryption.ts'
 import { signWith, startWorld, type World } from './forge.ts'
 import type { Profile } from './profiles.ts'
-import type { ServiceOptions } from './services.ts'
 import { bindingTo, issueCredential, type RequestObject } from './wire.ts'
 
 export const MDL = 'org.iso.18013.5.1.mDL'
@@ -112,7 +111,7 @@ export interface MdocForgery {
 }
 
 /** Starts the services like `startWorld`, with a mobile document of a holder. */
-export async function startMdocWorld(more: ServiceOptions = {}): Promise<World> {
+export async function startMdocWorld(more: Parameters<typeof startWorld>[0] = {}): Promise<World> {
   const world = await startWorld(more)
   return {
     ...world,

@@ -98,10 +98,10 @@ export async function verifiedJwt(services: Services, jwt: string, typ: string):
 
 /** Returns the claims of a tagged COSE_Sign1, verified by the certificate in it. RFC 9052 section 4.4; RFC 8392. */
 export function verifiedCwt(bytes: Uint8Array): CborMap {
-  const [header, unprotected, payload, signature] = contentOfTag(decodeCbor(bytes), CBOR_TAG.sign1) as readonly Cbor[]
+  const [header, , payload, signature] = contentOfTag(decodeCbor(bytes), CBOR_TAG.sign1) as readonly Cbor[]
   const protectedHeader = decodeCbor(header as Uint8Array) as CborMap
   if (protectedHeader.get(16) !== 'application/statuslist+cwt') throw new Error('it has another type')
-  const certificate = new X509Certificate(Buffer.from((unprotected as CborMap).get(33) as Uint8Array))
+  const certificate = new X509Certificate(Buffer.from(protectedHeader.get(33) as Uint8Array))
   const key = {
     key: createPublicKey(certificate.publicKey.export({ type: 'spki', format: 'pem' })),
     dsaEncoding: 'ieee-p1363',

@@ -20,6 +20,8 @@ import type { ListType, StatusPolicy } from './status-list-loader.ts'
 export interface StatusEvidence extends Pick<Evidence, 'status' | 'credentialStatus'> {
   /** The type of list to ask for first. */
   readonly listType: ListType
+  /** See {@link CredentialFormat.hasIssuingAuthority}. */
+  readonly hasIssuingAuthority: boolean
   /** The issuers that the credential names. */
   readonly identifiers: readonly string[]
   /** The certificates of the credential, with the issuer's own first. */
@@ -154,7 +156,7 @@ function readSignerChain(
 function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
-  { certificates: [issuerLeaf], identifiers }: StatusEvidence,
+  { certificates: [issuerLeaf], identifiers, hasIssuingAuthority }: StatusEvidence,
   context: StatusCheckContext,
 ): string | undefined {
   const [leaf] = signerChain
@@ -168,7 +170,8 @@ function signerProblem(
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
-  if (isProvider(leaf, trustPath.path, context.findIssuerPath())) return undefined
+  const issuerPath = context.findIssuerPath()
+  if ('path' in issuerPath && isProvider(trustPath.path, issuerPath.path, hasIssuingAuthority)) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
@@ -183,12 +186,19 @@ function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: reado
   return identifier !== undefined && identifierProblem(leaf, identifier) === undefined
 }
 
-/** Tests whether the certificate is for signing status lists, and has the same trust anchor as the issuer. */
+/**
+ * Tests whether a path begins with a certificate for signing status lists, and has the same trust anchor as that of the
+ * issuer. A certificate without an extended key usage is for that if the CA of the issuer, which is an authority for
+ * its format, has signed it.
+ */
 function isProvider(
-  { extendedKeyUsage }: Certificate,
   path: readonly Certificate[],
-  issuerPath: ReturnType<typeof findTrustPath>,
+  issuerPath: readonly Certificate[],
+  hasIssuingAuthority: boolean,
 ): boolean {
-  if (extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.statusSigning) !== true || !('path' in issuerPath)) return false
-  return path.at(-1)?.fingerprint === issuerPath.path.at(-1)?.fingerprint
+  const isSame = (one?: Certificate, other?: Certificate): boolean => one?.fingerprint === other?.fingerprint
+  const [leaf, ca] = path
+  if (!isSame(path.at(-1), issuerPath.at(-1))) return false
+  if (leaf?.extendedKeyUsage !== undefined) return leaf.extendedKeyUsage.includes(EXTENDED_KEY_USAGE.statusSigning)
+  return hasIssuingAuthority && ca !== undefined && isSame(ca, issuerPath[1])
 }

@@ -24,6 +24,7 @@ export const msoMdoc: CredentialFormat = {
   reservedNames: [],
   requiresEncryptedResponse: true,
   statusListType: 'cwt',
+  hasIssuingAuthority: true,
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
   isInHaip: true,
   signatureCoversRequest: true,

@@ -27,6 +27,7 @@ export const sdJwtVc: CredentialFormat = {
   reservedNames: DIGEST_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
+  hasIssuingAuthority: false,
   signatureCoversRequest: false,
   presentationAlgorithms: sdJwtAlgorithms,
   isInHaip: true,

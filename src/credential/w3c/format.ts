@@ -13,6 +13,7 @@ export const w3cFormat = {
   reservedNames: DIGEST_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
+  hasIssuingAuthority: false,
   signatureCoversRequest: false,
   isInHaip: false,
   signingAlgorithm: (alg) => alg,

@@ -72,6 +72,7 @@ async function makeStatusListJwt(list: ListContent, signer: Signer): Promise<str
   return signJwt('statuslist+jwt', payload, signer)
 }
 
+/** Makes the token that mdocs refer to, as ISO/IEC 18013-5 12.3.6 profiles it: `x5chain` is protected. */
 async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buffer> {
   const { iat, exp } = timesOf(list)
   const claims = new Map<CborKey, Cbor>([
@@ -81,8 +82,8 @@ async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buf
     [
       CWT_CLAIM.statusList,
       new Map<CborKey, Cbor>([
-        ['bits', STATUS_WIDTH],
-        ['lst', await compressors.zlib(list.bits, COMPRESSION)],
+        ['bits', 1],
+        ['lst', await compressors.zlib(denialsOf(list.bits), COMPRESSION)],
       ]),
     ],
     [CWT_CLAIM.ttl, list.ttlSeconds],
@@ -92,6 +93,7 @@ async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buf
     typ: LIST_TYPES.cwt,
     kid: signer.kid,
     x5chain: signer.x5c.map((text) => Buffer.from(text, 'base64')),
+    isChainProtected: true,
     payload: encodeCbor(claims),
     detached: false,
   }
@@ -153,4 +155,21 @@ function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
     bitstring[at / 2] = ((nibbles[bits[at] as number] as number) << 4) | (nibbles[bits[at + 1] as number] as number)
   }
   return bitstring
+}
+
+/** Maps a byte of a list to the bits of its entries that are not valid, with the first in the least significant bit. */
+const DENIALS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  [3, 2, 1, 0].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === STATUS_VALUES.VALID ? 0 : 1), 0),
+)
+
+/**
+ * Makes the bits of a list with one bit for each entry, which is set if the credential is revoked or suspended: a list
+ * of ISO/IEC 18013-5 12.3.6 has no other status than revoked.
+ */
+function denialsOf(bits: Buffer): Buffer {
+  const denials = Buffer.alloc(bits.length / 2)
+  for (let at = 0; at < bits.length; at += 2) {
+    denials[at / 2] = (DENIALS[bits[at] as number] as number) | ((DENIALS[bits[at + 1] as number] as number) << 4)
+  }
+  return denials
 }
