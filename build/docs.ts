@@ -1,9 +1,9 @@
 /**
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
- * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/performance.md from
- * bench/results/performance.json, docs/commands.md, docs/conformance.md
- * from the rows in test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check`
- * the script compares instead of writing, and fails when a document is not current.
+ * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/performance.md and a part of
+ * docs/explanation/a-country.md from bench/results/performance.json, docs/commands.md, docs/conformance.md from the
+ * rows in test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check` the script
+ * compares instead of writing, and fails when a document is not current.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -19,10 +19,12 @@ import { type Services, startServices } from '../test/support/services.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
 import { drawDashboard } from './dashboard.ts'
 import { commandsPage } from './docs-commands.ts'
+import { countryPage } from './docs-country.ts'
 import { errorsPage } from './docs-errors.ts'
 import { metricsPage } from './docs-metrics.ts'
 import { performancePage } from './docs-performance.ts'
 import { GENERATED } from './docs-text.ts'
+import { readPublished } from './performance-results.ts'
 
 interface Schema {
   readonly type?: string
@@ -127,6 +129,7 @@ ${conformance.map(({ heading, about }) => `**${heading}.** ${about}`).join('\n\n
 `
 }
 
+const RESULTS = 'bench/results/performance.json'
 const SUITE = 'test/conformance/suite.ts'
 
 /** Writes the modules of a suite, each with the file of the test that plays it. */
@@ -251,7 +254,8 @@ const pages = {
   'docs/errors.md': errorsPage([await documentOf(services, 'issuer'), await documentOf(services, 'verifier')]),
   'docs/commands.md': commandsPage(),
   'docs/metrics.md': metricsPage(),
-  'docs/performance.md': performancePage('bench/results/performance.json'),
+  'docs/performance.md': performancePage(RESULTS),
+  'docs/explanation/a-country.md': countryPage(read('docs/explanation/a-country.md'), readPublished(RESULTS)),
   'docs/conformance.md': conformancePage(),
   'deploy/grafana-dashboard.json': formatAs('dashboard.json', drawDashboard()),
   'docs/reference.md': await referencePage(services),
