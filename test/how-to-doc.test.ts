@@ -1,6 +1,6 @@
 /** The steps of docs/how-to/trust-anchor.md and production.md lead where the pages say. */
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventTypes } from '../src/event/event.ts'
@@ -88,7 +88,29 @@ describe('in production', () => {
   })
 
   it('the page shows the unit of the repository', () => {
-    expect(snippetWith(PRODUCTION, '[Unit]').trim()).toBe(readFileSync(UNIT, 'utf8').trim())
+    expect(snippetWith(PRODUCTION, 'ExecReload').trim()).toBe(readFileSync(UNIT, 'utf8').trim())
+  })
+
+  it('the unit of backups writes one of the day, and deletes old ones after it', async () => {
+    const directory = temporaryDirectory()
+    await vouchsafe(['init', 'issuer'], { cwd: directory })
+    configure(directory, { port: 0 })
+    const { child, ended } = await start('issuer', directory)
+    child.kill('SIGTERM')
+    await ended
+    const folder = join(directory, 'backup')
+    mkdirSync(folder)
+    const old = join(folder, 'issuer-2026-01-01.db')
+    writeFileSync(old, '')
+    utimesSync(old, 0, 0)
+    const [, words = '', after = ''] =
+      /^ExecStart=(.*)\nExecStartPost=(.*)$/m.exec(snippetWith(PRODUCTION, 'ExecStartPost')) ?? []
+    const line = words
+      .replace('$$', '$')
+      .replace('%%', '%')
+      .replace(/\/usr\/bin\/node \S+/, 'vouchsafe')
+    await runShell(`${line}\n${after}`.replaceAll('/backup', folder), directory)
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^issuer-\d{4}-\d\d-\d\d\.db$/)])
   })
 
   it('systemd knows each directive of the unit, and finds little that its service could do to the machine', () => {
