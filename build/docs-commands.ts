@@ -20,9 +20,9 @@ On this page you find the words, options and exit statuses of every command. \`v
 \`npx vouchsafe\` in a project that has installed the package. \`NO_COLOR\` turns colours off, \`FORCE_COLOR\` on; without them
 colours are for terminals alone.
 
-A command other than a service or the demo, and the help of any command, says so on stderr when standard output cannot be
-written, as on a full disk. It ends with exit status 74, or with that of the failure that it could not print. The reader of
-a pipe may end early, like \`head\`.
+When stdout cannot be written, as on a full disk, every command but the services and the demo says so on stderr, and exits with
+74, or with the status of the failure that it could not print; so does the help of every command. A reader of a pipe may end
+early, like \`head\`.
 
 ${groups.join('\n')}`
 }

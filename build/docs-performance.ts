@@ -119,7 +119,7 @@ function flowsTable(results: PublishedResults, database: Database): string {
   return tableText(
     [
       ...['flow', 'ms of processor', ...(hasServer ? ['of PostgreSQL'] : []), 'floor', 'ratio'],
-      ...['flows a second', 'floor', 'part of what the processor time of a core allows'],
+      ...['flows a second', 'floor', 'cores used'],
     ],
     Object.entries(flows).map(([name, { service, floor }]) => [
       ...[name, service.processorMs.toFixed(2), ...(hasServer ? [service.databaseMs?.toFixed(2) ?? ''] : [])],

@@ -185,7 +185,7 @@ ${settingsTable(VerifierSettings as unknown as Schema)}
 
 ## Settings of the execution engine
 
-${settingsTable(EngineSettings as unknown as Schema)}
+${settingsTable(EngineSettings as unknown as Schema, 'database.encryptionKeyFile')}
 
 ## Endpoints of the issuance service
 
@@ -206,8 +206,9 @@ ${pathsTable(openApi.paths as unknown as Paths)}
 `
 }
 
-function settingsTable(schema: Schema): string {
-  const rows = settingRows(schema, '', 'yes')
+/** Writes the settings but for `refused`, which the schema of another service has in common with this one. */
+function settingsTable(schema: Schema, refused = ''): string {
+  const rows = settingRows(schema, '', 'yes').filter((row) => !row.startsWith(`| \`${refused}\` |`))
   return ['| setting | type | required | meaning |', '|---|---|---|---|', ...rows].join('\n')
 }
 

@@ -51,6 +51,7 @@ export const serviceCommands = {
     ],
     exits: {
       ...SERVICE_EXITS,
+      1: 'the service stopped before what ran had ended: it took too long, or a second signal came',
       75: 'the service cannot start now: its port is in use, or its database cannot be reached, takes no writes, or is in use by another process of the engine, or was replaced by a standby while the engine ran; start it again',
     },
   },

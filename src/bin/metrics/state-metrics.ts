@@ -60,7 +60,7 @@ export function registerTokenKeyMetrics(
 ): void {
   new Gauge({
     name: `${prefix}token_key_signs`,
-    help: '1 while a key in a PKCS #11 token signs, which is tried once a minute; else 0. Nothing of keys in files',
+    help: '1 while a key in a PKCS #11 token signs, which is tried once a minute; else 0. Keys in files have no value',
     labelNames: ['key'],
     aggregator: 'min',
     registers: [registry],
@@ -201,7 +201,7 @@ export function registerConnectionMetrics(
   })
   new Gauge({
     name: `${prefix}database_batches_waiting`,
-    help: 'Batches of changes that wait for the writer of SQLite; nothing of PostgreSQL',
+    help: 'Batches of changes that wait for the writer of SQLite; PostgreSQL has no value',
     registers: [registry],
     collect() {
       const waiting = store().countWaitingBatches?.()
