@@ -141,9 +141,10 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
     return { address }
   } catch (error) {
     if (!(error instanceof ProtocolError) || !DATASET_REFUSALS.includes(error.code)) throw error
+    const way = context.config.codeFlow?.presentation === undefined ? 'openidConnect' : 'presentation'
     context.log.warn(
       { event: 'sign_in_unfit', why: error.message, missing },
-      'no credential for the account; compare its claims with authentication.openidConnect.datasets',
+      `no credential for the person; compare the claims with authentication.${way}.datasets`,
     )
     const mismatch = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
     return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : mismatch)
