@@ -206,6 +206,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly metaMember: 'type_values' | 'vct_values' | 'doctype_value'
   /** Names that a claim cannot have. */
   readonly reservedNames: readonly string[]
+  /** The members of its claims that the issuer writes about the credential itself, beside `securingMembers`. */
+  readonly descriptiveMembers: readonly string[]
   /** Whether the response must be encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
   readonly requiresEncryptedResponse: boolean
   /** The preferred form of status list tokens. Token Status List, Status List Token in JWT and in CWT Format. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import { type AnsweredQuery, answerQuery } from './answer.ts'
-import { sortClaims } from './claim-text.ts'
+import { holderClaims, sortClaims } from './claim-text.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 const stored = {
@@ -89,4 +89,13 @@ it('a wallet looks at the claims of a credential once, however many queries ask 
   }
   // The limit leaves room for a slow machine.
   expect(process.cpuUsage(start).user / 1e6).toBeLessThan(3)
+})
+
+it.each([
+  ['dc+sd-jwt', ['issuer', 'name', 'type']],
+  ['vc+sd-jwt', ['name']],
+])('a credential of the format %s shows the claims %j as those of its holder', (format, names) => {
+  const claims = { type: 'Resident', issuer: 'Town', name: 'Ada' }
+  const credential = { ...stored, format, claims, claimNames: [], securingMembers: [] } as unknown as StoredCredential
+  expect(holderClaims(credential).map(({ position: [name] }) => name)).toEqual(names)
 })

@@ -6,17 +6,6 @@ import { pathText } from '../protocol/claim-path-text.ts'
 import { leavesOf } from './disclosure.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
-/** The members that describe the credential itself. */
-const CREDENTIAL_MEMBERS = new Set([
-  '@context',
-  'type',
-  'issuer',
-  'validFrom',
-  'validUntil',
-  'issuanceDate',
-  'expirationDate',
-])
-
 interface ClaimText {
   /** The index of its description in the issuer's metadata; the number of descriptions if it has none. */
   readonly rank: number
@@ -45,8 +34,9 @@ export function sortClaims<T extends { readonly position: ClaimPosition }>(
 }
 
 /** Tests whether a claim describes the credential and not the holder. */
-export function isAboutCredential({ securingMembers }: StoredCredential, [member]: ClaimPosition): boolean {
-  return CREDENTIAL_MEMBERS.has(String(member)) || securingMembers.includes(String(member))
+export function isAboutCredential({ format, securingMembers }: StoredCredential, [member]: ClaimPosition): boolean {
+  const descriptiveMembers = formatOf(format)?.descriptiveMembers ?? []
+  return [...securingMembers, ...descriptiveMembers].includes(String(member))
 }
 
 /** Returns the issuer's label for the claim, or its path if there is none. */

@@ -22,6 +22,7 @@ export const msoMdoc: CredentialFormat = {
   metaMember: 'doctype_value',
   // An mdoc has its digests outside of its elements, so elements may have any name.
   reservedNames: [],
+  descriptiveMembers: [],
   requiresEncryptedResponse: true,
   statusListType: 'cwt',
   hasIssuingAuthority: true,

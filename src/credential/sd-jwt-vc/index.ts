@@ -25,6 +25,7 @@ export const sdJwtVc: CredentialFormat = {
   typeClaim: 'vct',
   metaMember: 'vct_values',
   reservedNames: DIGEST_MEMBERS,
+  descriptiveMembers: [],
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
   hasIssuingAuthority: false,

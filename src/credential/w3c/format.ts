@@ -2,7 +2,7 @@
 import { DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { subjectPositionText } from '../evidence.ts'
 import { bindingMethods, type CredentialFormat } from '../format.ts'
-import { matchesTypeValues, typeValuesOf } from './members.ts'
+import { matchesTypeValues, typeValuesOf, WRITTEN_MEMBERS } from './members.ts'
 import { findW3cQueryMistakes, refuseInvalidW3cDataset, type W3cMembers } from './schema.ts'
 
 export const w3cFormat = {
@@ -11,6 +11,7 @@ export const w3cFormat = {
   typeClaim: 'type',
   metaMember: 'type_values',
   reservedNames: DIGEST_MEMBERS,
+  descriptiveMembers: WRITTEN_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
   hasIssuingAuthority: false,
