@@ -21,6 +21,7 @@ const ENDS: Readonly<Record<string, string>> = {
   overloaded: 'too many calls',
   unavailable: 'was not served',
   reconciling: 'waits for its hook',
+  'stale-chain': 'the chain could not be asked',
   abandoned: 'the client left',
 }
 

@@ -19,6 +19,7 @@ export const CALL_OUTCOMES = [
   'overloaded',
   'unavailable',
   'reconciling',
+  'stale-chain',
   'abandoned',
 ] as const
 export type CallOutcome = (typeof CALL_OUTCOMES)[number]

@@ -13,6 +13,7 @@ const PROBLEM_CODES: Readonly<Record<Exclude<FailedCall['kind'], 'quota'>, Probl
   // The contract was stopped, or changed its component, while the call waited.
   unavailable: 'starting',
   reconciling: 'reconciling',
+  'stale-chain': 'stale-chain',
 }
 
 const QUOTA_PROBLEM_CODES: Readonly<Record<Quota['limit'], ProblemCode>> = {

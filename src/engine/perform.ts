@@ -12,7 +12,7 @@ import { createHost } from './component-host.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-import { isReconciled } from './reconcile.ts'
+import { checkFork } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer } from './timer-book.ts'
@@ -43,9 +43,10 @@ export type CallResult =
   | { readonly kind: 'overloaded'; readonly until: Date }
   /**
    * `unavailable`: the contract could not be called when the call's turn came. `reconciling`: a reorganisation removed
-   * the block of the contract's last commit, and its state change hook must run first.
+   * the block of the contract's last commit, and its state change hook must run first. `stale-chain`: the chain cannot
+   * be asked whether it still has that block.
    */
-  | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' }
+  | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' | 'stale-chain' }
   /** The client disconnected before the call's turn, and nobody waits for an answer. */
   | { readonly kind: 'abandoned' }
   /** `why` and `log` are for the operator. */
@@ -81,7 +82,7 @@ export async function performCall(
 
 /** Tests whether a call may have run; false when its contract was not ready for it. */
 export function hasRun({ kind }: CallResult): boolean {
-  return kind !== 'unavailable' && kind !== 'reconciling'
+  return kind !== 'unavailable' && kind !== 'reconciling' && kind !== 'stale-chain'
 }
 
 function describeEnd(result: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {
@@ -140,8 +141,10 @@ async function attemptCall(
   if (target === undefined) return { kind: 'unavailable' }
   const { contract, block, entry } = target
   const contractRow = await context.contractRows.get(contract.address)
-  const mayRun = (await isReconciled(context, entry, contractRow)) || HOOKS_WHILE_RECONCILING.has(attempt.hook.kind)
-  if (!mayRun) return { kind: 'reconciling' }
+  const standing = await checkFork(context, entry, contractRow)
+  if (standing !== 'settled' && !HOOKS_WHILE_RECONCILING.has(attempt.hook.kind)) {
+    return { kind: standing === 'reconciling' ? 'reconciling' : 'stale-chain' }
+  }
   const fork = entry.fork.number
   const storageReads: StorageReads = new Map()
   const outcome = await runComponent(context, target, { ...attempt, contractRow, storageReads })

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino'
 import { type Chain, ChainError } from '../chain/chain.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
-import { type ContractEntry, requestHookRun } from './contract-entry.ts'
+import { type ContractEntry, type ForkState, requestHookRun } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
 import type { Outbox } from './outbox.ts'
 
@@ -31,34 +31,29 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
- * Tests whether the chain still has the block of the contract's last commit. Looks the block up while the contract is
- * `unchecked`, and begins the reconciliation when the chain lacks it. Returns false while the contract is being
- * reconciled, and while the chain cannot be asked.
+ * Looks up the block of the contract's last commit while the contract is `unchecked`, and begins the reconciliation
+ * when the chain lacks the block. Returns the standing that the contract then has, which is still `unchecked` while the
+ * chain cannot be asked.
  */
-export async function isReconciled(
+export async function checkFork(
   context: ReconcileContext,
   entry: ContractEntry,
   { block }: ContractRow,
-): Promise<boolean> {
+): Promise<ForkState['standing']> {
   if (entry.fork.standing === 'unchecked') {
     const { number } = entry.fork
     const isThere = block === undefined || (await hasBlock(context, block))
-    if (isThere === undefined) return false
     // Meanwhile another call may have checked the contract, or there may have been another reorganisation.
-    if (isUnchecked(entry, number)) {
+    if (isThere !== undefined && isUnchecked(entry, number)) {
       if (isThere) entry.fork.standing = 'settled'
       else beginReconciling(context, entry, block)
     }
   }
-  return isSettled(entry)
+  return entry.fork.standing
 }
 
 function isUnchecked({ fork }: ContractEntry, number: number): boolean {
   return fork.number === number && fork.standing === 'unchecked'
-}
-
-function isSettled({ fork }: ContractEntry): boolean {
-  return fork.standing === 'settled'
 }
 
 /** Tests whether the chain has the block; returns undefined when the chain cannot be asked. */
