@@ -3,7 +3,17 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../../test/support/check-log.ts'
 import { malformed } from '../codec/malformed.ts'
-import { allHold, type Check, cannotAsk, fail, pass, runChecks, tolerate, type Verdict } from './check.ts'
+import {
+  allHold,
+  type Check,
+  type CheckRun,
+  cannotAsk,
+  fail,
+  pass,
+  runChecks,
+  tolerate,
+  type Verdict,
+} from './check.ts'
 
 type Made = Partial<Check<string, { readonly asked: boolean }>>
 
@@ -85,6 +95,17 @@ describe('the runner', () => {
       'not_run: a.b did not pass',
       'passed',
     ])
+  })
+
+  it('fails a check that needs one without an outcome, by its name or its place, unless the run leaves that out', async () => {
+    const lines: string[] = []
+    const log = { logger: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
+    const checks = [check('a.a', { needs: ['a.aa'] }), check('a.b', { needs: ['a.c'] }), check('a.c')]
+    const outcomesIn = async (run: CheckRun) =>
+      (await runChecks(checks, 'x', context, run)).map(({ outcome }) => outcome)
+    expect(await outcomesIn(log)).toEqual(['failed', 'failed', 'passed'])
+    expect(lines.map((line) => (JSON.parse(line) as { readonly check: string }).check)).toEqual(['a.a', 'a.b'])
+    expect(await outcomesIn({ ...silentLog, checksLeftOut: ['a.aa', 'a.c'] })).toEqual(['passed', 'passed', 'passed'])
   })
 
   it('asks what depends on a check that only warned or does not apply', async () => {

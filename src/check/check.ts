@@ -22,7 +22,7 @@ export type CheckDescriptions = Readonly<Record<string, CheckDescription>>
 export interface Check<Evidence, Context> extends CheckDescription {
   /** The id of the check. It never changes, since reports, documents and tests refer to it. */
   readonly id: `${string}.${string}`
-  /** The checks that must pass before this one runs. */
+  /** The ids of the checks that must pass before this one runs. They stand before it in the list. */
   readonly needs?: readonly string[]
   /**
    * Returns why the check does not apply; undefined if it does. `context` has what this service requested, never what
@@ -56,6 +56,8 @@ export interface CheckRun {
   readonly subject?: 'wallet attestation'
   /** Why some checks make no sense of what they are about, by check id; a check's own `skipReason` comes first. */
   readonly notApplicableChecks?: Readonly<Record<string, string>>
+  /** The ids of checks that others of the list need, and that this run leaves out, so that they hold nothing up. */
+  readonly checksLeftOut?: readonly string[]
 }
 
 /** The maximum length of a detail. */
@@ -127,14 +129,26 @@ function findReasonToSkip<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
-  { outcomes, subject, notApplicableChecks }: RunSoFar,
+  run: RunSoFar,
 ): CheckOutcome | undefined {
-  const skipReason = check.skipReason?.(context) ?? notApplicableChecks?.[check.id]
+  const skipReason = check.skipReason?.(context) ?? run.notApplicableChecks?.[check.id]
   if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
   if (evidence === undefined)
-    return { outcome: 'not_run', detail: `the ${subject ?? 'presentation'} could not be read` }
-  const unmet = check.needs?.find((id) => outcomes.get(id) === 'failed' || outcomes.get(id) === 'not_run')
+    return { outcome: 'not_run', detail: `the ${run.subject ?? 'presentation'} could not be read` }
+  const unmet = check.needs?.find((id) => isUnmet(id, run))
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
+}
+
+/**
+ * Tests whether a check that another one needs has failed or was not run. Throws when it has no outcome, being misspelt
+ * or later in the list, so that the check which needs it fails.
+ */
+function isUnmet(id: string, { outcomes, checksLeftOut }: RunSoFar): boolean {
+  const outcome = outcomes.get(id)
+  if (outcome === undefined && checksLeftOut?.includes(id) !== true) {
+    throw new Error(`${id} has no outcome: a check must stand after those that it needs`)
+  }
+  return outcome === 'failed' || outcome === 'not_run'
 }
 
 /** Runs a check. Returns its verdict, a failure for malformed input, or another error as a {@link ThrownError}. */
