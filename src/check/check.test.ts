@@ -68,7 +68,7 @@ describe('the runner', () => {
 
   it('does not ask what does not apply, evidence or none', async () => {
     const checks = [
-      check('a.a', { skipReason: ({ asked }) => (asked ? 'nobody asked' : undefined), run: () => fail('no') }),
+      check('a.a', { notApplicableReason: ({ asked }) => (asked ? 'nobody asked' : undefined), run: () => fail('no') }),
     ]
     expect(await outcomes(checks)).toEqual(['not_applicable: nobody asked'])
     expect((await runChecks(checks, undefined, context, silentLog))[0]?.outcome).toBe('not_applicable')
@@ -111,7 +111,7 @@ describe('the runner', () => {
   it('asks what depends on a check that only warned or does not apply', async () => {
     const checks = [
       check('a.a', { level: 'SHOULD', run: () => fail('no') }),
-      check('a.b', { skipReason: () => 'nobody asked' }),
+      check('a.b', { notApplicableReason: () => 'nobody asked' }),
       check('a.c', { needs: ['a.a', 'a.b'] }),
     ]
     expect(await outcomes(checks)).toEqual(['warning: no', 'not_applicable: nobody asked', 'passed'])
@@ -122,7 +122,7 @@ describe('the runner', () => {
     const log = { logger: pino({}, { write: (line: string) => void lines.push(line) }), requestId: 'a-request' }
     const run = () => JSON.parse('a claim of the holder') as Verdict
     const late = { run: () => Promise.reject(new TypeError('a claim of the holder')) }
-    const early = { skipReason: () => JSON.parse('a claim of the holder') as string }
+    const early = { notApplicableReason: () => JSON.parse('a claim of the holder') as string }
     const checks = [check('a.a', { run }), check('a.b', late), check('a.c', early)]
     const results = await runChecks(checks, 'x', context, log)
     const detail =
@@ -181,7 +181,7 @@ describe('whether all holds', () => {
   it.each<[string, Made, boolean]>([
     ['passed', {}, true],
     ['warning', { level: 'SHOULD', run: () => fail('no') }, true],
-    ['not_applicable', { skipReason: () => 'nobody asked' }, true],
+    ['not_applicable', { notApplicableReason: () => 'nobody asked' }, true],
     ['failed', { run: () => fail('no') }, false],
     ['not_run', { run: () => cannotAsk('nothing there') }, false],
   ])('%s', async (_, made, holds) => expect(await run(made)).toBe(holds))

@@ -28,7 +28,7 @@ export interface Check<Evidence, Context> extends CheckDescription {
    * Returns why the check does not apply; undefined if it does. `context` has what this service requested, never what
    * it received.
    */
-  skipReason?(context: Context): string | undefined
+  notApplicableReason?(context: Context): string | undefined
   run(evidence: Evidence, context: Context): Verdict | Promise<Verdict>
 }
 
@@ -54,7 +54,7 @@ export interface CheckRun {
   readonly requestId: string
   /** By default a presentation. */
   readonly subject?: 'wallet attestation'
-  /** Why some checks make no sense of what they are about, by check id; a check's own `skipReason` comes first. */
+  /** Why some checks make no sense of what is judged, by check id; a check's own `notApplicableReason` comes first. */
   readonly notApplicableChecks?: Readonly<Record<string, string>>
   /** The ids of checks that others of the list need, and that this run leaves out, so that they hold nothing up. */
   readonly checksLeftOut?: readonly string[]
@@ -125,14 +125,14 @@ interface ThrownError {
 }
 
 /** Returns the outcome of a check that does not run; undefined if it runs. */
-function findReasonToSkip<Evidence, Context>(
+function findOutcomeWithoutRun<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   run: RunSoFar,
 ): CheckOutcome | undefined {
-  const skipReason = check.skipReason?.(context) ?? run.notApplicableChecks?.[check.id]
-  if (skipReason !== undefined) return { outcome: 'not_applicable', detail: skipReason }
+  const reason = check.notApplicableReason?.(context) ?? run.notApplicableChecks?.[check.id]
+  if (reason !== undefined) return { outcome: 'not_applicable', detail: reason }
   if (evidence === undefined)
     return { outcome: 'not_run', detail: `the ${run.subject ?? 'presentation'} could not be read` }
   const unmet = check.needs?.find((id) => isUnmet(id, run))
@@ -161,8 +161,8 @@ function runCheck<Evidence, Context>(
   const onError = (error: unknown): Verdict | ThrownError =>
     error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
   try {
-    const skippedOutcome = findReasonToSkip(check, evidence, context, run)
-    if (skippedOutcome !== undefined) return skippedOutcome
+    const outcomeWithoutRun = findOutcomeWithoutRun(check, evidence, context, run)
+    if (outcomeWithoutRun !== undefined) return outcomeWithoutRun
     const verdict = check.run(evidence as Evidence, context)
     return verdict instanceof Promise ? verdict.catch(onError) : verdict
   } catch (error) {

@@ -10,7 +10,7 @@ import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
 
-function skipReason({ query }: PresentationCheckContext): string | undefined {
+function notApplicableReason({ query }: PresentationCheckContext): string | undefined {
   return query.require_cryptographic_holder_binding === false ? 'the query does not require holder binding' : undefined
 }
 
@@ -20,7 +20,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     asks: 'Is the credential bound to a key, and is there a proof by a holder?',
     spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
-    skipReason,
+    notApplicableReason,
     run({ holder, boundKey }) {
       if ('problem' in boundKey) return fail(boundKey.problem, boundKey.cause)
       if (holder === undefined) return fail('the presentation has no proof of the holder')
@@ -33,7 +33,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
     needs: NEEDS,
-    skipReason,
+    notApplicableReason,
     run({ holder, boundKey }, { binding }) {
       if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no proof of the holder')
       const { nonce = '', audience = '' } = binding
@@ -48,8 +48,8 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'OpenID4VP 1.0, Preventing Replay',
     level: 'MUST',
     needs: NEEDS,
-    skipReason: (context) =>
-      context.binding.nonce === undefined ? 'no nonce was given to compare' : skipReason(context),
+    notApplicableReason: (context) =>
+      context.binding.nonce === undefined ? 'no nonce was given to compare' : notApplicableReason(context),
     run: ({ holder }, { binding }) =>
       holder?.nonce === binding.nonce ? pass() : fail("the nonce of the holder's proof is not the one of the request"),
   },
@@ -59,8 +59,8 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'OpenID4VP 1.0, Preventing Replay (aud is the client identifier)',
     level: 'MUST',
     needs: NEEDS,
-    skipReason: (context) =>
-      context.binding.audience === undefined ? 'no audience was given to compare' : skipReason(context),
+    notApplicableReason: (context) =>
+      context.binding.audience === undefined ? 'no audience was given to compare' : notApplicableReason(context),
     run: ({ holder }, { binding }) =>
       holder?.audience === binding.audience
         ? pass()
@@ -72,7 +72,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier (iat of the key binding)',
     level: 'MUST',
     needs: NEEDS,
-    skipReason,
+    notApplicableReason,
     run({ holder }, { sessionStart, now, clockSkewSeconds }) {
       const at = holder?.presentedAt?.getTime()
       if (Number.isNaN(at)) return fail("the holder's proof does not say when it was made (iat)")
@@ -95,7 +95,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier (sd_hash)',
     level: 'MUST',
     needs: NEEDS,
-    skipReason,
+    notApplicableReason,
     run: ({ holder }) =>
       holder?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
   },
@@ -105,7 +105,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'OpenID4VP 1.0, Transaction Data',
     level: 'MUST',
     needs: NEEDS,
-    skipReason: ({ binding, format }) =>
+    notApplicableReason: ({ binding, format }) =>
       binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : format.transactionProblem,
     run: ({ holder }, { binding }) =>
       holder?.approves(binding.transactionData)

@@ -48,7 +48,7 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
     spec: 'RFC 5280 section 6; OpenID4VP 1.0, VP Token Validation',
     level: 'MUST',
     needs: CREDIBILITY_CHECKS,
-    skipReason: ({ trustAnchors }) =>
+    notApplicableReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
     run({ issuerChain }, { findIssuerPath, acceptTlsServerCertificates }) {
       const { leaf } = issuerChain

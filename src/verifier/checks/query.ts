@@ -35,7 +35,7 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Trusted Authorities Query',
     level: 'MUST',
     needs: ['issuer.signature', 'issuer.trusted'],
-    skipReason: ({ query }) =>
+    notApplicableReason: ({ query }) =>
       query.trusted_authorities === undefined ? 'the query names no authorities (trusted_authorities)' : undefined,
     run({ issuerChain }, context) {
       const answers = (path: readonly Certificate[]) => answersAuthorities(context.query, verifiedAuthorityKeyIds(path))

@@ -29,7 +29,7 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     asks: 'Is the response to the request of this session?',
     spec: 'OpenID4VP 1.0, Response Parameters; RFC 6749 section 4.1.2',
     level: 'MUST',
-    skipReason: ({ state }) => (state === undefined ? 'there is no session' : undefined),
+    notApplicableReason: ({ state }) => (state === undefined ? 'there is no session' : undefined),
     run({ state }, context) {
       if (state === undefined) return pass('the response carries no state; its nonce ties it to the session')
       return state === context.state ? pass() : fail('state is not the one of the request')

@@ -57,7 +57,7 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
     spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
     level: 'MUST',
     needs: STATUS_NEEDS,
-    skipReason: ({ trustAnchors }) =>
+    notApplicableReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured, so that no status is fetched' : undefined,
     run: statusVerdict,
   },
