@@ -103,7 +103,7 @@ export function shortenDetail(detail: string): string {
   return `${begin}…${end}`
 }
 
-/** Tests whether no MUST has failed or was not run. */
+/** Tests whether each check passed, does not apply, or only warns. */
 export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
