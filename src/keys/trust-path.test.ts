@@ -389,23 +389,23 @@ test('a search that finds a path gives back what it tried in vain on its way', (
   const expired = { keys: otherKeys, notBefore: new Date('2020-01-01'), notAfter: new Date('2021-01-01') }
   const intermediates = [expired, expired, { keys: otherKeys }].map((change) => ca('Intermediate', root, change))
   const chain = [issue('Leaf', intermediates[2]), ...intermediates].map(({ certificate }) => certificate)
-  const checks = { remaining: 5 }
+  const budget = { remaining: 5 }
   for (let credentials = 0; credentials < 3; credentials += 1) {
-    const options = { now: NOW, clockSkewSeconds: 0, checks }
+    const options = { now: NOW, clockSkewSeconds: 0, budget }
     expect(findTrustPath(chain, [root.certificate], options)).toHaveProperty('path')
-    expect(checks.remaining).toBe(5)
+    expect(budget.remaining).toBe(5)
   }
 })
 
-test('a search that refuses every path ends when the signature checks are spent', () => {
+test('a search that refuses every path ends when its budget is spent', () => {
   const roots = Array.from({ length: 20 }, () => ca('Root', undefined, { keys: rootKeys }))
   const [root] = roots
   const leaf = issue('Leaf', root)
-  const checks = { remaining: 5 }
+  const budget = { remaining: 5 }
   const refused: string[] = []
   const accepts = (path: readonly Certificate[]) => refused.push(path.at(-1)?.fingerprint ?? '') === 0
   const anchors = roots.map(({ certificate }) => certificate)
-  const options = { now: NOW, clockSkewSeconds: 0, checks, accepts }
+  const options = { now: NOW, clockSkewSeconds: 0, budget, accepts }
   expect(findTrustPath([leaf.certificate], anchors, options)).toHaveProperty('problem')
-  expect([new Set(refused).size, refused.length, checks.remaining]).toEqual([5, 5, 0])
+  expect([new Set(refused).size, refused.length, budget.remaining]).toEqual([5, 5, 0])
 })

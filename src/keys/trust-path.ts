@@ -22,8 +22,8 @@ export interface TrustAnchor extends Certificate {
 /** A path from a certificate to its anchor, or the `problem` as part of a sentence. */
 export type TrustPath = { readonly path: readonly Certificate[] } | Problem
 
-/** The number of issuers that the searches for one response may still try in vain. */
-export interface SignatureChecks {
+/** How many issuers the searches for one response may still try in vain. */
+export interface SearchBudget {
   remaining: number
 }
 
@@ -31,7 +31,7 @@ export interface SignatureChecks {
 interface SearchOptions {
   readonly now: Date
   readonly clockSkewSeconds: number
-  readonly checks?: SignatureChecks
+  readonly budget?: SearchBudget
   /** Tests whether a path is acceptable; by default every path is. */
   readonly accepts?: (path: readonly Certificate[]) => boolean
 }
@@ -54,7 +54,7 @@ export const MAX_CHAIN = MAX_PATH + 2
 const MAX_SIGNATURE_CHECKS = 12
 
 /** Creates the budget of issuers to try for one or several searches. */
-export function createSignatureChecks(): SignatureChecks {
+export function createSearchBudget(): SearchBudget {
   return { remaining: MAX_SIGNATURE_CHECKS }
 }
 
@@ -76,7 +76,7 @@ export function readX5c(value: unknown): readonly [Certificate, ...Certificate[]
 export function findTrustPath(
   chain: readonly Certificate[],
   anchors: readonly Certificate[],
-  { now, clockSkewSeconds, checks = createSignatureChecks(), accepts = () => true }: SearchOptions,
+  { now, clockSkewSeconds, budget = createSearchBudget(), accepts = () => true }: SearchOptions,
 ): TrustPath {
   const [leaf] = chain
   if (leaf === undefined) return { problem: 'no certificate was sent' }
@@ -94,15 +94,15 @@ export function findTrustPath(
     intermediates: [...certificates.values()],
     now,
     clockSkewSeconds,
-    checks,
+    budget,
     accepts,
     closest: { reached: 0, problem: 'there are no trust anchors' },
   }
-  const before = checks.remaining
+  const before = budget.remaining
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
   if (path === undefined) return untrustedPath(leaf, search.closest.problem)
-  // A path that is found costs nothing, since what was tried in vain on its way is tried again for the next credential.
-  checks.remaining = before
+  // A search that finds a path gives its budget back: the next credential of the same issuer repeats it.
+  budget.remaining = before
   return { path }
 }
 
@@ -140,11 +140,11 @@ function extendPath(
   )
   if (anchors.length + intermediates.length === 0) noteProblem(search, 2 * path.length, noIssuerText(last))
   for (const issuer of [...anchors, ...intermediates]) {
-    if (search.checks.remaining <= 0) {
+    if (search.budget.remaining <= 0) {
       noteProblem(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
     }
-    search.checks.remaining -= 1
+    search.budget.remaining -= 1
     const isAnchor = anchors.includes(issuer)
     if (isAnchor && !isSignedBy(last, issuer)) {
       noteProblem(search, 2 * path.length, wrongSignatureText(last, issuer, 'trust anchor'))

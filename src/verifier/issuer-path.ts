@@ -4,7 +4,7 @@
  */
 import { type Problem, readOrProblem, readPart } from '../codec/malformed.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { createSignatureChecks, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-path.ts'
+import { createSearchBudget, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-path.ts'
 
 /** The certificates that came with a credential. They are not trusted yet. */
 export interface IssuerChain {
@@ -64,7 +64,7 @@ export function createIssuerPathFinder(context: {
   readonly clockSkewSeconds: number
 }): FindIssuerPath {
   const { trustAnchors = [], now, clockSkewSeconds } = context
-  const options = { now, clockSkewSeconds, checks: createSignatureChecks() }
+  const options = { now, clockSkewSeconds, budget: createSearchBudget() }
   const paths = new WeakMap<IssuerChain, TrustPath>()
   const search = ({ certificates }: IssuerChain, accepts: AcceptPath = () => true): TrustPath =>
     'problem' in certificates ? certificates : findTrustPath(certificates, trustAnchors, { ...options, accepts })
