@@ -143,7 +143,8 @@ export interface CallEffects {
   /** The addresses that the operation `authenticate` returned, for the audit log. */
   readonly signers: readonly Address[]
   /**
-   * The number of values that were loaded from storage. A call that loaded some may have missed a concurrent change.
+   * The number of values that were loaded from storage. With more than one, two of them may be of two versions of the
+   * contract's row.
    */
   readonly reads: number
 }

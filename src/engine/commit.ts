@@ -157,7 +157,8 @@ function transactionQuota(
 
 /**
  * Commits a call that writes nothing but spent requests. It does not change the contract's row, so no other call
- * conflicts with it.
+ * conflicts with it. A call that loaded more than one value conflicts when the row has changed, since two values may be
+ * of two versions.
  */
 async function commitSpentRequests(
   context: CommitContext,
