@@ -17,12 +17,12 @@ export interface ListeningService {
   close(): Promise<void>
 }
 
-/** The time limit for running requests after a signal. */
-const GRACE_MS = 10_000
+/** The time limit for requests that still run when the service has stopped listening. */
+const REQUEST_END_MS = 10_000
 /** The time limit for closing what has not finished. */
 const LAST_WAIT_MS = 2_000
 /** The maximum time until a process ends, after its grace period. */
-export const MAX_END_MS = GRACE_MS + 2 * LAST_WAIT_MS
+export const MAX_END_MS = REQUEST_END_MS + 2 * LAST_WAIT_MS
 /** How long to wait for requests that are arriving on open connections. */
 const OPEN_CONNECTION_SECONDS = 0.2
 const POLL_SECONDS = 0.01
@@ -77,7 +77,7 @@ async function endConnections(service: ListeningService, graceSeconds: number, {
   ) {
     await wait(POLL_SECONDS)
   }
-  endAfterGrace(service, log)
+  endUnfinishedLater(service, log)
   const closing = service.close()
   connections.closeIdle()
   await closing
@@ -90,11 +90,11 @@ export function exitAfterLog(status: number): void {
   void waitUntilWritten().then(exit)
 }
 
-/** Closes connections after the grace period, if their requests do not end or their responses are not read. */
-function endAfterGrace({ app }: ListeningService, log: Logger): void {
+/** Closes the connections whose requests have not ended, or whose responses were not read, at the time limit. */
+function endUnfinishedLater({ app }: ListeningService, log: Logger): void {
   setTimeout(() => {
     log.warn({ event: 'stopping_hard' }, 'ending the connections that do not finish')
     app.server.closeAllConnections()
     setTimeout(() => process.exit(1), LAST_WAIT_MS).unref()
-  }, GRACE_MS).unref()
+  }, REQUEST_END_MS).unref()
 }
