@@ -55,7 +55,8 @@ function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsMemb
 
 /**
  * Makes the text of the members that do not differ between sessions, up to the value of
- * `credential_configurations_supported`.
+ * `credential_configurations_supported`. The text is kept: beside `batchSize` and `version` it may depend only on what
+ * stays the same while the service runs.
  */
 function makeSharedText(context: IssuerContext, batchSize: number, version: MetadataVersion): string {
   const { config } = context
