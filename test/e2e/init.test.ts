@@ -124,7 +124,7 @@ describe('vouchsafe init', () => {
        vouchsafe ${service}
 `)
       expect(text).toContain('127.0.0.1: this container alone; without it, all may ask')
-      expect(text).toContain('Set by variables here, which go before server.json: VOUCHSAFE_HOST.')
+      expect(text).toContain('Set by environment variables, which override server.json: VOUCHSAFE_HOST.')
       expect(text).not.toContain(`cd ${dir}`)
     })
 
@@ -157,7 +157,7 @@ describe('vouchsafe init', () => {
     expect(readdirSync(join(cwd, 'other'))).toEqual(['conf'])
     expect(other.stdout).not.toContain('components go here')
     expect(other.stdout).toMatch(
-      /Set by variables here, which go before server\.json:\s+VOUCHSAFE_COMPONENT_DIRECTORY\./,
+      /Set by environment variables, which override\s+server\.json:\s+VOUCHSAFE_COMPONENT_DIRECTORY\./,
     )
   })
 
@@ -205,7 +205,7 @@ describe('vouchsafe init', () => {
   ] as const)('names every setting that the files do not have: %s', async (service, { properties }) => {
     const cwd = temporaryDirectory()
     const stdout = await writeFirstFiles([service, '--dir', cwd])
-    const [, others = ''] = /Not there, and good without: (.+?)\. docs/.exec(stdout.replaceAll('\n', ' ')) ?? []
+    const [, others = ''] = /Left at their defaults: (.+?)\. docs/.exec(stdout.replaceAll('\n', ' ')) ?? []
     const names = others.replaceAll(/ \([^)]*\)/g, '').split(', ')
     expect([...names, ...Object.keys(settingsIn(cwd) as object)].toSorted()).toEqual(Object.keys(properties).toSorted())
   })

@@ -20,8 +20,10 @@ export function otherSettings(
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
   const variables = listVariables(schema, process.env)
   return [
-    `Not there, and good without: ${entries.join(', ')}. docs/reference.md has them all.`,
-    ...(variables.length === 0 ? [] : [`Set by variables here, which go before server.json: ${variables.join(', ')}.`]),
+    `Left at their defaults: ${entries.join(', ')}. docs/reference.md has them all.`,
+    ...(variables.length === 0
+      ? []
+      : [`Set by environment variables, which override server.json: ${variables.join(', ')}.`]),
   ]
     .map((text) => wrap(text, WIDTH).join('\n'))
     .join('\n\n')
