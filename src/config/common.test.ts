@@ -150,12 +150,14 @@ describe('a right configuration', () => {
     expect(kept({ sessionSeconds: 60 })).toEqual({ personalDataSeconds: 60, sessionSeconds: 60 })
     expect(kept({ personalDataSeconds: 0, sessionSeconds: 0 })).toEqual({ personalDataSeconds: 0, sessionSeconds: 0 })
     expect(verifier({ retention: { personalDataSeconds: 2, sessionSeconds: 1 } }).mistakes).toEqual([
-      expect.stringMatching(/^retention\.personalDataSeconds: must not be more than retention\.sessionSeconds/),
+      expect.stringMatching(
+        /^retention\.personalDataSeconds: is more than retention\.sessionSeconds \(1\), with which/,
+      ),
     ])
     const twoMonths = { retention: { personalDataSeconds: 60 * 86_400 } }
     for (const { mistakes } of [issuer(twoMonths), verifier(twoMonths)]) {
       expect(mistakes).toEqual([
-        'retention.personalDataSeconds: must not be more than retention.sessionSeconds (2592000 when absent): both go with the session; set that to at least 5184000 too',
+        'retention.personalDataSeconds: is more than retention.sessionSeconds (2592000 when absent), with which the data is deleted; raise sessionSeconds to 5184000, or lower this',
       ])
     }
     expect(issuer({ retention: { personalDataSeconds: -1, sessionsSeconds: 1 } }).mistakes).toHaveLength(2)

@@ -95,8 +95,8 @@ export function findRetentionMistakes(
   defaults: Retention,
 ): string[] {
   if (personalDataSeconds <= (sessionSeconds ?? defaults.sessionSeconds)) return []
-  const place = `retention.sessionSeconds${sessionSeconds === undefined ? ` (${defaults.sessionSeconds} when absent)` : ''}`
+  const limit = sessionSeconds ?? `${defaults.sessionSeconds} when absent`
   return [
-    `retention.personalDataSeconds: must not be more than ${place}: both go with the session; set that to at least ${personalDataSeconds} too`,
+    `retention.personalDataSeconds: is more than retention.sessionSeconds (${limit}), with which the data is deleted; raise sessionSeconds to ${personalDataSeconds}, or lower this`,
   ]
 }
