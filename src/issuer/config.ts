@@ -90,7 +90,7 @@ export const IssuerSettings = Type.Object(
     secretsFile: Type.Optional(
       Type.String({
         description:
-          'File of what codes, nonces and tokens are derived from: 32 bytes in base64, one a line; the first makes, all are accepted; the signing key when absent',
+          'File with the secrets that codes, nonces and tokens are derived from, one a line, 32 bytes in base64. New values use the first line; values of all lines are accepted. Derived from the signing key when absent',
       }),
     ),
     registrationCertificateFile: Type.Optional(
