@@ -191,7 +191,7 @@ it('an issuer signs with its new certificate and shows it in TLS; another key it
   renewCertificate(directory, 'issuer', 'another key')
   expect(await hangUp(issuer)).toMatchObject({
     event: 'renewal_failed',
-    mistakes: ['signing.keyFile: the key is another than at the start; a new one is taken with a restart'],
+    mistakes: ['signing.keyFile: the key has changed since the start; restart the service to use it'],
   })
   expect(await shown()).toBe('CN=renewed')
 })

@@ -63,7 +63,7 @@ export const engineKind: ServiceKind<EngineConfig, EngineParts> = {
 function findIdentityMistakes({ identity: before }: EngineConfig, { identity: after }: EngineConfig): string[] {
   return Buffer.compare(before.privateKey, after.privateKey) === 0
     ? []
-    : ['identity.keyFile: the key is another than at the start; an engine has one for good']
+    : ['identity.keyFile: the key has changed since the start; put back the first, which an engine has for good']
 }
 
 async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly parts: EngineParts } | OpeningMistake> {

@@ -24,9 +24,9 @@ it('a certificate of another key needs a restart, and is told by the setting tha
   const inToken = ({ chain }: SigningKey) => configOf({ chain, pkcs11Key: PKCS11_KEY })
   expect(findKeyMistakes(inToken(one), inToken(one))).toEqual([])
   expect(findKeyMistakes(inToken(one), inToken(other))).toEqual([
-    'signing.certificateFiles[0]: the certificate is not of the key of the start; a new one is taken with a restart',
+    'signing.certificateFiles[0]: the certificate is of another key than at the start; restart the service to use it',
   ])
   expect(findKeyMistakes(configOf(one), configOf(other))).toEqual([
-    'signing.keyFile: the key is another than at the start; a new one is taken with a restart',
+    'signing.keyFile: the key has changed since the start; restart the service to use it',
   ])
 })

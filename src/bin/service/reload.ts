@@ -11,7 +11,7 @@ import { publicJwkOf, thumbprint } from '../../keys/jwk.ts'
 import { listKeys, type SigningKey } from '../../keys/key-ring.ts'
 import type { Signals } from './stopping.ts'
 
-const NEEDS_RESTART = 'a new one is taken with a restart'
+const NEEDS_RESTART = 'restart the service to use it'
 
 export interface ReloadSignal {
   /** Sets the function for each signal. Calls it at once if a signal arrived before. */
@@ -85,15 +85,15 @@ export function findKeyMistakes(before: CommonConfig, after: CommonConfig): stri
   const changedLists = keyLists.filter(([, keysBefore, keysAfter]) => !isDeepStrictEqual(keysBefore, keysAfter))
   return [
     ...changedKeys.map(([path, key]) => `${path}.${describeChange(key)}; ${NEEDS_RESTART}`),
-    ...changedLists.map(([path]) => `${path}: the keys are not those of the start; ${NEEDS_RESTART}`),
+    ...changedLists.map(([path]) => `${path}: the keys have changed since the start; ${NEEDS_RESTART}`),
   ]
 }
 
 /** Describes that a setting has another key. The key of a token is known by its certificate alone. */
 function describeChange(key: SigningKey): string {
   return 'pkcs11Key' in key
-    ? 'certificateFiles[0]: the certificate is not of the key of the start'
-    : 'keyFile: the key is another than at the start'
+    ? 'certificateFiles[0]: the certificate is of another key than at the start'
+    : 'keyFile: the key has changed since the start'
 }
 
 /** Returns the thumbprint of a key; undefined without a key. */
