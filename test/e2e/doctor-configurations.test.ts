@@ -66,19 +66,19 @@ describe('the credential configurations of an issuer', () => {
       'needs attesters that nobody trusts',
       { ...card, key_attestations_required: {} },
       {},
-      /^no wallet gets it: .*no attester is trusted/,
+      /^wallets cannot get it: .*no attester is trusted/,
     ],
     [
       'has a scope without a dataset of claims',
       { ...card, scope: 'card' },
       { authentication: { openidConnect: signIn('other') } },
-      /^who signs in gets none without an offer: name card in authentication\.openidConnect\.datasets/,
+      /^people who sign in without an offer cannot get it; add card to authentication\.openidConnect\.datasets/,
     ],
     [
       'has a scope without a dataset of a presentation',
       { ...card, scope: 'card' },
       { authentication: { presentation: presentation('other') } },
-      /^who signs in gets none without an offer: name card in authentication\.presentation\.datasets/,
+      /^people who sign in without an offer cannot get it; add card to authentication\.presentation\.datasets/,
     ],
   ])('are named where one %s, and not where it was removed', async (_, posted, settings, text) => {
     expect(await findingsOf({ wrong: posted, gone: posted, right: card }, settings)).toEqual([

@@ -39,7 +39,7 @@ function problemsOf(id: string, configuration: CredentialConfiguration, config: 
   const unnamed = unnamedProblem(id, configuration, config)
   return [
     ...(profileText === undefined ? [] : [`it is not offered: ${profileText}`]),
-    ...(unattestable === undefined ? [] : [`no wallet gets it: ${unattestable}`]),
+    ...(unattestable === undefined ? [] : [`wallets cannot get it: ${unattestable}`]),
     ...(unnamed === undefined ? [] : [unnamed]),
   ]
 }
@@ -57,7 +57,7 @@ function unnamedProblem(
     : ['presentation', presentation?.datasets]
   if (datasets === undefined || scope === undefined) return undefined
   if (!('unmappedName' in mappingsOf(datasets, [{ id, posted: configuration }]))) return undefined
-  return `who signs in gets none without an offer: name ${scope} in authentication.${way}.datasets`
+  return `people who sign in without an offer cannot get it; add ${scope} to authentication.${way}.datasets`
 }
 
 function problemIn(check: () => unknown): string | undefined {
