@@ -4,8 +4,7 @@ import { type Certificate, isSelfSigned, sentCertificates } from '../keys/certif
 const DAY_MS = 86_400_000
 const SOON_DAYS = 30
 const SELF_SIGNED_ADVICE = {
-  signing:
-    'is self-signed: right for trying out, and refused by wallets of the HAIP profile; get one from a CA, whose own certificate is not sent',
+  signing: 'is self-signed: right for trying out, and refused by wallets of the HAIP profile; get one from a CA',
   tls: 'is self-signed; phones and most wallets refuse it',
 }
 
