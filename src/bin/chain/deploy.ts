@@ -46,7 +46,9 @@ export async function deploy(connection: Connection, name: string, words: Deploy
   const vouchsafeArguments = [engines, `0x${digest}`, words['component-uri']]
   const offChain = hasVouchsafeConstructor(abi)
   if (!offChain && (engines.length > 0 || bytes !== undefined)) {
-    throw new Error(`${contract} is told its engines and its component in a way of its own: give them by --args.`)
+    throw new Error(
+      `The constructor of ${contract} does not begin with engines, digest and URI of the component: pass them by --args.`,
+    )
   }
   const code = encodeConstructor(abi, bytecode, offChain ? [...vouchsafeArguments, ...values] : values)
   const { transaction, block, created } = await transact(connection, undefined, code)
