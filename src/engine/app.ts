@@ -52,9 +52,9 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     trustedProxies: config.trustedProxies,
     requestTimeoutMs: ARRIVAL_SECONDS * 1000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
-    describeBrokenRequest: (error) => connectionProblem(error, config.limits),
+    describeBrokenRequest: (error) => connectionRefusal(error, config.limits),
     answerUnreadableRequest: (request, reply) =>
-      sendOwnProblem(context, request, reply, headerProblem(request.raw) ?? makeProblem('not-found')),
+      sendOwnProblem(context, request, reply, headerRefusal(request.raw) ?? makeProblem('not-found')),
     // A request to a component still passes Fastify's first hooks, which give the turn of the connection, the address
     // behind trusted proxies, and the limits and refusals that the engine's own routes have too. A listener of
     // `node:http` in front that repeats them would save 13 µs of the 200 µs of a call.
@@ -97,8 +97,8 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
   const requestTokens = createTokenBucket(requestBurst, requestsPerSecond / 1000, now)
   app.addHook('onRequest', (request, reply, done) => {
     const refusal =
-      headerProblem(request.raw) ??
-      sizeProblem(request.raw, targets.get(request.raw), config.limits) ??
+      headerRefusal(request.raw) ??
+      sizeRefusal(request.raw, targets.get(request.raw), config.limits) ??
       checkRequestRate(request)
     if (refusal !== undefined) {
       metrics.answers.inc({ status: String(refusal.status), error: refusal.code })
@@ -114,7 +114,7 @@ function addHooks(app: App, context: EngineContext, targets: Targets): void {
     } else if (target !== undefined) {
       void answerRequest(context, { ...takeResponse(request, reply), target })
     } else if (request.is404) {
-      sendOwnProblem(context, request, reply, unroutedProblem(request))
+      sendOwnProblem(context, request, reply, unroutedRefusal(request))
     } else {
       addOwnHeaders(context, request, reply)
       done()
@@ -150,7 +150,7 @@ function answerError(context: EngineContext, err: unknown, request: FastifyReque
  * Returns the problem for a request without a route: `method-not-allowed` when the path has a route for GET, else
  * `not-found`.
  */
-function unroutedProblem(request: FastifyRequest): ProblemResponse {
+function unroutedRefusal(request: FastifyRequest): ProblemResponse {
   const { method, url } = request
   const path = url.split('?', 1)[0] ?? ''
   const isKnown = PATHS.includes(path) || isAdministrative(request)
@@ -166,12 +166,12 @@ function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
 }
 
-function headerProblem(request: IncomingMessage): ProblemResponse | undefined {
+function headerRefusal(request: IncomingMessage): ProblemResponse | undefined {
   const detail = findHeaderProblem(request)
   return detail === undefined ? undefined : makeProblem('bad-request', { detail })
 }
 
-function sizeProblem(
+function sizeRefusal(
   request: IncomingMessage,
   target: Target | undefined,
   { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,
@@ -258,7 +258,7 @@ function requireFreshBlock({ watcher }: EngineContext): void {
 }
 
 /** Returns the problem for a request that Node's parser has refused. */
-function connectionProblem(
+function connectionRefusal(
   error: ConnectionError,
   { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,
 ): ProblemResponse {

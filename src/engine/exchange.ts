@@ -5,7 +5,7 @@ import { SMALL_PARTS } from '../http/body-memory.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
 import type { BodyRefusal } from './body.ts'
-import { callProblem } from './call-problem.ts'
+import { callRefusal } from './call-refusal.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { corsHeaders } from './cors.ts'
@@ -107,7 +107,7 @@ function signAnswer(
   { request, isHead }: { readonly request: HttpRequestData; readonly isHead: boolean },
   result: Exclude<CallResult, { kind: 'abandoned' }>,
 ): WireResponse {
-  if (result.kind !== 'done') throw new ProblemError(callProblem(context, entry, result))
+  if (result.kind !== 'done') throw new ProblemError(callRefusal(context, entry, result))
   const { config, signer } = context
   const { response: wire } = result
   if (wire === undefined) refuseWith('bad-component-response')

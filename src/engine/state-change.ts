@@ -1,6 +1,6 @@
 /** Runs the state change hook of a contract: once for any number of changes, and once when the engine starts. */
 import { hook as hookNames } from '../offchain/hosted.ts'
-import { problemCode } from './call-problem.ts'
+import { problemCode } from './call-refusal.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall } from './perform.ts'

@@ -30,9 +30,9 @@ export function problemCode(result: FailedCall): ProblemCode {
 }
 
 /** Returns the problem response that a client gets for a call that was not committed. */
-export function callProblem(context: EngineContext, entry: ContractEntry, result: FailedCall): ProblemResponse {
-  if (result.kind === 'quota') return quotaProblem(context, result)
-  if (result.kind === 'reconciling') return reconcilingProblem(context, entry)
+export function callRefusal(context: EngineContext, entry: ContractEntry, result: FailedCall): ProblemResponse {
+  if (result.kind === 'quota') return quotaRefusal(context, result)
+  if (result.kind === 'reconciling') return reconcilingRefusal(context, entry)
   return makeProblem(problemCode(result))
 }
 
@@ -40,7 +40,7 @@ export function callProblem(context: EngineContext, entry: ContractEntry, result
  * Returns the problem for a contract that is being reconciled. If its hook has failed, the problem has the time of the
  * next run.
  */
-function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
+function reconcilingRefusal({ now }: EngineContext, { fork, hook }: ContractEntry): ProblemResponse {
   if (fork.standing !== 'reconciling' || hook.problem === undefined) return makeProblem('reconciling')
   return makeProblem('reconciling', {
     retryAfter: Math.max(1, Math.ceil((hook.notBefore - now().getTime()) / 1000)),
@@ -50,7 +50,7 @@ function reconcilingProblem({ now }: EngineContext, { fork, hook }: ContractEntr
   })
 }
 
-function quotaProblem({ now }: EngineContext, result: Extract<FailedCall, { kind: 'quota' }>): ProblemResponse {
+function quotaRefusal({ now }: EngineContext, result: Extract<FailedCall, { kind: 'quota' }>): ProblemResponse {
   const { limit, until } = result
   return makeProblem(problemCode(result), {
     retryAfter: until && Math.max(1, Math.ceil((until.getTime() - now().getTime()) / 1000)),
