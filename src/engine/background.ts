@@ -49,7 +49,7 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
 
 function hookTask(context: EngineContext, entry: ContractEntry): BackgroundTask {
   const markRunning = (runs: boolean): void => {
-    entry.hook.running = runs
+    entry.stateChange.running = runs
   }
   return { what: 'state change', entry, run: () => runHook(context, entry), markRunning }
 }

@@ -40,8 +40,8 @@ export interface ForkState {
 /**
  * A contract in the memory of an engine. served-contracts.ts makes it, and sets its members anew when the contract
  * changes; prepare.ts sets `state`, `retry` and the members about engines; reconcile.ts sets `fork`; state-change.ts
- * sets `hook`, of which {@link requestHookRun} requests a run. Members that belong together are set without an `await`
- * in between.
+ * sets `stateChange`, of which {@link requestHookRun} requests a run. Members that belong together are set without an
+ * `await` in between.
  */
 export interface ContractEntry {
   readonly address: Address
@@ -51,7 +51,7 @@ export interface ContractEntry {
   /** The version of the contract for which its component last listed the engines; undefined before. */
   contractOfEngineList?: OffChainContract
   state: ComponentState
-  readonly hook: HookState
+  readonly stateChange: HookState
   readonly fork: ForkState
   readonly queue: CallQueue
   /**
@@ -62,8 +62,8 @@ export interface ContractEntry {
 }
 
 /** Requests a run of the state change hook, as the first attempt, even when the hook was given up before. */
-export function requestHookRun({ hook }: ContractEntry): void {
-  Object.assign(hook, { pending: true, attempts: 0, dead: false, notBefore: 0 } satisfies Partial<HookState>)
+export function requestHookRun({ stateChange }: ContractEntry): void {
+  Object.assign(stateChange, { pending: true, attempts: 0, dead: false, notBefore: 0 } satisfies Partial<HookState>)
 }
 
 /** A contract and its component at one block. */

@@ -134,7 +134,7 @@ function readGauges({ runtime, watcher, outbox, timers, contractRows, bodyBuffer
       unread: watcher.countUnread(),
     },
     contracts: Object.fromEntries(CONTRACT_STATES.map((kind) => [kind, count(kind)])),
-    deadHooks: entries.filter(({ hook }) => hook.dead).length,
+    deadHooks: entries.filter(({ stateChange }) => stateChange.dead).length,
     timers: timers.countScheduled(),
     storage: contractRows.listAll().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),
     bufferedBytes: bodyBuffer.countHeldBytes(),

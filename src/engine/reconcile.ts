@@ -70,13 +70,13 @@ async function hasBlock(
 }
 
 function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntry, block: ContractRow['block']): void {
-  const { fork, hook, state, address } = entry
+  const { fork, stateChange, state, address } = entry
   const hasHook = state.kind === 'ready' && state.hooks.includes(hookNames.stateChange)
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.invalidateNonces()
   if (hasHook) {
     requestHookRun(entry)
-    hook.problem = undefined
+    stateChange.problem = undefined
   }
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST_BLOCK_TEXT)
 }

@@ -43,7 +43,7 @@ function newEntry({ config: { limits }, engine, log }: ServingContext, contract:
     contract,
     listsThisEngine: listsEngine(contract, engine),
     state: { kind: 'starting' },
-    hook: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
+    stateChange: { pending: true, running: false, attempts: 0, dead: false, notBefore: 0, problem: undefined },
     fork: { number: 0, standing: 'unchecked' },
     queue: createCallQueue(limits),
     retry: { at: 0, attempts: 0 },

@@ -11,12 +11,12 @@ import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
  * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,
  * the component is ready, and the contract lists this engine. `time` is in milliseconds since 1970.
  */
-export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, time: number): boolean {
+export function needsHookRun({ stateChange, state, listsThisEngine }: ContractEntry, time: number): boolean {
   return (
-    hook.pending &&
-    !hook.running &&
-    !hook.dead &&
-    hook.notBefore <= time &&
+    stateChange.pending &&
+    !stateChange.running &&
+    !stateChange.dead &&
+    stateChange.notBefore <= time &&
     state.kind === 'ready' &&
     listsThisEngine === true
   )
@@ -27,10 +27,10 @@ export function needsHookRun({ hook, state, listsThisEngine }: ContractEntry, ti
  * unless its contract is being reconciled.
  */
 export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
-  const { hook, state } = entry
+  const { stateChange, state } = entry
   const target = findCallTarget(context, entry)
   if (target === undefined || state.kind !== 'ready') return
-  hook.pending = false
+  stateChange.pending = false
   if (!state.hooks.includes(hookNames.stateChange)) return
   try {
     const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
@@ -38,25 +38,25 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
     // Only a call of a client is abandoned.
     if (result.kind === 'abandoned') return
     const retryTime = retryTimeOf(result)
-    hook.problem = result.kind === 'done' ? undefined : problemCode(result)
+    stateChange.problem = result.kind === 'done' ? undefined : problemCode(result)
     if (result.kind === 'done') {
-      Object.assign(hook, { attempts: 0, dead: false, notBefore: 0 })
+      Object.assign(stateChange, { attempts: 0, dead: false, notBefore: 0 })
       endReconciling(context, entry)
-    } else if (result.kind === 'unavailable') hook.pending = true
+    } else if (result.kind === 'unavailable') stateChange.pending = true
     else if (retryTime === undefined) retryHook(context, entry)
     else postponeHook(entry, retryTime)
   } catch (error) {
-    hook.problem = 'server-error'
+    stateChange.problem = 'server-error'
     retryHook(context, entry)
     throw error
   }
 }
 
-function postponeHook({ hook }: ContractEntry, time: number): void {
+function postponeHook({ stateChange }: ContractEntry, time: number): void {
   // The contract has changed while the hook ran; the next run must not be delayed.
-  if (hook.pending) return
-  hook.pending = true
-  hook.notBefore = time
+  if (stateChange.pending) return
+  stateChange.pending = true
+  stateChange.notBefore = time
 }
 
 /**
@@ -64,19 +64,19 @@ function postponeHook({ hook }: ContractEntry, time: number): void {
  * contract that is being reconciled is never given up: the contract serves no requests until the hook has run, and
  * there may be no further change that would start it.
  */
-function retryHook({ log, now }: EngineContext, { address, hook, fork }: ContractEntry): void {
-  hook.attempts++
-  hook.pending = true
-  hook.notBefore = now().getTime() + callBackOffMs(hook.attempts)
-  if (hook.attempts < MAX_CALL_ATTEMPTS) return
-  const line = { contract: address, attempts: hook.attempts }
+function retryHook({ log, now }: EngineContext, { address, stateChange, fork }: ContractEntry): void {
+  stateChange.attempts++
+  stateChange.pending = true
+  stateChange.notBefore = now().getTime() + callBackOffMs(stateChange.attempts)
+  if (stateChange.attempts < MAX_CALL_ATTEMPTS) return
+  const line = { contract: address, attempts: stateChange.attempts }
   if (fork.standing !== 'reconciling') {
-    hook.dead = true
+    stateChange.dead = true
     log.error(
       { event: 'state_change_dead', ...line },
       'the state change hook was given up until the contract changes again',
     )
-  } else if (hook.attempts === MAX_CALL_ATTEMPTS)
+  } else if (stateChange.attempts === MAX_CALL_ATTEMPTS)
     log.error({ event: 'reconciling_fails', ...line }, RECONCILING_FAILS_TEXT)
 }
 

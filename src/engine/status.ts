@@ -83,22 +83,22 @@ export function formatAddress({ addresses }: Pick<Chain, 'addresses'>, address: 
 
 /** Returns the public status of a contract. */
 export function describeContract(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
-  const { contract, state, hook } = entry
+  const { contract, state, stateChange } = entry
   return {
     address: formatAddress(chain, contract.address),
     state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? firstHooks(state) : [],
     ...(state.kind === 'failed' ? { why: state.why } : {}),
-    state_change: hook.dead ? 'dead' : hook.pending || hook.running ? 'pending' : 'done',
-    ...(hook.problem === undefined ? {} : { state_change_problem: hookProblem(hook) }),
+    state_change: stateChange.dead ? 'dead' : stateChange.pending || stateChange.running ? 'pending' : 'done',
+    ...(stateChange.problem === undefined ? {} : { state_change_problem: describeHookProblem(stateChange) }),
   }
 }
 
 /**
  * Describes why the state change hook fails. Only the log has the component's own message, which may contain secrets.
  */
-function hookProblem({ problem, attempts, dead, notBefore }: HookState) {
+function describeHookProblem({ problem, attempts, dead, notBefore }: HookState) {
   return {
     why: problem,
     attempts,
