@@ -22,7 +22,7 @@ import { openApi } from './openapi.ts'
 import { ARRIVAL_SECONDS, makeLimitProblem, makeProblem, ProblemError, type ProblemResponse } from './problem.ts'
 import { sendProblem, takeResponse } from './send.ts'
 import { describeEngine } from './status.ts'
-import { readTarget, type Target } from './target.ts'
+import { type RequestTarget, readTarget } from './target.ts'
 
 /**
  * The bytes that Node's parser accepts beyond the limits, so that a handler refuses the request and names the exceeded
@@ -36,7 +36,7 @@ const PATHS = ['/engine', ...COMMON_PATHS]
 const CONTRACT_ROUTE = '/engine/contracts/:contract'
 const CONTRACT_PATTERN = /^\/engine\/contracts\/[^/]+$/
 
-type Targets = WeakMap<IncomingMessage, Target>
+type Targets = WeakMap<IncomingMessage, RequestTarget>
 
 /**
  * Makes the server of an engine, which does not listen yet. `checkReady` rejects while the engine cannot answer
@@ -173,7 +173,7 @@ function headerRefusal(request: IncomingMessage): ProblemResponse | undefined {
 
 function sizeRefusal(
   request: IncomingMessage,
-  target: Target | undefined,
+  target: RequestTarget | undefined,
   { targetBytes, headerBytes }: Pick<Limits, 'targetBytes' | 'headerBytes'>,
 ): ProblemResponse | undefined {
   const length = target === undefined ? (request.url ?? '').length : target.uri.length

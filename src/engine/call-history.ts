@@ -24,7 +24,8 @@ export const CALL_OUTCOMES = [
 ] as const
 export type CallOutcome = (typeof CALL_OUTCOMES)[number]
 
-export interface EndedCall {
+/** A call that has ended, for the history. */
+export interface CallRecord {
   readonly hook: Hook
   readonly began: Date
   readonly milliseconds: number
@@ -38,7 +39,8 @@ export interface EndedCall {
   readonly log?: readonly string[] | undefined
 }
 
-export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
+/** A call as the history keeps it for the operator. */
+export interface ShownCall extends Omit<CallRecord, 'hook' | 'log'> {
   readonly hook: Hook['kind']
   /** The method and the path of an HTTP request, without the query, which may contain personal data. */
   readonly asked?: string
@@ -46,9 +48,9 @@ export interface PastCall extends Omit<EndedCall, 'hook' | 'log'> {
 }
 
 export interface CallHistory {
-  add(contract: Address, call: EndedCall): void
+  add(contract: Address, call: CallRecord): void
   /** Returns the calls of a contract, the latest first. */
-  list(contract: Address): readonly PastCall[]
+  list(contract: Address): readonly ShownCall[]
 }
 
 /** The most contracts with a history. They take some 50 MB when every contract logs as much as it can. */
@@ -58,11 +60,11 @@ const MAX_LINES = 20
 const MAX_CHARACTERS = 500
 
 export function createCallHistory(): CallHistory {
-  const callsByContract = createLru<Address, PastCall[]>(MAX_CONTRACTS)
+  const callsByContract = createLru<Address, ShownCall[]>(MAX_CONTRACTS)
   return {
     add: (contract, call) => {
       const calls = callsByContract.get(contract) ?? []
-      calls.push(pastCall(call))
+      calls.push(shownCall(call))
       if (calls.length > MAX_CALLS) calls.shift()
       callsByContract.set(contract, calls)
     },
@@ -70,7 +72,7 @@ export function createCallHistory(): CallHistory {
   }
 }
 
-function pastCall({ hook, why, log = [], ...call }: EndedCall): PastCall {
+function shownCall({ hook, why, log = [], ...call }: CallRecord): ShownCall {
   const lines = log.slice(0, MAX_LINES).map(shorten)
   const remaining = log.length - lines.length
   return {

@@ -19,15 +19,16 @@ export interface CommitContext {
   readonly timers: TimerBook
   readonly outbox: Outbox
   readonly limits: Limits
-  readonly storageIdOf: (contract: Address, bucket: Uint8Array, key: Uint8Array) => string
+  readonly storageIdOf: (address: Address, bucket: Uint8Array, key: Uint8Array) => string
   readonly now: () => Date
 }
 
 /** The version and size of each stored value that a call has loaded, by storage id; undefined for an absent value. */
 export type StorageReads = Map<string, { readonly version: number; readonly bytes: number } | undefined>
 
-export interface FinishedCall {
-  readonly contract: Address
+/** A call that has run, with what its commit needs. */
+export interface CallToCommit {
+  readonly address: Address
   /** The contract's row as it was read before the call began. */
   readonly contractRow: ContractRow
   readonly storageReads: StorageReads
@@ -75,7 +76,7 @@ export function isWriting({
   effects,
   endedTimer,
   reconciles = false,
-}: Pick<FinishedCall, 'effects' | 'endedTimer' | 'reconciles'>): boolean {
+}: Pick<CallToCommit, 'effects' | 'endedTimer' | 'reconciles'>): boolean {
   const { storage, transactions, timers } = effects
   return storage.length + transactions.length + timers.length > 0 || endedTimer !== undefined || reconciles
 }
@@ -84,33 +85,33 @@ export function isWriting({
  * Commits the effects of a call that has run. Returns `quota` when they would exceed a limit, and `conflict` when
  * another call changed the contract since the call began; the caller then runs the call again.
  */
-export async function commitCall(context: CommitContext, call: FinishedCall): Promise<CommitResult> {
+export async function commitCall(context: CommitContext, call: CallToCommit): Promise<CommitResult> {
   const { contractRows, timers, outbox, now } = context
-  const { contract, contractRow, effects, block } = call
+  const { address, contractRow, effects, block } = call
   const requestChanges = spentRequestChanges(call, now())
   if (!isWriting(call)) return commitSpentRequests(context, call, requestChanges)
   const storage = await storageChanges(context, call)
   const storageBytes = contractRow.storageBytes + storage.growth
-  const plan = timers.plan(contract, effects.timers, now(), call.endedTimer)
-  const outboxRows = outbox.createRows(contract, effects.transactions)
+  const plan = timers.plan(address, effects.timers, now(), call.endedTimer)
+  const outboxRows = outbox.createRows(address, effects.transactions)
   const dailyTransactions = countToday(contractRow, outboxRows.length, now())
   const quota =
     storageQuota(context, { bytes: storageBytes, growth: storage.growth }, plan) ??
-    transactionQuota(context, contract, effects.transactions, dailyTransactions)
+    transactionQuota(context, address, effects.transactions, dailyTransactions)
   if (quota !== undefined) return { kind: 'quota', ...quota }
   const blockOfCall = { number: block.number, hash: block.hash }
   const state = { storageBytes, block: blockOfCall }
   const value = { ...state, ...(dailyTransactions === undefined ? {} : { asked: dailyTransactions }) }
   const batch = [
-    contractRowChange(contract, contractRow, value),
+    contractRowChange(address, contractRow, value),
     ...requestChanges,
     ...storage.changes,
     ...plan.changes,
     ...outboxRows,
   ]
-  return contractRows.runCommit(contract, async () => {
-    if (!(await commitBatch(context, contract, batch))) return { kind: 'conflict' }
-    contractRows.set(contract, { version: (contractRow.version ?? -1) + 1, ...state, dailyTransactions })
+  return contractRows.runCommit(address, async () => {
+    if (!(await commitBatch(context, address, batch))) return { kind: 'conflict' }
+    contractRows.set(address, { version: (contractRow.version ?? -1) + 1, ...state, dailyTransactions })
     plan.apply()
     outbox.addStored(outboxRows)
     return { kind: 'committed' }
@@ -137,14 +138,14 @@ function storageQuota(
  */
 function transactionQuota(
   { outbox, limits, now }: CommitContext,
-  contract: Address,
+  address: Address,
   newTransactions: CallEffects['transactions'],
   dailyTransactions: ContractRow['dailyTransactions'],
 ): Quota | undefined {
   const { length: count } = newTransactions
   if (count === 0 || dailyTransactions === undefined) return undefined
   const bytes = newTransactions.reduce((sum, { payload }) => sum + payload.length, 0)
-  const use = outbox.countUse(contract)
+  const use = outbox.countUse(address)
   const untilFree = (isPossible: boolean): Date | undefined => (isPossible ? retryTimeWhenFull(now()) : undefined)
   if (use.transactions + count > limits.outboxTransactions)
     return { limit: 'outboxTransactions', until: untilFree(count <= limits.outboxTransactions) }
@@ -162,10 +163,10 @@ function transactionQuota(
  */
 async function commitSpentRequests(
   context: CommitContext,
-  { contract, contractRow, effects }: FinishedCall,
+  { address, contractRow, effects }: CallToCommit,
   requestChanges: readonly Change<EngineCollections>[],
 ): Promise<CommitResult> {
-  if (effects.reads > 1 && !(await context.contractRows.isCurrent(contract, contractRow))) return { kind: 'conflict' }
+  if (effects.reads > 1 && !(await context.contractRows.isCurrent(address, contractRow))) return { kind: 'conflict' }
   const conflict = requestChanges.length === 0 ? undefined : await context.store.commit(requestChanges)
   return { kind: conflict === undefined ? 'committed' : 'conflict' }
 }
@@ -173,18 +174,18 @@ async function commitSpentRequests(
 /** Commits the batch. Resolves to false when another call was first. */
 async function commitBatch(
   { store, contractRows, timers, outbox }: CommitContext,
-  contract: Address,
+  address: Address,
   batch: readonly Change<EngineCollections>[],
 ): Promise<boolean> {
   const conflict = await store.commit(batch).catch((error: unknown) => {
     // The batch may be on disk although the commit failed.
-    contractRows.forget(contract)
+    contractRows.forget(address)
     timers.invalidate()
     outbox.invalidate()
     throw error
   })
   if (conflict === undefined) return true
-  contractRows.forget(contract)
+  contractRows.forget(address)
   await timers.load()
   return false
 }
@@ -207,16 +208,16 @@ function countToday(
 }
 
 function contractRowChange(
-  contract: Address,
+  address: Address,
   { version }: ContractRow,
   value: EngineCollections['component_state'],
 ): Change<EngineCollections> {
   return version === undefined
-    ? { insert: 'component_state', id: contract, value }
-    : { update: 'component_state', id: contract, version, value }
+    ? { insert: 'component_state', id: address, value }
+    : { update: 'component_state', id: address, version, value }
 }
 
-function spentRequestChanges({ effects, status }: FinishedCall, now: Date): Change<EngineCollections>[] {
+function spentRequestChanges({ effects, status }: CallToCommit, now: Date): Change<EngineCollections>[] {
   const acceptedRequests = effects.spentRequests.filter((request) => isAccepted(request, status))
   const byId = new Map(acceptedRequests.map((each) => [each.id, each]))
   return [...byId.values()].map(({ id, until }) => {
@@ -226,11 +227,11 @@ function spentRequestChanges({ effects, status }: FinishedCall, now: Date): Chan
 
 async function storageChanges(
   { store, storageIdOf }: CommitContext,
-  { contract, effects, storageReads }: FinishedCall,
+  { address, effects, storageReads }: CallToCommit,
 ): Promise<{ readonly changes: readonly Change<EngineCollections>[]; readonly growth: number }> {
   const changes: Change<EngineCollections>[] = []
   let growth = 0
-  for (const change of lastChanges(effects.storage, (bucket, key) => storageIdOf(contract, bucket, key))) {
+  for (const change of lastChanges(effects.storage, (bucket, key) => storageIdOf(address, bucket, key))) {
     const valueBefore = storageReads.has(change.id)
       ? storageReads.get(change.id)
       : await readStoredValue(store, change.id)

@@ -1,7 +1,7 @@
 /** `GET /engine/contracts/{contract}`: the details of a contract, which only the operator may see. */
 import { readOrUndefined } from '../codec/malformed.ts'
 import { parseAddress } from '../offchain/address.ts'
-import type { CallHistory, PastCall } from './call-history.ts'
+import type { CallHistory, ShownCall } from './call-history.ts'
 import { dayOf } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import { makeProblem, ProblemError } from './problem.ts'
@@ -37,5 +37,5 @@ export async function readContractDetails(context: EngineContext, text: string) 
 }
 
 function latestCalls(calls: CallHistory, address: string) {
-  return calls.list(address).map(({ began, ...call }: PastCall) => ({ at: began.toISOString(), ...call }))
+  return calls.list(address).map(({ began, ...call }: ShownCall) => ({ at: began.toISOString(), ...call }))
 }

@@ -13,11 +13,11 @@ import { type CallRequest, type CallResult, performCall } from './perform.ts'
 import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
-import { routeOf, type Target } from './target.ts'
+import { type RequestTarget, routeOf } from './target.ts'
 
 /** A request with its pending response and the target of its URL. */
 interface Exchange extends PendingResponse {
-  readonly target: Target
+  readonly target: RequestTarget
 }
 
 /**
@@ -72,11 +72,11 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
 }
 
 /** Returns the contract of a target. Throws a ProblemError when the contract cannot be called. */
-function requireServedContract({ watcher }: EngineContext, { contract }: Target): ContractEntry {
-  if (contract === undefined) refuseWith('bad-address')
-  if (watcher.isStale(contract)) refuseWith('stale-chain')
+function requireServedContract({ watcher }: EngineContext, { address }: RequestTarget): ContractEntry {
+  if (address === undefined) refuseWith('bad-address')
+  if (watcher.isStale(address)) refuseWith('stale-chain')
   if (watcher.getBlock() === undefined) refuseWith('starting')
-  const entry = watcher.get(contract)
+  const entry = watcher.get(address)
   if (entry === undefined) refuseWith('unknown-contract')
   if (entry.listsThisEngine === false) refuseWith('not-this-engine')
   const { state } = entry

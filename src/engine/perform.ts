@@ -5,7 +5,7 @@
  */
 import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
-import type { EndedCall } from './call-history.ts'
+import type { CallRecord } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
 import { createHost } from './component-host.ts'
@@ -85,7 +85,7 @@ export function hasRun({ kind }: CallResult): boolean {
   return kind !== 'unavailable' && kind !== 'reconciling' && kind !== 'stale-chain'
 }
 
-function describeEnd(result: CallResult): Pick<EndedCall, 'outcome' | 'status' | 'why' | 'log'> {
+function describeEnd(result: CallResult): Pick<CallRecord, 'outcome' | 'status' | 'why' | 'log'> {
   const { kind: outcome } = result
   if (outcome === 'done') return { outcome, status: result.response?.status, log: result.effects.log }
   if (outcome === 'quota') return { outcome, why: `limits.${result.limit}`, log: result.log }
@@ -159,9 +159,9 @@ async function attemptCall(
   const response = outcome.response && toWire(outcome.response, context.config.cors)
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
   const endState = { status: response?.status, endedTimer: attempt.endedTimer, reconciles }
-  const finishedCall = { contract: contract.address, contractRow, storageReads, effects, block, ...endState }
-  if (attempt.mode === 'shared' && isWriting(finishedCall)) return { kind: 'conflict' }
-  const commitResult = await commitCall(context, finishedCall)
+  const callToCommit = { address: contract.address, contractRow, storageReads, effects, block, ...endState }
+  if (attempt.mode === 'shared' && isWriting(callToCommit)) return { kind: 'conflict' }
+  const commitResult = await commitCall(context, callToCommit)
   if (commitResult.kind === 'quota') {
     reportQuota(context, target, attempt, commitResult)
     return { ...commitResult, log: effects.log }

@@ -2,9 +2,9 @@
 import { readOrUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
-export interface Target {
+export interface RequestTarget {
   /** The address of the contract; undefined when that part of the target is not an address. */
-  readonly contract: Address | undefined
+  readonly address: Address | undefined
   /** The rest of the target after the address: from its first slash, with the query, as it was sent (not decoded). */
   readonly uri: string
 }
@@ -14,13 +14,13 @@ export interface Target {
  * Returns undefined unless the path is below `/offchain/`, or below `/executioncontainer/`, the name in older documents
  * of the interface.
  */
-export function readTarget(raw: string): Target | undefined {
+export function readTarget(raw: string): RequestTarget | undefined {
   const path = raw.replace(/^https?:\/\/[^/?#]*/i, '')
   const match = /^\/(?:offchain|executioncontainer)(?:\/([^/?]*)((?:[/?].*)?)|(?=\?|$).*)$/s.exec(path)
   if (match === null) return undefined
-  const [, address = '', uri = ''] = match
+  const [, addressText = '', uri = ''] = match
   return {
-    contract: readOrUndefined(() => parseAddress(address)),
+    address: readOrUndefined(() => parseAddress(addressText)),
     uri: uri.startsWith('/') ? uri : `/${uri}`,
   }
 }
