@@ -253,7 +253,7 @@ export function createEngineReadinessCheck(context: EngineContext): () => Promis
  * (`stale-chain`).
  */
 function requireFreshBlock({ watcher }: EngineContext): void {
-  if (watcher.getBlock() === undefined) throw new ProblemError(makeProblem('starting'))
+  if (watcher.getHead() === undefined) throw new ProblemError(makeProblem('starting'))
   if (watcher.isStale()) throw new ProblemError(makeProblem('stale-chain'))
 }
 

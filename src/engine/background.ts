@@ -36,7 +36,7 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
         if (needsHookRun(entry, time)) calls.push(hookTask(context, entry))
       }
       for (const { contract, id } of dueTimers) {
-        const entry = watcher.get(contract)
+        const entry = watcher.findEntry(contract)
         if (entry !== undefined && findCallTarget(context, entry) !== undefined)
           calls.push(timerTask(context, entry, id))
       }

@@ -15,7 +15,7 @@ export async function readContractDetails(context: EngineContext, text: string) 
   const { chain, watcher, contractRows, outbox, timers, calls, now } = context
   const address = readOrUndefined(() => parseAddress(text))
   if (address === undefined) throw new ProblemError(makeProblem('bad-address', { detail: BAD_ADDRESS }))
-  const entry = watcher.get(address)
+  const entry = watcher.findEntry(address)
   if (entry === undefined) throw new ProblemError(makeProblem('unknown-contract'))
   const { contract, queue } = entry
   const { storageBytes, dailyTransactions } = await contractRows.get(address)

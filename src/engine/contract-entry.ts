@@ -76,8 +76,8 @@ export interface CallTarget {
 
 interface WatchingContext {
   readonly watcher: {
-    readonly getBlock: () => Block | undefined
-    readonly get: (address: Address) => ContractEntry | undefined
+    readonly getHead: () => Block | undefined
+    readonly findEntry: (address: Address) => ContractEntry | undefined
   }
 }
 
@@ -86,10 +86,10 @@ interface WatchingContext {
  * ready, or the contract does not list this engine or is not served any more.
  */
 export function findCallTarget({ watcher }: WatchingContext, entry: ContractEntry): CallTarget | undefined {
-  const block = watcher.getBlock()
+  const block = watcher.getHead()
   const { state, contract } = entry
   if (state.kind !== 'ready' || entry.listsThisEngine !== true || block === undefined) return undefined
-  return watcher.get(entry.address) === entry ? { entry, contract, component: state.component, block } : undefined
+  return watcher.findEntry(entry.address) === entry ? { entry, contract, component: state.component, block } : undefined
 }
 
 export const CONTRACT_STATES = ['served', 'starting', 'reconciling', 'failed', 'not-this-engine'] as const

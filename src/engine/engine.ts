@@ -68,7 +68,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
     tasks: [
       { name: 'chain', everyMs: config.pollMilliseconds, run: watcher.lookAtChain },
       { name: 'background', everyMs, run: background.runRound },
-      { name: 'outbox', everyMs: outboxMs, run: () => outbox.runRound(watcher.getBlock()?.hash) },
+      { name: 'outbox', everyMs: outboxMs, run: () => outbox.runRound(watcher.getHead()?.hash) },
       {
         name: 'purge',
         everyMs: 60_000,
@@ -96,7 +96,7 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
     mostGas: BigInt(limits.transactionGas),
     mostGasPrice: BigInt(limits.gasPriceGwei) * WEI_PER_GWEI,
   }
-  const account = chain.createAccount(identity.privateKey, spendingLimits, () => watcher.getBlock()?.number)
+  const account = chain.createAccount(identity.privateKey, spendingLimits, () => watcher.getHead()?.number)
   const engine = account.address
   const metrics = createMetrics(limits, effects.telemetryCounts)
   const watcher = createWatcher({ ...effects, engine, config, metrics })
@@ -128,7 +128,7 @@ function readGauges({ runtime, watcher, outbox, timers, contractRows, bodyBuffer
     queued: entries.reduce((sum, { queue }) => sum + queue.countWaiting(), 0),
     outbox: outbox.getState(now()),
     chain: {
-      block: watcher.getBlock()?.number ?? 0,
+      block: watcher.getHead()?.number ?? 0,
       unseenSeconds: watcher.unseenSeconds(),
       headAgeSeconds: watcher.headAgeSeconds(),
       unread: watcher.countUnread(),

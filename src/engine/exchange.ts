@@ -75,8 +75,8 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
 function requireServedContract({ watcher }: EngineContext, { address }: RequestTarget): ContractEntry {
   if (address === undefined) refuseWith('bad-address')
   if (watcher.isStale(address)) refuseWith('stale-chain')
-  if (watcher.getBlock() === undefined) refuseWith('starting')
-  const entry = watcher.get(address)
+  if (watcher.getHead() === undefined) refuseWith('starting')
+  const entry = watcher.findEntry(address)
   if (entry === undefined) refuseWith('unknown-contract')
   if (entry.listsThisEngine === false) refuseWith('not-this-engine')
   const { state } = entry

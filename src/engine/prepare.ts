@@ -81,7 +81,7 @@ function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: s
  */
 async function askEngines(context: EngineContext, entry: ContractEntry): Promise<number | undefined> {
   const { contract, state } = entry
-  const block = context.watcher.getBlock()
+  const block = context.watcher.getHead()
   if (state.kind !== 'ready' || block === undefined) return undefined
   if (!state.hooks.includes(hookNames.engines)) {
     entry.listsThisEngine = true

@@ -30,7 +30,7 @@ export function sendProblem(
   { status, headers, body }: ProblemResponse,
   cors = context.config.cors,
 ): void {
-  const block = context.watcher.getBlock()
+  const block = context.watcher.getHead()
   const allHeaders: HeaderPair[] = [
     ...Object.entries(headers),
     ...(block === undefined ? [] : [['x-engine-block', String(block.number)] as const]),

@@ -21,7 +21,7 @@ export const MAX_REASON_CHARACTERS = 500
  * ProblemError with `bad-address` when `after` is not an address.
  */
 export function describeEngine({ chain, engine, watcher, signer }: EngineContext, after: unknown) {
-  const block = watcher.getBlock()
+  const block = watcher.getHead()
   return {
     address: formatAddress(chain, engine),
     chain: { id: chain.id, addresses: chain.addresses },

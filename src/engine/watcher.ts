@@ -21,7 +21,7 @@ export interface Watcher {
   /** Polls the chain once. A chain that cannot be asked is logged, and does not make this reject. */
   readonly lookAtChain: () => Promise<void>
   /** Returns the block at which requests are answered; undefined until the first look. */
-  getBlock(): Block | undefined
+  getHead(): Block | undefined
   /**
    * Returns the seconds since the last successful look, or since the start when there was none. For a contract that
    * cannot be read, returns the seconds since its first failed read if these are more.
@@ -35,7 +35,7 @@ export interface Watcher {
   isStale(contract?: Address): boolean
   /** Returns the number of contracts that the last look could not read, or did not reach. */
   countUnread(): number
-  get(contract: Address): ContractEntry | undefined
+  findEntry(contract: Address): ContractEntry | undefined
   /** Returns the contracts, ordered by address. */
   entries(): Iterable<ContractEntry>
 }
@@ -102,12 +102,12 @@ export function createWatcher(context: WatcherContext): Watcher {
         isChainUnseen = true
       }
     },
-    getBlock: () => lastBlock,
+    getHead: () => lastBlock,
     unseenSeconds,
     headAgeSeconds: headAge.getSeconds,
     isStale: (contract) => isStandingStill(config, headAge) || unseenSeconds(contract) > config.staleSeconds,
     countUnread: () => unreadContracts.listIds().length,
-    get: (contract) => entries.get(contract),
+    findEntry: (contract) => entries.get(contract),
     entries: () => entries.values(),
   }
 }
