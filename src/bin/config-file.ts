@@ -1,7 +1,7 @@
 /** Reads the settings of a service from its configuration file and the environment. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { refuseInexact } from '../codec/json.ts'
+import { refuseUnlessIJson } from '../codec/json.ts'
 import { MalformedError } from '../codec/malformed.ts'
 import { utf8Text } from '../codec/utf8.ts'
 import { hasSettings, nameVariables, readEnvironment, type SettingsShape } from '../config/environment.ts'
@@ -70,7 +70,7 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
     return { mistakes: [`${configFile}: it is not JSON: ${jsonProblem(text, error as Error)}`] }
   }
   try {
-    refuseInexact(text)
+    refuseUnlessIJson(text)
     return { value }
   } catch (error) {
     return { mistakes: [`${configFile}: ${(error as Error).message}`] }

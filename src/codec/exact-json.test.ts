@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
 import { TIMES } from '../../test/support/seeds.ts'
-import { parseJson, refuseInexact } from './json.ts'
+import { parseJson, refuseUnlessIJson } from './json.ts'
 import { MalformedError } from './malformed.ts'
 
 /** Reads a decimal number independently: mantissa and exponent of ten, by integers alone. */
@@ -117,7 +117,7 @@ describe('a number', () => {
       })
     const isTaken = (text: string): boolean => {
       try {
-        refuseInexact(text)
+        refuseUnlessIJson(text)
         return true
       } catch {
         return false
@@ -148,7 +148,7 @@ it('takes a time that grows with the text, whatever is in it', async () => {
   for (const text of texts) {
     const attempt = (): void => {
       try {
-        refuseInexact(text)
+        refuseUnlessIJson(text)
       } catch (error) {
         expect(error).toBeInstanceOf(MalformedError)
       }

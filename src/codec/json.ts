@@ -50,7 +50,7 @@ export function parseJson(json: string | Uint8Array): Json {
   } catch (cause) {
     return malformed('it is not JSON', cause)
   }
-  refuseInexact(text)
+  refuseUnlessIJson(text)
   return value
 }
 
@@ -98,10 +98,11 @@ const SAFE_DIGITS = 15
 const MAX_PATH = 200
 
 /**
- * Throws a MalformedError, whose message begins with the path, for a lone surrogate, a duplicate member or a number
- * that loses digits. Throws one if the depth exceeds {@link MAX_NESTING}. `text` must be valid JSON.
+ * Throws a MalformedError, whose message begins with the path, for what I-JSON does not allow (RFC 7493): a lone
+ * surrogate, a duplicate member or a number that loses digits. Throws one if the depth exceeds {@link MAX_NESTING}.
+ * `text` must be valid JSON.
  */
-export function refuseInexact(text: string): void {
+export function refuseUnlessIJson(text: string): void {
   readValue({ text, at: 0, path: [] })
 }
 

@@ -1,6 +1,6 @@
 /** The texts and numbers that are read as times, and from when and until when a credential holds. */
 import { expect, it } from 'vitest'
-import { firstEnd, lastStart, readDateTime, readNumericInstants } from './evidence.ts'
+import { earliestEnd, latestStart, readDateTime, readNumericInstants } from './evidence.ts'
 
 const none = { member: 'a member', at: undefined }
 const early = { member: 'a member', at: new Date('2026-01-01') }
@@ -46,11 +46,11 @@ it.each([
   ['two limits the other way round', [late, early], late.at, early.at],
   ['a limit that is a time and one that is not', [none, late], late.at, late.at],
 ])('%s', (_, limits, last, first) => {
-  expect(lastStart({ notBefore: limits, notAfter: [] })).toEqual(last)
-  expect(firstEnd({ notBefore: [], notAfter: limits })).toEqual(first)
+  expect(latestStart({ notBefore: limits, notAfter: [] })).toEqual(last)
+  expect(earliestEnd({ notBefore: [], notAfter: limits })).toEqual(first)
 })
 
 it('the time of issuance is no beginning of the validity', () => {
-  expect(lastStart({ notBefore: [early, { ...late, member: 'iat' }], notAfter: [] })).toEqual(early.at)
-  expect(lastStart({ notBefore: [{ ...late, member: 'iat' }], notAfter: [] })).toBeUndefined()
+  expect(latestStart({ notBefore: [early, { ...late, member: 'iat' }], notAfter: [] })).toEqual(early.at)
+  expect(latestStart({ notBefore: [{ ...late, member: 'iat' }], notAfter: [] })).toBeUndefined()
 })

@@ -131,13 +131,13 @@ export function subjectPositionText(position: ClaimPosition): string {
  * Returns the latest `notBefore` time; undefined if there is none. `iat` does not count: a credential may be valid
  * since a time before it was signed.
  */
-export function lastStart({ notBefore }: Validity): Date | undefined {
+export function latestStart({ notBefore }: Validity): Date | undefined {
   const starts = notBefore.flatMap(({ member, at }) => (member === 'iat' ? [] : (at?.getTime() ?? [])))
   return starts.length > 0 ? new Date(Math.max(...starts)) : undefined
 }
 
 /** Returns the earliest `notAfter` time; undefined if there is none. */
-export function firstEnd({ notAfter }: Validity): Date | undefined {
+export function earliestEnd({ notAfter }: Validity): Date | undefined {
   const ends = notAfter.flatMap(({ at }) => at?.getTime() ?? [])
   return ends.length > 0 ? new Date(Math.min(...ends)) : undefined
 }

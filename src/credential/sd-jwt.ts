@@ -20,7 +20,7 @@ import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
-import { firstEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
+import { earliestEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT to issue. */
@@ -86,7 +86,7 @@ export function readHeldSdJwt(
   const { evidence, disclosable } = takeApart(readSdJwt(completeSdJwt(credential)))
   if (evidence.disclosuresProblem !== undefined) malformed(evidence.disclosuresProblem)
   if (evidence.formatProblem !== undefined) malformed(`${otherwise}: ${evidence.formatProblem}`)
-  return { ...evidence, disclosable, expiresAt: firstEnd(evidence.validity) }
+  return { ...evidence, disclosable, expiresAt: earliestEnd(evidence.validity) }
 }
 
 /**

@@ -7,7 +7,7 @@ import { allHold, type CheckResult, type CheckRun, runChecks } from '../check/ch
 import { createPolicyForResponse } from '../check/status/status-list-loader.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { readOrProblem } from '../codec/malformed.ts'
-import { firstEnd, lastStart } from '../credential/evidence.ts'
+import { earliestEnd, latestStart } from '../credential/evidence.ts'
 import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
@@ -182,7 +182,7 @@ function describeCredential(
   const { leaf } = evidence.issuerChain
   const trustPath = findIssuerPath(evidence.issuerChain)
   const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
-  const [from, until] = [lastStart(evidence.validity), firstEnd(evidence.validity)]
+  const [from, until] = [latestStart(evidence.validity), earliestEnd(evidence.validity)]
   return {
     ...(!('problem' in leaf) && {
       issuer_certificate: {

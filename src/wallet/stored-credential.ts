@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { isObject, type Json, type JsonObject, memberOf, parseJsonObject, stringMemberOf } from '../codec/json.ts'
 import { MalformedError, malformed } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
-import { lastStart } from '../credential/evidence.ts'
+import { latestStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -180,7 +180,7 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
     issuer: issuer.identifiers[0] ?? issuerCertificate?.subjectText ?? '',
     issuerName: stringMemberOf(record, 'issuer_name'),
     receivedAt: dateOf(memberOf(record, 'received_at')),
-    validFrom: lastStart(validity),
+    validFrom: latestStart(validity),
     expiresAt,
     disclosable,
     issuerCertificate,

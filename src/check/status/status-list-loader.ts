@@ -6,7 +6,7 @@ import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
 import { STATUS_LIST_TYPES } from '../../codec/status-list.ts'
-import { firstEnd } from '../../credential/evidence.ts'
+import { earliestEnd } from '../../credential/evidence.ts'
 import type { CredentialFormat } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
@@ -193,7 +193,7 @@ async function readList(
 /** Returns how long a verified list is cached, in milliseconds. */
 function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: FetchedAnswer): number {
   const ttl = Math.min(ttlSeconds === undefined ? USUAL_TTL_MS : ttlSeconds * 1000, MAX_TTL_MS)
-  const leftMs = (firstEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
+  const leftMs = (earliestEnd(validity)?.getTime() ?? Number.POSITIVE_INFINITY) - fetchedAt.getTime()
   return Math.max(MIN_TTL_MS, Math.min(ttl, leftMs))
 }
 

@@ -12,7 +12,7 @@ import type { ClaimPosition } from '../../codec/sd-jwt.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
-import { firstEnd, hasOrderedStatus } from '../evidence.ts'
+import { earliestEnd, hasOrderedStatus } from '../evidence.ts'
 import type { Binding, HeldCredential, Order } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { readIdentifier } from './elements.ts'
@@ -29,7 +29,7 @@ export function readHeld(credential: string): HeldCredential {
   return {
     ...evidence,
     holder: undefined,
-    expiresAt: firstEnd(evidence.validity),
+    expiresAt: earliestEnd(evidence.validity),
     disclosable: Object.entries(evidence.claims).flatMap(([nameSpace, elements]) =>
       Object.keys(elements as JsonObject).map((name) => [nameSpace, name]),
     ),

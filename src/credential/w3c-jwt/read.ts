@@ -9,7 +9,7 @@ import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import {
-  firstEnd,
+  earliestEnd,
   makeBoundKey,
   namesOf,
   readConfirmedKey,
@@ -47,7 +47,7 @@ export function readHeld(credential: string): HeldCredential {
   const evidence = evidenceOf(jws, undefined)
   const { formatProblem } = evidence
   if (formatProblem !== undefined) malformed(`it is not a VC of VCDM 1.1 (JWT with a vc): ${formatProblem}`)
-  return { ...evidence, disclosable: [], expiresAt: firstEnd(evidence.validity) }
+  return { ...evidence, disclosable: [], expiresAt: earliestEnd(evidence.validity) }
 }
 
 /** Tests whether a credential matches its order. */

@@ -52,7 +52,7 @@ export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11T
     const name = JSON.stringify([module, place, pin])
     const token =
       tokens.get(name) ??
-      createPkcs11Token(async () => connectOrEnd(await loadModule(module), { place, pin, now: now() }), now)
+      createPkcs11Token(async () => connectWithRestart(await loadModule(module), { place, pin, now: now() }), now)
     tokens.set(name, token)
     return token
   }
@@ -72,7 +72,7 @@ interface ConnectionParts {
  * Connects to a token. If that fails, connects once more after the end of the module, since there are modules that see
  * a token that was away only when they are initialized. Does not send a PIN again that was refused.
  */
-function connectOrEnd(module: Pkcs11Module, { place, pin, now }: ConnectionParts): Pkcs11Connection {
+function connectWithRestart(module: Pkcs11Module, { place, pin, now }: ConnectionParts): Pkcs11Connection {
   try {
     return connectPkcs11Token(module, place, pin)
   } catch (error) {
