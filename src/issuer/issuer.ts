@@ -83,7 +83,6 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     attestationStatus: {
       loadList: createStatusListLoader(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
       onUnreachable: 'reject',
-      now: effects.now,
     },
     secrets,
   }

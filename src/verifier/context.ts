@@ -2,7 +2,7 @@
  * The context of the verification service: its configuration, keys, store and effects; the operator's policy, and the
  * session of a request.
  */
-import type { StatusPolicy } from '../check/status/status-list-loader.ts'
+import { createPolicyForResponse, type StatusPolicy } from '../check/status/status-list-loader.ts'
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
@@ -32,7 +32,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   readonly status: StatusPolicy
 }
 
-/** Returns the operator's policy at the current time. */
+/** Returns the policy of the operator for one response, at the current time. */
 export function getOperatorPolicy({ config, now, parseCertificate, status }: VerifierContext): OperatorPolicy {
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {
@@ -42,7 +42,7 @@ export function getOperatorPolicy({ config, now, parseCertificate, status }: Ver
     issuerIdentifier,
     acceptTlsServerCertificates,
     parseCertificate,
-    status,
+    status: createPolicyForResponse(status, now),
   }
 }
 

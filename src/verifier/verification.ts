@@ -4,7 +4,6 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import { allHold, type CheckResult, type CheckRun, runChecks } from '../check/check.ts'
-import { createPolicyForResponse } from '../check/status/status-list-loader.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { readOrProblem } from '../codec/malformed.ts'
 import { earliestEnd, latestStart } from '../credential/evidence.ts'
@@ -91,7 +90,6 @@ export async function verifyVpResponse(
 ): Promise<VerificationReport> {
   const checkContext = {
     ...context,
-    status: createPolicyForResponse(context.status),
     findIssuerPath: createIssuerPathFinder(context),
   }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))

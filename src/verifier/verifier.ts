@@ -64,7 +64,6 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
     status: {
       loadList: createStatusListLoader(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,
-      now: effects.now,
     },
   }
 }

@@ -67,7 +67,6 @@ const BEFORE_STATUS = [
 export const noStatus: StatusPolicy = {
   loadList: () => Promise.reject(new Error('no status list was asked for')),
   onUnreachable: 'reject',
-  now: () => new Date(),
 }
 
 /** Returns the outcome of each check of a report, by id. */

@@ -47,7 +47,6 @@ export type LoadStatusList = (reference: ListReference, listType: ListType) => P
 export interface StatusPolicy {
   readonly loadList: LoadStatusList
   readonly onUnreachable: 'reject' | 'accept'
-  readonly now: () => Date
 }
 
 interface CachedResult {
@@ -119,12 +118,11 @@ function fetchResultOf(entry: CachedResult, isCached: boolean): FetchResult {
  * Returns a policy for one response. It stops loading lists when {@link MAX_UNREACHABLE} lists were unreachable, or
  * after {@link MAX_WAIT_MS}.
  */
-export function createPolicyForResponse({ loadList, onUnreachable, now }: StatusPolicy): StatusPolicy {
+export function createPolicyForResponse({ loadList, onUnreachable }: StatusPolicy, now: () => Date): StatusPolicy {
   const unreachableLists = new Map<string, FetchFailure>()
   let waitedMs = 0
   return {
     onUnreachable,
-    now,
     loadList: async (reference, listType) => {
       const failure = unreachableLists.get(keyOf(reference))
       if (failure !== undefined) return failure

@@ -64,7 +64,6 @@ beforeAll(async () => {
     status: {
       loadList: () => Promise.resolve({ unreachable: 'nobody answered' }),
       onUnreachable: 'reject',
-      now: () => now,
     },
   }
   return () => services.close()
