@@ -177,7 +177,7 @@ async function verifyVpToken(
   response: VpResponse,
 ): Promise<VerificationOutcome> {
   const { encryptionKey } = session
-  const checkContext = {
+  const verificationContext = {
     query,
     state: session.state,
     binding: {
@@ -191,7 +191,7 @@ async function verifyVpToken(
     ...getOperatorPolicy(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
-    verifyVpResponse(response, checkContext, { logger: context.log, requestId: httpRequestId })
+    verifyVpResponse(response, verificationContext, { logger: context.log, requestId: httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report, checkDescriptions: await context.checkDescriptions.storeCurrent() }
 }

@@ -30,7 +30,7 @@ export async function verifyStaticPresentation(
   const { nonce, audience, response_uri: responseUri, encryption_jwk_thumbprint: thumbprint } = request
   const presentedQueries = query.credentials.filter(({ id }) => vpToken.has(id))
   refuseMissingParameters(presentedQueries, { nonce, audience, response_uri: responseUri })
-  const checkContext = {
+  const verificationContext = {
     query,
     state: undefined,
     binding: {
@@ -43,11 +43,14 @@ export async function verifyStaticPresentation(
     sessionStart: undefined,
     ...getOperatorPolicy(context),
   }
-  const report = await verifyVpResponse({ vpToken, state: undefined }, checkContext, { logger: context.log, requestId })
+  const report = await verifyVpResponse({ vpToken, state: undefined }, verificationContext, {
+    logger: context.log,
+    requestId,
+  })
   const subject = request.verification_query_id
   const event = {
     type: 'presentation.verified',
-    at: checkContext.now.getTime(),
+    at: verificationContext.now.getTime(),
     caller,
     ...(subject && { subject }),
   } as const

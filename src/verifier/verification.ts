@@ -88,7 +88,7 @@ export async function verifyVpResponse(
   context: VerificationContext,
   run: CheckRun,
 ): Promise<VerificationReport> {
-  const checkContext = {
+  const responseContext = {
     ...context,
     findIssuerPath: createIssuerPathFinder(context),
   }
@@ -96,20 +96,20 @@ export async function verifyVpResponse(
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, run)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
   let failures = 0
-  for (const query of context.query.credentials) {
+  for (const credentialQuery of context.query.credentials) {
     // Without `multiple`, only the first presentation is parsed, and others fail `query.count`.
-    const presentations = response.vpToken.get(query.id)?.slice(0, query.multiple ? undefined : 1)
+    const presentations = response.vpToken.get(credentialQuery.id)?.slice(0, credentialQuery.multiple ? undefined : 1)
     if (presentations === undefined) continue
-    const format = requireFormat(query)
+    const format = requireFormat(credentialQuery)
     const reports: CredentialReport[] = []
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failures < MAX_FAILURES ? readPresentation(format, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, { query, format }, checkContext, run)
+      const report = await verifyPresentation(reading, { credentialQuery, format }, responseContext, run)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
-    credentials.push([query.id, reports])
+    credentials.push([credentialQuery.id, reports])
   }
   const report = { checks, credentials: Object.fromEntries(credentials) }
   const trust = context.trustAnchors === undefined ? 'open' : 'anchors'
@@ -133,27 +133,27 @@ export function checksOf({
 
 async function verifyPresentation(
   reading: Reading,
-  { query, format }: Pick<PresentationCheckContext, 'query' | 'format'>,
+  { credentialQuery, format }: Pick<PresentationCheckContext, 'credentialQuery' | 'format'>,
   context: VerificationContext & Pick<PresentationCheckContext, 'findIssuerPath'>,
   run: CheckRun,
 ): Promise<CredentialReport> {
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
-  const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(query.id))
-  const checkContext: PresentationCheckContext = {
+  const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(credentialQuery.id))
+  const presentationContext: PresentationCheckContext = {
     ...context,
-    query,
+    credentialQuery,
     format,
     binding: { ...context.binding, transactionData: ownTransactions.map(({ text }) => text) },
   }
   const checks = [
-    ...(await runChecks(readingChecks, reading, checkContext, run)),
-    ...(await runChecks(evidenceChecks, evidence, checkContext, {
+    ...(await runChecks(readingChecks, reading, presentationContext, run)),
+    ...(await runChecks(evidenceChecks, evidence, presentationContext, {
       ...run,
       notApplicableChecks: format.notApplicableChecks,
     })),
   ]
   const description = evidence && allHold(checks) ? describeCredential(evidence, checks, context) : {}
-  return { format: query.format, ...description, checks }
+  return { format: credentialQuery.format, ...description, checks }
 }
 
 function withChain(evidence: Evidence, { parseCertificate }: VerificationContext): EvidenceWithChain {

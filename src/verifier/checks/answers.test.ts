@@ -50,7 +50,7 @@ beforeAll(async () => {
   const { now } = services.clock
   evidence = format.read(await putTogether(await makeForgery(world, request)))
   context = {
-    query,
+    credentialQuery: query,
     format,
     binding: { ...bindingTo(request.nonce, request.client_id, now) },
     sessionStart: now,
@@ -105,7 +105,7 @@ const issuedBy =
   })
 const asked =
   (change: object): Changed<PresentationCheckContext> =>
-  ({ query }) => ({ query: { ...query, ...change } })
+  ({ credentialQuery }) => ({ credentialQuery: { ...credentialQuery, ...change } })
 const startedAt =
   (offset: number): Changed<PresentationCheckContext> =>
   () => ({

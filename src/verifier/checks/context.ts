@@ -29,9 +29,9 @@ export interface OperatorPolicy {
   readonly status: StatusPolicy
 }
 
-/** The query and the policy of the operator. Nothing here comes from the wallet. */
+/** The credential query and the policy of the operator. Nothing here comes from the wallet. */
 export interface PresentationCheckContext extends OperatorPolicy {
-  readonly query: CredentialQuery
+  readonly credentialQuery: CredentialQuery
   readonly format: CredentialFormat
   readonly binding: ExpectedBinding
   /** When the session started; undefined if there was no session. */

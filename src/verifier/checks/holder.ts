@@ -10,8 +10,10 @@ import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
 
-function notApplicableReason({ query }: PresentationCheckContext): string | undefined {
-  return query.require_cryptographic_holder_binding === false ? 'the query does not require holder binding' : undefined
+function notApplicableReason({ credentialQuery }: PresentationCheckContext): string | undefined {
+  return credentialQuery.require_cryptographic_holder_binding === false
+    ? 'the query does not require holder binding'
+    : undefined
 }
 
 export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] = [

@@ -14,8 +14,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     asks: 'Is the credential of the format that was asked for?',
     spec: 'OpenID4VP 1.0, Credential Query (format)',
     level: 'MUST',
-    run: ({ formatProblem }, { query }) =>
-      formatProblem === undefined ? pass() : fail(`the credential is not ${query.format}: ${formatProblem}`),
+    run: ({ formatProblem }, { credentialQuery }) =>
+      formatProblem === undefined ? pass() : fail(`the credential is not ${credentialQuery.format}: ${formatProblem}`),
   },
   {
     id: 'query.type',
@@ -23,8 +23,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Parameters in the meta parameter',
     level: 'MUST',
     needs: CREDIBILITY_CHECKS,
-    run(evidence, { query, format }) {
-      return format.matchesMeta(evidence, query.meta)
+    run(evidence, { credentialQuery, format }) {
+      return format.matchesMeta(evidence, credentialQuery.meta)
         ? pass()
         : fail('the credential is of none of the types that meta asks for')
     },
@@ -35,10 +35,13 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Trusted Authorities Query',
     level: 'MUST',
     needs: ['issuer.signature', 'issuer.trusted'],
-    notApplicableReason: ({ query }) =>
-      query.trusted_authorities === undefined ? 'the query names no authorities (trusted_authorities)' : undefined,
+    notApplicableReason: ({ credentialQuery }) =>
+      credentialQuery.trusted_authorities === undefined
+        ? 'the query names no authorities (trusted_authorities)'
+        : undefined,
     run({ issuerChain }, context) {
-      const answers = (path: readonly Certificate[]) => answersAuthorities(context.query, verifiedAuthorityKeyIds(path))
+      const answers = (path: readonly Certificate[]) =>
+        answersAuthorities(context.credentialQuery, verifiedAuthorityKeyIds(path))
       if (!answers(verifiedCertificatesOf(issuerChain, answers, context)))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined
@@ -52,8 +55,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
     needs: [...CREDIBILITY_CHECKS, 'disclosures.valid'],
-    run({ claims }, { query }) {
-      const { missing } = answerClaims(query, claims)
+    run({ claims }, { credentialQuery }) {
+      const { missing } = answerClaims(credentialQuery, claims)
       return missing === undefined ? pass() : fail(missing)
     },
   },
@@ -63,8 +66,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Claims Query (values)',
     level: 'MUST',
     needs: ['query.claims'],
-    run({ claims }, { query }) {
-      const { mismatch } = answerClaims(query, claims)
+    run({ claims }, { credentialQuery }) {
+      const { mismatch } = answerClaims(credentialQuery, claims)
       return mismatch === undefined ? pass() : fail(mismatch)
     },
   },
