@@ -1,7 +1,7 @@
 /** The callbacks of a service: the events that wait, those that were given up, and delivering these again. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
 import type { ShowPage } from './app.ts'
-import type { ServiceName } from './clients.ts'
+import type { ClientName } from './clients.ts'
 import { drawTime, element, introduction, showProblem } from './dom.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
@@ -19,7 +19,7 @@ export const showCallbacks: ShowPage = async (main, { services }) => {
   await drawServiceSections(main, services, drawCallbacks)
 }
 
-async function drawCallbacks(place: HTMLElement, name: ServiceName): Promise<void> {
+async function drawCallbacks(place: HTMLElement, name: ClientName): Promise<void> {
   const client = clientOf(name)
   const status = element('p', { role: 'status' })
   const problem = element('p', { class: 'problem', role: 'alert', hidden: true })
@@ -87,7 +87,7 @@ function focusNear(place: HTMLElement, index: number): void {
   near?.focus()
 }
 
-function drawWaiting(name: ServiceName): Promise<HTMLElement> {
+function drawWaiting(name: ClientName): Promise<HTMLElement> {
   return drawPagedTable<Waiting>({
     caption: 'Waiting',
     heads: ['Session', 'Event', 'Happened', 'Failed deliveries', 'Next delivery'],
@@ -103,7 +103,7 @@ function drawWaiting(name: ServiceName): Promise<HTMLElement> {
   })
 }
 
-function drawDead(name: ServiceName, again: (dead: Dead) => HTMLElement): Promise<HTMLElement> {
+function drawDead(name: ClientName, again: (dead: Dead) => HTMLElement): Promise<HTMLElement> {
   return drawPagedTable<Dead>({
     caption: 'Dead',
     heads: ['Session', 'Event', 'Happened', 'Why it was given up', 'Kept until', 'Action'],

@@ -14,7 +14,7 @@ const ISSUER_METADATA = 'api/issuer/.well-known/openid-credential-issuer'
 export const issuerClient: IssuerClient = createIssuerClient({ url: 'api/issuer', apiKey: NO_KEY })
 export const verifierClient: VerifierClient = createVerifierClient({ url: 'api/verifier', apiKey: NO_KEY })
 
-export type ServiceName = 'issuer' | 'verifier'
+export type ClientName = 'issuer' | 'verifier'
 
 /** An execution engine, and whether the console has an API key of it. */
 export interface ShownEngine {
@@ -23,7 +23,7 @@ export interface ShownEngine {
 }
 
 /** The services that there are, with their addresses. */
-export interface Services extends Partial<Readonly<Record<ServiceName, { readonly url: string }>>> {
+export interface Services extends Partial<Readonly<Record<ClientName, { readonly url: string }>>> {
   readonly engines: readonly ShownEngine[]
 }
 
@@ -32,7 +32,7 @@ export async function readServices(): Promise<Services> {
 }
 
 /** Tests whether the service can work; false too when it cannot be reached. */
-export async function isReady(name: ServiceName): Promise<boolean> {
+export async function isReady(name: ClientName): Promise<boolean> {
   try {
     const response = await fetch(`api/${name}/health/ready`)
     // A body that nobody reads keeps its connection.

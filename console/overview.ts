@@ -1,6 +1,6 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
 import type { ShowPage } from './app.ts'
-import { isReady, type ServiceName, type ShownEngine } from './clients.ts'
+import { type ClientName, isReady, type ShownEngine } from './clients.ts'
 import {
   type Concern,
   countText,
@@ -67,7 +67,7 @@ function placePart(main: HTMLElement, id: string, title: string, note: string): 
   return place
 }
 
-function placeService(main: HTMLElement, name: ServiceName, url: string): PlacedPart {
+function placeService(main: HTMLElement, name: ClientName, url: string): PlacedPart {
   const place = placePart(main, name, name === 'issuer' ? 'Issuer' : 'Verifier', 'Asking the service …')
   const readPart = async (): Promise<OverviewPart> => {
     // A service that is down is told at once, before requests to it are tried again.
@@ -115,7 +115,7 @@ function drawReadiness(ready: boolean, url: string): HTMLElement {
   return element('p', {}, state, ` ${url}`)
 }
 
-function drawOverview(name: ServiceName, overview: Overview): readonly HTMLElement[] {
+function drawOverview(name: ClientName, overview: Overview): readonly HTMLElement[] {
   const { at, certificates, callbacks, sessions } = overview
   const facts: readonly (readonly [string, readonly (Node | string)[]])[] = [
     [

@@ -1,11 +1,11 @@
 /** The parts of a page that are about one service each, and go on without one another. */
-import { issuerClient, type ServiceName, type Services, verifierClient } from './clients.ts'
+import { type ClientName, issuerClient, type Services, verifierClient } from './clients.ts'
 import { element } from './dom.ts'
 
 const TITLES = { issuer: 'Issuer', verifier: 'Verifier' } as const
 
 /** Returns the client of the service, as far as both services have the same. */
-export function clientOf(name: ServiceName): typeof issuerClient | typeof verifierClient {
+export function clientOf(name: ClientName): typeof issuerClient | typeof verifierClient {
   return name === 'issuer' ? issuerClient : verifierClient
 }
 
@@ -13,7 +13,7 @@ export function clientOf(name: ServiceName): typeof issuerClient | typeof verifi
 export async function drawServiceSections(
   main: HTMLElement,
   services: Services,
-  fill: (place: HTMLElement, name: ServiceName) => Promise<void>,
+  fill: (place: HTMLElement, name: ClientName) => Promise<void>,
 ): Promise<void> {
   const names = (['issuer', 'verifier'] as const).filter((name) => services[name] !== undefined)
   await Promise.all(

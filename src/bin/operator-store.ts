@@ -15,7 +15,7 @@ import {
   credentialServices,
   isCredentialServiceName,
 } from './service/credential-services.ts'
-import { refuseOtherService, serviceOf, unknownServiceMistake } from './service/which-service.ts'
+import { findService, refuseOtherService, unknownServiceMistake } from './service/which-service.ts'
 
 /** The service and the configuration file of a command. */
 interface ServiceWords {
@@ -52,7 +52,7 @@ async function readServiceConfig({
 }: ServiceWords): Promise<{ readonly service: CredentialServiceName; readonly config: CommonConfig }> {
   const file = readConfigFile(config, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
-  const service = name === undefined ? await serviceOf(file.value) : parseServiceName(name)
+  const service = name === undefined ? await findService(file.value) : parseServiceName(name)
   if (service === 'engine')
     throw new Error(`${config} is an engine's configuration; name one of an issuer or a verifier`)
   if (service === undefined) throw new Error(unknownServiceMistake(config, credentialServiceNames))

@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts'
 import { PACKAGE_VERSION } from './command-line.ts'
 import { outbound, random } from './effects.ts'
 import { createLog } from './log.ts'
-import type { KindName, Observability } from './service/service-kind.ts'
+import type { Observability, ServiceName } from './service/service-kind.ts'
 
 /** The difference from the system clock at which the high-resolution clock is adjusted. */
 const CLOCKS_DIFFER_MS = 50
@@ -20,7 +20,7 @@ const CLOCKS_DIFFER_MS = 50
  * `ownLog`, whose lines are not sent to it.
  */
 export async function openObservability(
-  service: KindName,
+  service: ServiceName,
   config: TelemetryConfig | undefined,
   { ownLog, worker }: { readonly ownLog: Logger; readonly worker: number | undefined },
 ): Promise<Observability> {

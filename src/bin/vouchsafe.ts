@@ -5,7 +5,7 @@ import { reportFailure } from './failure.ts'
 import { endFirstProcessOnSignal } from './first-process.ts'
 import { helpOf, overallHelp } from './help.ts'
 import { bypassProxy } from './proxy.ts'
-import type { KindName } from './service/service-kind.ts'
+import type { ServiceName } from './service/service-kind.ts'
 
 /** The function of each command, which gets the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {
@@ -33,7 +33,7 @@ async function runEngineCommand(word: 'chain' | 'component' | 'secret', args: st
 }
 
 /** Runs the service with the configuration that the command line names. */
-async function runServiceCommand(name: KindName, args: string[]): Promise<void> {
+async function runServiceCommand(name: ServiceName, args: string[]): Promise<void> {
   const words = name === 'engine' ? readEngineWords(args) : readWords(name, args).values
   const { runService } = await import('./service/run-service.ts')
   const { config: configFile, workers } = words
@@ -48,7 +48,7 @@ function readEngineWords(args: string[]): { readonly config: string; readonly wo
   return readWords('engine', args).values
 }
 
-function readWorkers(name: KindName, text: string): number {
+function readWorkers(name: ServiceName, text: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
   throw new UsageError(name, `--workers ${text}: say how many processes share the port, as in --workers 2`)
 }

@@ -5,7 +5,7 @@ import { readOrUndefined } from '../codec/malformed.ts'
 import type { MetricsAddress } from '../config/management.ts'
 import { OutboundError } from '../http/outbound.ts'
 import { outbound } from './effects.ts'
-import type { KindName } from './service/service-kind.ts'
+import type { ServiceName } from './service/service-kind.ts'
 
 /** The time limit for a response. */
 export const ANSWER_MS = 3000
@@ -21,7 +21,7 @@ export async function fetchTitle(baseUrl: string): Promise<string | undefined> {
 }
 
 /** Tests whether an address of this machine has the metrics of a service of this kind. */
-export async function servesMetrics({ host, port }: MetricsAddress, service: KindName): Promise<boolean> {
+export async function servesMetrics({ host, port }: MetricsAddress, service: ServiceName): Promise<boolean> {
   const reachableHost = host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host
   const body = await fetchBody(`http://${isIPv6(reachableHost) ? `[${reachableHost}]` : reachableHost}:${port}/metrics`)
   return body !== undefined && Buffer.from(body).includes(`vouchsafe_${service}_`)

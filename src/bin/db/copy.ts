@@ -16,7 +16,7 @@ import { readExternalState } from '../confirm-generation.ts'
 import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
 import { isWalMissing, WAL_MISSING } from '../embedded-database/generation-file.ts'
-import { isKindName, kindLoaders } from '../service/kind-loaders.ts'
+import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
 import { readSubject, refuseWhileOpen, throwAt, withTables } from './subject.ts'
 
 /** The interval of progress reports. */
@@ -120,7 +120,7 @@ function isSameFile(source: DatabaseConfig, target: DatabaseConfig): boolean {
 
 async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {
   const [service = ''] = first.split('-')
-  return isKindName(service) ? (await kindLoaders[service]()).migrations : []
+  return isServiceName(service) ? (await kindLoaders[service]()).migrations : []
 }
 
 async function refuseInUse(database: DatabaseConfig): Promise<void> {

@@ -9,9 +9,9 @@ import { readConfigFile, requireConfig } from '../config-file.ts'
 import { fileProblem, findKindProblem } from '../embedded-database/database-file.ts'
 import { withClosingNoted, withMissingWalKept } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
-import { isKindName, kindLoaders, kindNames } from '../service/kind-loaders.ts'
-import type { KindName, ListeningConfig, ServiceKind } from '../service/service-kind.ts'
-import { refuseOtherService, serviceOf, unknownServiceMistake } from '../service/which-service.ts'
+import { isServiceName, kindLoaders, serviceNames } from '../service/kind-loaders.ts'
+import type { ListeningConfig, ServiceKind, ServiceName } from '../service/service-kind.ts'
+import { findService, refuseOtherService, unknownServiceMistake } from '../service/which-service.ts'
 import { fetchTitle } from '../who-listens.ts'
 
 const LOCK_TIMEOUT_MS = 500
@@ -30,7 +30,7 @@ export async function readSubject(words: {
   readonly config: string
 }): Promise<Subject> {
   const { service, config: path } = words
-  const name = service !== undefined && isKindName(service) ? service : undefined
+  const name = service !== undefined && isServiceName(service) ? service : undefined
   const file = readConfigFile(path, name)
   if ('mistakes' in file) throw new Error(file.mistakes.join('\n'))
   const kind = await kindLoaders[name ?? (await kindOf(file.value, path))]()
@@ -38,10 +38,10 @@ export async function readSubject(words: {
   return { kind, config: requireConfig(kind, path, file) }
 }
 
-async function kindOf(value: unknown, path: string): Promise<KindName> {
-  const name = await serviceOf(value)
+async function kindOf(value: unknown, path: string): Promise<ServiceName> {
+  const name = await findService(value)
   if (name !== undefined) return name
-  throw new Error(unknownServiceMistake(path, kindNames))
+  throw new Error(unknownServiceMistake(path, serviceNames))
 }
 
 /**

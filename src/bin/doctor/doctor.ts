@@ -4,9 +4,9 @@ import { readWords, serviceProblem } from '../command-line.ts'
 import { addEnvironment, readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
-import { isKindName, kindNames } from '../service/kind-loaders.ts'
-import type { KindName } from '../service/service-kind.ts'
-import { findOtherServiceMistake, serviceOf } from '../service/which-service.ts'
+import { isServiceName, serviceNames } from '../service/kind-loaders.ts'
+import type { ServiceName } from '../service/service-kind.ts'
+import { findOtherServiceMistake, findService } from '../service/which-service.ts'
 import { findConfigurationFileFindings } from './configuration-file.ts'
 import { diagnose } from './diagnosis.ts'
 import { type Finding, findingOfMistake } from './finding.ts'
@@ -18,7 +18,7 @@ import { printReport } from './report.ts'
 export async function runDoctor(args: string[]): Promise<void> {
   const { values, positionals } = readWords('doctor', args)
   const alone = readConfigFile(values.config, positionals[0])
-  const service = namedService(positionals) ?? (await serviceOf('value' in alone ? alone.value : undefined))
+  const service = namedService(positionals) ?? (await findService('value' in alone ? alone.value : undefined))
   const otherFindings = await findOtherServiceFindings(
     'value' in alone ? alone.value : undefined,
     service,
@@ -53,7 +53,7 @@ async function findingsOf(service: CredentialServiceName, value: unknown, config
 /** Returns a problem if the configuration is of another service than the one that is named. */
 async function findOtherServiceFindings(
   value: unknown,
-  name: KindName | undefined,
+  name: ServiceName | undefined,
   configFile: string,
 ): Promise<Finding[]> {
   const mistake = name && (await findOtherServiceMistake(value, { name, configFile, before: ['doctor'] }))
@@ -63,12 +63,12 @@ async function findOtherServiceFindings(
 const UNKNOWN_SERVICE: Finding = {
   subject: 'configuration',
   outcome: 'problem',
-  text: `it does not tell whose configuration it is; name the service: ${kindNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
+  text: `it does not tell whose configuration it is; name the service: ${serviceNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
 }
 
-function namedService(positionals: readonly string[]): KindName | undefined {
+function namedService(positionals: readonly string[]): ServiceName | undefined {
   const [word, ...more] = positionals
   if (word === undefined) return undefined
-  if (more.length === 0 && isKindName(word)) return word
+  if (more.length === 0 && isServiceName(word)) return word
   throw new Error(serviceProblem('doctor', positionals))
 }

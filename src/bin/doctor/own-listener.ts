@@ -3,14 +3,14 @@ import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'n
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import type { KindName } from '../service/service-kind.ts'
+import type { ServiceName } from '../service/service-kind.ts'
 
 /** The state of a listening socket in `/proc/net/tcp`. */
 const LISTENING = '0A'
 
 /** A service by its name and its configuration file, of the working directory of this process. */
 export interface ServiceStart {
-  readonly service: KindName
+  readonly service: ServiceName
   readonly configFile: string
 }
 

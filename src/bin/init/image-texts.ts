@@ -2,7 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { commandName, FILE_IN_IMAGE, shellWord } from '../command-line.ts'
 import { isInContainer } from '../network.ts'
-import type { KindName } from '../service/service-kind.ts'
+import type { ServiceName } from '../service/service-kind.ts'
 
 /** Tests whether the command is that of an image of the Dockerfile, as its first process or by its name. */
 export function isInImage(): boolean {
@@ -31,7 +31,7 @@ const FILES_IN_CONTAINER = `, in containers of this image that have the new conf
 `
 
 /** Returns the step that checks a service and starts it. Without a directory, an earlier step has gone there. */
-export function startStep(service: KindName, directory?: string): string {
+export function startStep(service: ServiceName, directory?: string): string {
   const change = directory === undefined ? '' : `\n       cd ${shellWord(directory)}`
   return `Check it, and start it${isInImage() ? FILES_IN_CONTAINER : `:\n${change}`}
        ${commandName()} doctor ${service}

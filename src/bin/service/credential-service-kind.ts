@@ -33,7 +33,7 @@ export function credentialServiceKind<Name extends CredentialServiceName>(
     migrations,
     openStore: (config, options) => openStore(name, config, options),
     openParts: (config, log) => openParts(name, config, log),
-    buildServer: (config, store, observability) => build(name, config, store, observability),
+    buildServer: (config, store, observability) => buildServer(name, config, store, observability),
     closeParts: (store) => store.close(),
     findRestartMistakes: findKeyMistakes,
     onListening: keepNewSpaceSize,
@@ -119,7 +119,7 @@ function createRestoreTask<Name extends CredentialServiceName>(name: Name, store
   return { name: 'restore', everyMs: 1000, run }
 }
 
-async function build<Name extends CredentialServiceName>(
+async function buildServer<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   store: StoreOf<Name>,
@@ -129,7 +129,7 @@ async function build<Name extends CredentialServiceName>(
   let current = config
   const getCurrentConfig = () => current
   const tokenKeys = watchTokenKeys({ keys: config.keys, tokens: pkcs11Tokens, log, now })
-  const metrics = config.management && (await measure(name, getCurrentConfig, { store, telemetry, tokenKeys }))
+  const metrics = config.management && (await createMetrics(name, getCurrentConfig, { store, telemetry, tokenKeys }))
   const measuredStore = metrics ? await measureStore(store, metrics) : store
   const effects = {
     store: measuredStore,
@@ -175,7 +175,7 @@ interface MeasuredParts<Name extends CredentialServiceName> {
 }
 
 /** Creates the metrics. Their code is only loaded if metrics are configured. */
-async function measure<Name extends CredentialServiceName>(
+async function createMetrics<Name extends CredentialServiceName>(
   name: Name,
   config: () => ConfigOf<Name>,
   { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,

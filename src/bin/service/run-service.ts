@@ -17,11 +17,11 @@ import { kindLoaders } from './kind-loaders.ts'
 import { createReloadSignal, type ReloadSignal, type Rereading, renew, rereadSettings } from './reload.ts'
 import type {
   BuiltService,
-  KindName,
   ListeningConfig,
   Observability,
   OpeningMistake,
   ServiceKind,
+  ServiceName,
 } from './service-kind.ts'
 import {
   describeListenProblem,
@@ -69,7 +69,7 @@ interface StartingProcess extends ServiceWords {
  * Starts a service, which runs until a signal. If it cannot start, the exit status is 2, with all mistakes; it is 75 if
  * the port is in use, or the database cannot be reached or written or is in use by another engine.
  */
-export async function runService(name: KindName, words: ServiceWords): Promise<void> {
+export async function runService(name: ServiceName, words: ServiceWords): Promise<void> {
   // The files of a service are private: the database has claims, codes and keys.
   process.umask(0o077)
   const primary = cluster.isWorker ? await connectToPrimary() : undefined

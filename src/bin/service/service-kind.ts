@@ -13,7 +13,7 @@ import type { ProcessMetrics } from '../../http/metrics-server.ts'
 import type { Migration } from '../../store/store.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 
-export type KindName = 'issuer' | 'verifier' | 'engine'
+export type ServiceName = 'issuer' | 'verifier' | 'engine'
 
 /** The settings for starting and stopping any service. */
 export interface ListeningConfig {
@@ -67,7 +67,7 @@ export interface Observability {
 
 /** A service kind. `Parts` are its open resources, such as its database. */
 export interface ServiceKind<Config extends ListeningConfig = ListeningConfig, Parts = unknown> {
-  readonly name: KindName
+  readonly name: ServiceName
   /** The schema of its `server.json`. */
   readonly settings: Parameters<typeof checkSettings>[0]
   readConfig(value: unknown, files: Files, at: Date): ReadResult<Config>

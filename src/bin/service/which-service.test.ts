@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { CONFIG_FILE } from '../command-table/command.ts'
 import { makeEngineFiles } from '../engine/init.ts'
 import { makeFiles } from '../init/files.ts'
-import type { KindName } from './service-kind.ts'
-import { findOtherServiceMistake, serviceOf, unknownServiceMistake } from './which-service.ts'
+import type { ServiceName } from './service-kind.ts'
+import { findOtherServiceMistake, findService, unknownServiceMistake } from './which-service.ts'
 
-const NAMES: readonly KindName[] = ['issuer', 'verifier', 'engine']
+const NAMES: readonly ServiceName[] = ['issuer', 'verifier', 'engine']
 
 /** Returns the configuration that `vouchsafe init` writes. */
-async function configuration(name: KindName): Promise<object> {
+async function configuration(name: ServiceName): Promise<object> {
   const baseUrl = 'http://127.0.0.1:8080'
   const { files } =
     name === 'engine'
@@ -20,7 +20,7 @@ async function configuration(name: KindName): Promise<object> {
 
 describe('the service that a configuration is of', () => {
   it.each(NAMES)('is known by the settings of its own: %s', async (name) => {
-    expect(await serviceOf(await configuration(name))).toBe(name)
+    expect(await findService(await configuration(name))).toBe(name)
   })
 
   it.each(NAMES)('is told to whoever starts another with it: %s', async (name) => {
@@ -30,7 +30,7 @@ describe('the service that a configuration is of', () => {
       NAMES.map((other) => findOtherServiceMistake(value, { name: other, configFile })),
     )
     const article = name === 'verifier' ? 'a' : 'an'
-    const mistake = (other: KindName) =>
+    const mistake = (other: ServiceName) =>
       `configuration: this is ${article} ${name}'s configuration, and not the ${other}'s; ` +
       `use: vouchsafe ${name} --config 'conf/a b.json'`
     expect(mistakes).toEqual(NAMES.map((other) => (other === name ? undefined : mistake(other))))
@@ -49,7 +49,7 @@ describe('the service that a configuration is of', () => {
     ['settings of two services', { identity: {}, issuer: {} }],
     ['no object', null],
   ])('is not known of %s', async (_, value) => {
-    expect(await serviceOf(value)).toBe(undefined)
+    expect(await findService(value)).toBe(undefined)
   })
 
   it('is asked for by the option, with each service that the command is for', () => {

@@ -2,18 +2,18 @@
 import { isObject } from '../../codec/json.ts'
 import { commandName, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { kindLoaders, kindNames } from './kind-loaders.ts'
-import type { KindName } from './service-kind.ts'
+import { kindLoaders, serviceNames } from './kind-loaders.ts'
+import type { ServiceName } from './service-kind.ts'
 
 /**
  * Returns the service that has all such settings of the configuration; undefined if there are none, or several services
  * match.
  */
-export async function serviceOf(value: unknown): Promise<KindName | undefined> {
+export async function findService(value: unknown): Promise<ServiceName | undefined> {
   if (!isObject(value)) return undefined
-  const kinds = await Promise.all(kindNames.map((name) => kindLoaders[name]()))
+  const kinds = await Promise.all(serviceNames.map((name) => kindLoaders[name]()))
   const settings = kinds.map((kind) => Object.keys(kind.settings.properties))
-  const services = kindNames.filter((_, index) => {
+  const services = serviceNames.filter((_, index) => {
     const others = new Set(settings.filter((_each, otherIndex) => otherIndex !== index).flat())
     return settings[index]?.some((name) => !others.has(name) && Object.hasOwn(value, name)) === true
   })
@@ -21,14 +21,14 @@ export async function serviceOf(value: unknown): Promise<KindName | undefined> {
 }
 
 /** Returns the message for a configuration whose service is unknown, for a command that accepts `services`. */
-export function unknownServiceMistake(configFile: string, services: readonly KindName[]): string {
+export function unknownServiceMistake(configFile: string, services: readonly ServiceName[]): string {
   const options = services.map((name) => `--service ${name}`).join(', or ')
   return `${configFile} does not tell whose configuration it is; name the service: ${options}`
 }
 
 /** A command that takes the configuration of a service. */
 interface ServiceCommand {
-  readonly name: KindName
+  readonly name: ServiceName
   readonly configFile: string
   /** The words before the name of the service. */
   readonly before?: readonly string[]
@@ -50,16 +50,16 @@ export async function findOtherServiceMistake(
 }
 
 /** Throws a message for the operator if the configuration is of another service than the command is for. */
-export async function refuseOtherService(value: unknown, name: KindName, configFile: string): Promise<void> {
+export async function refuseOtherService(value: unknown, name: ServiceName, configFile: string): Promise<void> {
   const other = await findOther(value, name)
   if (other !== undefined) throw new Error(`${configFile}: ${other.text}`)
 }
 
 async function findOther(
   value: unknown,
-  name: KindName,
-): Promise<{ readonly name: KindName; readonly text: string } | undefined> {
-  const actualName = await serviceOf(value)
+  name: ServiceName,
+): Promise<{ readonly name: ServiceName; readonly text: string } | undefined> {
+  const actualName = await findService(value)
   if (actualName === undefined || actualName === name) return undefined
   const article = actualName === 'verifier' ? 'a' : 'an'
   return { name: actualName, text: `this is ${article} ${actualName}'s configuration, and not the ${name}'s` }
