@@ -48,12 +48,12 @@ export interface CheckResult {
   readonly detail?: string
 }
 
-/** The request whose checks run: the log of the service, the id of the request, and what its checks are about. */
+/** The request whose checks run: the log of the service, the id of the request, and what is judged. */
 export interface CheckRun {
   readonly logger: Pick<Logger, 'error' | 'info'>
   readonly requestId: string
-  /** By default a presentation. */
-  readonly subject?: 'wallet attestation'
+  /** Names what is judged; a presentation when absent. */
+  readonly judged?: 'wallet attestation'
   /** Why some checks make no sense of what is judged, by check id; a check's own `notApplicableReason` comes first. */
   readonly notApplicableChecks?: Readonly<Record<string, string>>
   /** The ids of checks that others of the list need, and that this run leaves out, so that they hold nothing up. */
@@ -134,7 +134,7 @@ function findOutcomeWithoutRun<Evidence, Context>(
   const reason = check.notApplicableReason?.(context) ?? run.notApplicableChecks?.[check.id]
   if (reason !== undefined) return { outcome: 'not_applicable', detail: reason }
   if (evidence === undefined)
-    return { outcome: 'not_run', detail: `the ${run.subject ?? 'presentation'} could not be read` }
+    return { outcome: 'not_run', detail: `the ${run.judged ?? 'presentation'} could not be read` }
   const unmet = check.needs?.find((id) => isUnmet(id, run))
   return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
 }

@@ -94,7 +94,7 @@ export async function authenticateClient(
     status: context.attestationStatus,
   }
   const reading = readClientHeaders(request)
-  const run: CheckRun = { logger: context.log, requestId: request.requestId, subject: 'wallet attestation' }
+  const run: CheckRun = { logger: context.log, requestId: request.requestId, judged: 'wallet attestation' }
   const evidence = 'evidence' in reading ? reading.evidence : undefined
   const report = [
     ...(await runChecks(clientReadingChecks, reading, checkContext, run)),
