@@ -16,17 +16,17 @@ import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { withClosingNoted } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { countTables, type Subject, withTables } from './subject.ts'
+import { type ConfiguredService, countTables, withTables } from './configured-service.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */
-export async function backUp(subject: Subject, file: string): Promise<CommandResult> {
+export async function backUp(service: ConfiguredService, file: string): Promise<CommandResult> {
   const partial = `${file}.partial`
   beginFile(partial, 'backup')
   try {
     // Another backup may have written this file meanwhile.
     if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
-    return await writeBackup(subject, file, partial)
+    return await writeBackup(service, file, partial)
   } finally {
     removeFiles(partial)
   }
@@ -41,7 +41,7 @@ function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
 }
 
 async function writeBackup(
-  { kind, config: { database } }: Subject,
+  { kind, config: { database } }: ConfiguredService,
   file: string,
   partial: string,
 ): Promise<CommandResult> {

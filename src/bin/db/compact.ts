@@ -3,10 +3,16 @@ import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
 import { bytesText, type CommandResult } from '../command-result.ts'
-import { refuseDamagedFile, refuseMissingFile, refuseWhileOpen, type Subject, throwAt } from './subject.ts'
+import {
+  type ConfiguredService,
+  refuseDamagedFile,
+  refuseMissingFile,
+  refuseWhileOpen,
+  throwAt,
+} from './configured-service.ts'
 
 /** Compacts the database. Throws a message for the operator; the database is then unchanged. */
-export async function compactDatabase({ config: { database, port } }: Subject): Promise<CommandResult> {
+export async function compactDatabase({ config: { database, port } }: ConfiguredService): Promise<CommandResult> {
   if (database.kind === 'postgresql') {
     throw new Error(`${describeDatabase(database)}: PostgreSQL clears up by itself (autovacuum); this is for SQLite`)
   }

@@ -17,7 +17,7 @@ import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
 import { isWalMissing, WAL_MISSING } from '../embedded-database/generation-file.ts'
 import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
-import { readSubject, refuseWhileOpen, throwAt, withTables } from './subject.ts'
+import { readConfiguredService, refuseWhileOpen, throwAt, withTables } from './configured-service.ts'
 
 /** The interval of progress reports. */
 const REPORT_EVERY_MS = 2000
@@ -71,8 +71,8 @@ async function readDatabaseOption(
   service: string | undefined,
 ): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) {
-    const subject = await readSubject({ service, config: text }).catch(throwAt(`--${option} ${text}`))
-    return subject.config.database
+    const { config } = await readConfiguredService({ service, config: text }).catch(throwAt(`--${option} ${text}`))
+    return config.database
   }
   const result = readDatabase({ url: text }, '', files)
   if ('mistakes' in result) {

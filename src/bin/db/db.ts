@@ -3,7 +3,7 @@
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import type { CommandResult } from '../command-result.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
-import { readSubject } from './subject.ts'
+import { readConfiguredService } from './configured-service.ts'
 
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
@@ -41,15 +41,15 @@ async function runSubcommand(
   if (takesFile && file === undefined) throw new UsageError('db', `name the file: db ${word} FILE`)
   switch (word) {
     case 'backup':
-      return (await import('./backup.ts')).backUp(await readSubject(values), file ?? '')
+      return (await import('./backup.ts')).backUp(await readConfiguredService(values), file ?? '')
     case 'restore':
-      return (await import('./restore.ts')).restoreBackup(await readSubject(values), file ?? '')
+      return (await import('./restore.ts')).restoreBackup(await readConfiguredService(values), file ?? '')
     case 'status':
-      return (await import('./status.ts')).describeDatabaseState(await readSubject(values))
+      return (await import('./status.ts')).describeDatabaseState(await readConfiguredService(values))
     case 'migrate':
-      return (await import('./migrate.ts')).migrateSchema(await readSubject(values), values.check)
+      return (await import('./migrate.ts')).migrateSchema(await readConfiguredService(values), values.check)
     case 'compact':
-      return (await import('./compact.ts')).compactDatabase(await readSubject(values))
+      return (await import('./compact.ts')).compactDatabase(await readConfiguredService(values))
     case 'copy':
       return runCopy(values)
   }

@@ -7,11 +7,11 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { unknownStepsProblem } from '../../store/statements.ts'
 import type { CommandResult } from '../command-result.ts'
 import { openDatabase } from '../effects.ts'
+import { type ConfiguredService, refuseDamagedFile, throwAt, withTables } from './configured-service.ts'
 import { schemaOf, schemaText } from './status.ts'
-import { refuseDamagedFile, type Subject, throwAt, withTables } from './subject.ts'
 
 /** Updates the schema. With `onlyCheck`, changes nothing, and the exit status is 1 if migrations are missing. */
-export async function migrateSchema({ kind, config }: Subject, onlyCheck: boolean): Promise<CommandResult> {
+export async function migrateSchema({ kind, config }: ConfiguredService, onlyCheck: boolean): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
   const steps = isMissing(database)

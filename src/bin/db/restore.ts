@@ -25,16 +25,16 @@ import { now, reportWait } from '../effects.ts'
 import { FILE_ENDS } from '../embedded-database/database-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
-import { replaceFile } from './replace-file.ts'
 import {
+  type ConfiguredService,
   countTables,
   findNewestTime,
   refuseMissingFile,
   refuseWhileOpen,
-  type Subject,
   throwAt,
   withTables,
-} from './subject.ts'
+} from './configured-service.ts'
+import { replaceFile } from './replace-file.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The prefix of directories in which a backup is prepared for PostgreSQL. */
@@ -61,15 +61,15 @@ interface RestoreResult {
 type Replacement = Pick<RestoreResult, 'kept' | 'voided' | 'rowsOfBackup'>
 
 /** Restores a backup. Throws a message for the operator; the database is then unchanged. */
-export async function restoreBackup(subject: Subject, file: string): Promise<CommandResult> {
+export async function restoreBackup(service: ConfiguredService, file: string): Promise<CommandResult> {
   refuseMissingFile(file, 'there is no such file; name a backup')
-  const { database } = subject.config
+  const { database } = service.config
   if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
     throw new Error(`${file}: it is the database itself; name a backup of it`)
   }
-  if (database.kind === 'sqlite') await refuseWhileOpen(database.file, subject.config.port)
-  if (database.kind === 'sqlite') return restoreByCopy(subject, file, `${database.file}.restoring`)
-  return withPrivateDirectory((directory) => restoreByCopy(subject, file, join(directory, 'backup.db')))
+  if (database.kind === 'sqlite') await refuseWhileOpen(database.file, service.config.port)
+  if (database.kind === 'sqlite') return restoreByCopy(service, file, `${database.file}.restoring`)
+  return withPrivateDirectory((directory) => restoreByCopy(service, file, join(directory, 'backup.db')))
 }
 
 /** Runs `work` with a private directory, which is removed afterwards, also after a signal. */
@@ -94,19 +94,19 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
   }
 }
 
-async function restoreByCopy(subject: Subject, file: string, copy: string): Promise<CommandResult> {
+async function restoreByCopy(service: ConfiguredService, file: string, copy: string): Promise<CommandResult> {
   makeDirectory(dirname(copy), 0o700)
   beginFile(copy, 'restore')
   let replacement: Replacement
   try {
-    replacement = await restoreCopy(subject, file, copy)
+    replacement = await restoreCopy(service, file, copy)
   } finally {
     // First of all, since a later file of this name belongs to another restore.
     removeFiles(copy)
   }
-  const { database } = subject.config
+  const { database } = service.config
   const leftovers = database.kind === 'postgresql' ? findLeftovers(dirname(copy)) : []
-  return resultOf(subject, file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
+  return resultOf(service, file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
 }
 
 /** Returns the directories of other restores of this user, which were killed or are running. */
@@ -123,7 +123,7 @@ function isSameFile(one: string, other: string): boolean {
   return existsSync(other) && realpathSync(one) === realpathSync(other)
 }
 
-async function restoreCopy({ kind, config }: Subject, file: string, copy: string): Promise<Replacement> {
+async function restoreCopy({ kind, config }: ConfiguredService, file: string, copy: string): Promise<Replacement> {
   const { database } = config
   // A copy of the files of a stopped service may have a WAL or a journal with part of the data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
@@ -162,7 +162,7 @@ function fileDatabase({ generation }: DatabaseConfig, file: string): DatabaseCon
  * Opens the copy as a service does, which starts a new generation in it. Returns the number of sessions that this
  * ended.
  */
-async function prepareCopy({ kind, config }: Subject): Promise<number | undefined> {
+async function prepareCopy({ kind, config }: ConfiguredService): Promise<number | undefined> {
   const openedStore: OpenedStore | { readonly mistake: string } = await kind.openStore(config, {
     log: pino({ level: 'silent' }),
     isRestored: true,
@@ -174,7 +174,7 @@ async function prepareCopy({ kind, config }: Subject): Promise<number | undefine
 
 /** Replaces the database by the copy. Returns where the previous database was moved to; undefined if there was none. */
 async function replaceDatabase(
-  { kind, config: { database, port } }: Subject,
+  { kind, config: { database, port } }: ConfiguredService,
   copy: string,
 ): Promise<string | undefined> {
   const stamp = now().toISOString().replace(/\D/g, '')
@@ -216,7 +216,8 @@ function keptText(kept: string | undefined, { kind }: DatabaseConfig): string {
     : `The previous tables are in the schema ${kept}; drop it when you no longer need them.`
 }
 
-function resultOf({ kind, config: { database } }: Subject, file: string, restoreResult: RestoreResult): CommandResult {
+function resultOf({ kind, config }: ConfiguredService, file: string, restoreResult: RestoreResult): CommandResult {
+  const { database } = config
   const { kept, voided, leftovers, rows, rowsOfBackup, schema, newest } = restoreResult
   const place = describeDatabase(database)
   const lines = [

@@ -6,10 +6,10 @@ import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import { formatColumns } from '../terminal.ts'
-import { countTables, findNewestTime, type Subject, withTables } from './subject.ts'
+import { type ConfiguredService, countTables, findNewestTime, withTables } from './configured-service.ts'
 
 /** Returns the kind, schema, generation and sizes of the database of a service. Changes nothing. */
-export async function describeDatabaseState({ kind, config }: Subject): Promise<CommandResult> {
+export async function describeDatabaseState({ kind, config }: ConfiguredService): Promise<CommandResult> {
   const { database } = config
   const place = describeDatabase(database)
   const state = await withTables(database, (reader) => readState(reader, kind.migrations))

@@ -1,4 +1,4 @@
-/** The database of a command: that of a configured service. */
+/** The service of a command, and the database that it is configured with. */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
@@ -16,7 +16,8 @@ import { fetchTitle } from '../who-listens.ts'
 
 const LOCK_TIMEOUT_MS = 500
 
-export interface Subject {
+/** The service that a command is about, with its configuration. */
+export interface ConfiguredService {
   readonly kind: ServiceKind
   readonly config: ListeningConfig
 }
@@ -25,10 +26,10 @@ export interface Subject {
  * Reads the configuration of the service from its file and the environment. Throws a message for the operator if it is
  * invalid.
  */
-export async function readSubject(words: {
+export async function readConfiguredService(words: {
   readonly service?: string | undefined
   readonly config: string
-}): Promise<Subject> {
+}): Promise<ConfiguredService> {
   const { service, config: path } = words
   const name = service !== undefined && isServiceName(service) ? service : undefined
   const file = readConfigFile(path, name)
