@@ -10,7 +10,7 @@ import { refuse } from '../protocol/error.ts'
 import type { ResponseMode } from '../protocol/oid4vp.ts'
 import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
-import { findVerificationSession, getOperatorPolicy, type VerifierContext } from './context.ts'
+import { getOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
 import { makeResponseCode } from './redirect.ts'
 import { responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
@@ -18,13 +18,13 @@ import type { EncryptedResponseForm, PlainResponseForm, ResponseReceipt } from '
 import {
   erasureDate,
   finishSession,
-  loadQueryOf,
   makeEndEvent,
   modeOf,
   type ReportedError,
   refuseFinished,
   refuseUnlessOpen,
   registeredError,
+  requireQueryOf,
   responseUriOf,
   type VerificationOutcome,
   type VerificationSession,
@@ -52,21 +52,22 @@ interface AnsweredRequest {
  * Returns the row of a session that waits for a response. Refuses with `not_found`, with `gone` if the session has
  * expired, and with `invalid_request` if it has its response already or another response mode.
  */
-export async function findWaitingSession(
+export async function requireWaitingSession(
   context: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
   mode: ResponseMode,
 ): Promise<Row<VerificationSession>> {
-  const row = await findVerificationSession(context.store, sessionId)
+  const row = await requireVerificationSession(context.store, sessionId)
   refuseUnlessOpen(row.value, context.now())
   refuseOtherMode(row.value, mode)
   return row
 }
 
 /**
- * Receives the response of a session. `row` is the result of {@link findWaitingSession}. Refuses with `invalid_request`
- * a response that cannot be parsed, and the session stays open. A presentation that fails a check ends the session, and
- * the wallet gets no reason. Refuses with `gone` or `invalid_request` if the session has ended meanwhile.
+ * Receives the response of a session. `row` is the result of {@link requireWaitingSession}. Refuses with
+ * `invalid_request` a response that cannot be parsed, and the session stays open. A presentation that fails a check
+ * ends the session, and the wallet gets no reason. Refuses with `gone` or `invalid_request` if the session has ended
+ * meanwhile.
  */
 export async function receiveResponse(
   context: VerifierContext,
@@ -74,7 +75,7 @@ export async function receiveResponse(
   { value: session, version }: Row<VerificationSession>,
   receivedForm: ReceivedForm,
 ): Promise<ResponseReceipt> {
-  const query = await loadQueryOf(context, session)
+  const query = await requireQueryOf(context, session)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
   refuseForeignState(response, session, query)
   const answeredRequest = { httpRequestId: receivedForm.httpRequestId, sessionId, session, query }

@@ -47,7 +47,7 @@ export function getOperatorPolicy({ config, now, parseCertificate, status }: Ver
 }
 
 /** Returns the row of a session. Refuses with `not_found`. */
-export async function findVerificationSession(
+export async function requireVerificationSession(
   store: VerifierStore,
   sessionId: string,
 ): Promise<Row<VerificationSession>> {

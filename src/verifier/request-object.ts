@@ -5,9 +5,9 @@ import { epochSeconds } from '../codec/time.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
 import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
-import { findVerificationSession, type VerifierContext } from './context.ts'
+import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { responseEncryptionMetadata } from './response-encryption.ts'
-import { loadQueryOf, modeOf, refuseUnlessOpen, responseUriOf, type VerificationSession } from './session.ts'
+import { modeOf, refuseUnlessOpen, requireQueryOf, responseUriOf, type VerificationSession } from './session.ts'
 import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 
 const FORMATS = presentationFormats()
@@ -15,11 +15,11 @@ const FORMATS = presentationFormats()
 /**
  * Returns the session for a request of its request object. Refuses with `not_found`, or with `gone` if it has ended.
  */
-export async function findRequestedSession(
+export async function requireSessionForRequestObject(
   { store, now }: Pick<VerifierContext, 'store' | 'now'>,
   sessionId: string,
 ): Promise<VerificationSession> {
-  const { value: session } = await findVerificationSession(store, sessionId)
+  const { value: session } = await requireVerificationSession(store, sessionId)
   if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
   refuseUnlessOpen(session, now())
   return session
@@ -40,7 +40,7 @@ export async function getRequestObject(
   const [leaf = ''] = signer.x5c
   if (context.parseCertificate(Buffer.from(leaf, 'base64')).notAfter < context.now())
     refuse('gone', 'the certificate of this verifier has ended; start a new session when it is renewed')
-  const query = await loadQueryOf(context, session)
+  const query = await requireQueryOf(context, session)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const payload = {
     ...payloadOf(context, sessionId, session, query as unknown as Json),

@@ -11,13 +11,13 @@ import { createOverviewReader } from '../http/overview.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { createSubjectLookUp } from '../http/subject-look-up.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
-import { findWaitingSession, receiveResponse } from './authorization-response.ts'
+import { receiveResponse, requireWaitingSession } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
 import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
 import { createQuery, getQuery } from './queries.ts'
-import { findRequestedSession, getRequestObject } from './request-object.ts'
+import { getRequestObject, requireSessionForRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { VERIFIER_PATHS } from './session.ts'
 import { listVerificationSessions } from './session-list.ts'
@@ -135,7 +135,7 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
   const type = 'application/oauth-authz-req+jwt'
   const { onRequest, getSubject } = createSubjectLookUp((request) =>
-    findRequestedSession(context, sessionIdOf(request)),
+    requireSessionForRequestObject(context, sessionIdOf(request)),
   )
   app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
     const { session_id: id } = request.params
@@ -164,7 +164,7 @@ const responseRoutes = [
 function addResponseRoutes(scope: App, context: VerifierContext): void {
   for (const { mode, schema } of responseRoutes) {
     const { onRequest, getSubject } = createSubjectLookUp((request) =>
-      findWaitingSession(context, sessionIdOf(request), mode),
+      requireWaitingSession(context, sessionIdOf(request), mode),
     )
     scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config: FORM, onRequest, schema }, (request) => {
       const response = { httpRequestId: request.id, mode, form: request.body }

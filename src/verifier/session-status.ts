@@ -1,7 +1,7 @@
 /** The status of a verification session, with its report, for callers with an API key. */
 import { epochSeconds } from '../codec/time.ts'
 import { type DescribedReport, describeReport } from './check-descriptions.ts'
-import { findVerificationSession, type VerifierContext } from './context.ts'
+import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 
@@ -12,7 +12,7 @@ export type StatusContext = Pick<VerifierContext, 'store' | 'now' | 'checkDescri
  * redirect. Refuses with `not_found`.
  */
 export async function getVerificationStatus(context: StatusContext, sessionId: string, responseCode?: string) {
-  const { value: session } = await findVerificationSession(context.store, sessionId)
+  const { value: session } = await requireVerificationSession(context.store, sessionId)
   const now = context.now()
   const { outcome } = session
   return {

@@ -85,7 +85,7 @@ const EVENT_OF_STATUS: Readonly<Record<VerificationStatus, EventType>> = {
 }
 
 /** Returns the query of a session. Throws an Error when there is none: queries are never removed. */
-export async function loadQueryOf(
+export async function requireQueryOf(
   { loadQuery }: { readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined> },
   { queryId }: VerificationSession,
 ): Promise<DcqlQuery> {
