@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { encryptJwe } from '../keys/jwe.ts'
 import { readPublicJwk } from '../keys/jwk.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
-import { chooseResponseMode, openResponse, responseEncryptionMetadata } from './response-encryption.ts'
+import { chooseResponseMode, decryptResponse, responseEncryptionMetadata } from './response-encryption.ts'
 
 const asking = (...formats: string[]) => ({
   credentials: formats.map((format, index) => ({ id: `c${index}`, format, meta: {} })),
@@ -28,8 +28,8 @@ it('a response is read up to its limit', async () => {
   const [{ kid, kty, crv, x, y }] = jwks.keys
   const to = { jwk: readPublicJwk({ kty, crv, x, y }), alg: 'ECDH-ES', enc: 'A128GCM', kid } as const
   const text = await encryptJwe('{"vp_token":{}}', to)
-  expect(await openResponse(text, key, text.length)).toEqual({ vp_token: {} })
-  await expect(openResponse(text, key, text.length - 1)).rejects.toMatchObject({
+  expect(await decryptResponse(text, key, text.length)).toEqual({ vp_token: {} })
+  await expect(decryptResponse(text, key, text.length - 1)).rejects.toMatchObject({
     code: 'invalid_request',
     message: `response: it is larger than ${text.length - 1} bytes`,
   })

@@ -33,7 +33,7 @@ export function responseKeyThumbprint(key: PrivateJwk): Uint8Array {
 }
 
 /** Decrypts a response and returns its members. Refuses with `invalid_request` an invalid JWE. */
-export function openResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
+export function decryptResponse(jwe: string, key: PrivateJwk, maxBytes: number): Promise<JsonObject> {
   const decryption = { keys: [{ key, kid: kidOf(key) }], encs: jweEncryptions, maxBytes }
   return decryptJwe(jwe, decryption).catch((error: unknown) => refuseMalformed('invalid_request', 'response', error))
 }

@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
-import { openResponse } from './response-encryption.ts'
+import { decryptResponse } from './response-encryption.ts'
 import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
 
 export type WalletResponse = { readonly state: string | undefined } & (
@@ -40,7 +40,7 @@ export async function readEncryptedForm(
   const { response, state, error, error_description: description } = form
   if (error) return { error, description, state }
   if (!response) return refuse('invalid_request', 'the response has neither response (a JWE) nor error')
-  const members = await openResponse(response, key, maxBytes)
+  const members = await decryptResponse(response, key, maxBytes)
   return readMembers(members)
 }
 
