@@ -13,9 +13,9 @@ import type { Transactor } from './transactor.ts'
 
 export interface SecretSharing {
   readonly client: EngineClient
-  /** The owner of the secrets, as engines know him. */
+  /** Signs requests to engines, as the owner of the secrets. */
   readonly signer: RequestSigner
-  /** The same, as the chain does. */
+  /** Sends transactions. Its account must be the owner that `signer` signs for. */
   readonly transactor: Transactor
   /**
    * The time for which engines may be behind the chain, or busy, before they are given up; half a minute unless given.

@@ -85,8 +85,8 @@ export async function prepareUpload(
 }
 
 /**
- * Registers the sharing unless that was done, brings to each engine the share that the chain does not say it holds,
- * and waits until the chain says so of all that took theirs. To be called again with the same upload until it is
+ * Registers the sharing unless that was done, sends each engine its share unless the chain says that it has it, and
+ * waits until the chain says so of all that took theirs. To be called again with the same upload until it is
  * complete. Rejects with `id-in-use` when another sharing has its id, and with `bad-request` when the upload is of
  * another contract or for other engines.
  */
