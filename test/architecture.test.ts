@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   audit: ['store', 'keys', 'codec'],
   callback: ['http', 'config', 'store', 'async', 'codec'],
   event: ['audit', 'callback', 'config', 'store', 'keys', 'async', 'codec'],
-  operator: ['event', 'audit', 'callback', 'http', 'store', 'keys', 'protocol', 'codec'],
+  operator: ['event', 'audit', 'callback', 'http', 'store', 'keys', 'protocol', 'async', 'codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['store', 'protocol', 'async', 'codec'],
   telemetry: ['http', 'config', 'store', 'async', 'codec'],

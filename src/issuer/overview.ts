@@ -5,7 +5,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { listCertificateEnds } from '../config/certificate-end.ts'
 import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
-import { countSessions, overviewMembers, type SessionOutcome } from '../http/overview.ts'
+import { countSessions, overviewMembers, type SessionOutcome } from '../operator/overview.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus } from './session.ts'
 

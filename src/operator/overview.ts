@@ -6,11 +6,11 @@ import { setImmediate } from 'node:timers/promises'
 import * as Type from 'typebox'
 import { cacheValue } from '../async/cache.ts'
 import { epochSeconds } from '../codec/time.ts'
+import type { Effects } from '../http/effects.ts'
+import { Seconds } from '../http/openapi-responses.ts'
+import { createReadinessCheck } from '../http/readiness.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
-import type { Effects } from './effects.ts'
-import { Seconds } from './openapi-responses.ts'
-import { createReadinessCheck } from './readiness.ts'
 
 /** How long an overview is cached. */
 const OVERVIEW_MS = 5000
