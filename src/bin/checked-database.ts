@@ -10,7 +10,7 @@ import { refuseMissingRights } from '../store/postgres-schema.ts'
 import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
 import { hasResultCode } from '../store/sqlite-error.ts'
 import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
-import type { Migration, Store } from '../store/store.ts'
+import { type Migration, partOf, type Store } from '../store/store.ts'
 import { findBuiltDirectory } from '../toolchain/places.ts'
 import { confirmDatabase } from './confirm-generation.ts'
 import { openDatabase } from './effects.ts'
@@ -39,7 +39,7 @@ const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
  * Opens a database like `openDatabase`. Throws a message for the operator also if the file is damaged, or if
  * `database.generation` is lower than before.
  */
-export async function openServiceDatabase<C>(
+export async function openServiceDatabase<C extends GenerationCollections>(
   database: DatabaseConfig,
   migrations: readonly Migration[],
   options: OpeningOptions,
@@ -50,7 +50,7 @@ export async function openServiceDatabase<C>(
   const { onReplaced = () => options.log.warn({ event: 'database_replaced' }, GOES_ON) } = options
   const store = await openDatabase<C>(database, migrations, { onWait, onReplaced })
   try {
-    await confirmDatabase(store as unknown as Store<GenerationCollections>, database, options)
+    await confirmDatabase(partOf(store), database, options)
   } catch (error) {
     await store.close()
     throw error
@@ -58,7 +58,7 @@ export async function openServiceDatabase<C>(
   return store
 }
 
-async function openServiceFile<C>(
+async function openServiceFile<C extends GenerationCollections>(
   database: Extract<DatabaseConfig, { readonly kind: 'sqlite' }>,
   migrations: readonly Migration[],
   options: OpeningOptions,
@@ -70,9 +70,7 @@ async function openServiceFile<C>(
   let endMark: () => void
   try {
     await refuseDamaged(file, options.log)
-    endMark = await startInTurn(file, () =>
-      confirmDatabase(store as unknown as Store<GenerationCollections>, database, options, isWalMissing(file)),
-    )
+    endMark = await startInTurn(file, () => confirmDatabase(partOf(store), database, options, isWalMissing(file)))
   } catch (error) {
     await store.close()
     await noteClosed(file)

@@ -8,7 +8,7 @@ import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
 import { MissingKeyError } from '../../store/encrypted.ts'
 import { finishRestore, type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
-import type { Store } from '../../store/store.ts'
+import { partOf, type Store } from '../../store/store.ts'
 import { createCertificateTask } from '../certificate-task.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
@@ -94,7 +94,7 @@ function voidOpenSessions<Name extends CredentialServiceName>(
   store: StoreOf<Name>,
 ): Promise<number | undefined> {
   const { voidOpen } = credentialServices[name]
-  const generations = store as unknown as Store<GenerationCollections & EventCollections>
+  const generations: Store<GenerationCollections & EventCollections> = partOf(store)
   return finishRestore<GenerationCollections & EventCollections, number>(
     { store: generations, retryOnConflict },
     {
@@ -182,19 +182,15 @@ async function createMetrics<Name extends CredentialServiceName>(
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics/service-metrics.ts')
   const { listNewestStates } = credentialServices[name]
-  const store = serviceStore as unknown as Store<CallbackCollections>
+  const store: Store<GenerationCollections> = partOf(serviceStore)
+  const callbackStore: Store<CallbackCollections> = partOf(serviceStore)
   return createServiceMetrics(name, {
     config,
     conflicts: conflictCounts,
     now,
-    checkReady: createReadinessCheck({
-      store: serviceStore as unknown as Store<GenerationCollections>,
-      now,
-      random,
-      retryOnConflict,
-    }),
+    checkReady: createReadinessCheck({ store, now, random, retryOnConflict }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
-    store: () => store,
+    store: () => callbackStore,
     tokenKeys: tokenKeys.states,
     telemetry: telemetry?.counts,
   })
