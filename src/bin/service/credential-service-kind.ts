@@ -111,7 +111,7 @@ function voidOpenSessions<Name extends CredentialServiceName>(
  * after a failover of PostgreSQL.
  */
 function createRestoreTask<Name extends CredentialServiceName>(name: Name, store: StoreOf<Name>, log: Logger): Task {
-  const generations = store as unknown as Store<GenerationCollections>
+  const generations: Store<GenerationCollections> = partOf(store)
   const run = async (): Promise<void> => {
     await getCurrentGeneration({ store: generations, now, random, retryOnConflict })
     logVoidedSessions(await voidOpenSessions(name, store), log)
