@@ -8,6 +8,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '.
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { AUTHORIZATION_DETAIL_TYPE } from './access/authorization-details.ts'
 import { findIssuanceSession } from './collections.ts'
+import { groupByScope } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
 
@@ -59,9 +60,10 @@ async function makeCodeFlowMetadata(
   configurationIds: readonly string[] | undefined,
 ): Promise<Partial<AuthorizationServerMetadata>> {
   const { baseUrl } = context.config
-  const { idsByScope } = await (configurationIds === undefined
-    ? context.offeredConfigurations.get()
-    : context.makeConfigurationsMember(configurationIds, 'final'))
+  const idsByScope =
+    configurationIds === undefined
+      ? (await context.offeredConfigurations.get()).idsByScope
+      : await groupByScope(context, configurationIds)
   return {
     authorization_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.authorize, sessionId),
     pushed_authorization_request_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.pushedRequest, sessionId),

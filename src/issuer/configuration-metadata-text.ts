@@ -8,15 +8,15 @@ import type { Configuration } from '../credential/format.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
-import { isOffered, largestBatch } from './configurations.ts'
-import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
+import { groupByScope, isOffered, largestBatch } from './configurations.ts'
+import type { ConfigurationsMember, IssuerContext, MetadataVersion, OfferedConfigurationsMember } from './context.ts'
 
 export interface ConfigurationTexts {
   /**
    * Returns the member for all offered configurations, in the form of the final specification. Returns the same object
    * while nothing has changed.
    */
-  readonly makeOfferedMember: () => Promise<ConfigurationsMember>
+  readonly makeOfferedMember: () => Promise<OfferedConfigurationsMember>
   /** Returns the member for the configurations with these ids, including removed ones. */
   readonly makeMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
 }
@@ -50,16 +50,17 @@ export function createConfigurationTexts({
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
-    return makeMember(members.flat(), ids, await Promise.all(ids.map(loadConfiguration)))
+    return makeMember(members.flat(), await Promise.all(ids.map(loadConfiguration)))
   }
   const membersOfSets = createPromiseCache<ConfigurationsMember>(MAX_CACHED_SETS)
-  let latest: ConfigurationsMember | undefined
+  let latest: OfferedConfigurationsMember | undefined
   return {
     makeOfferedMember: async () => {
       const rows = await store.list('credential_configuration')
       const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
       const current = await joinTexts(ids, 'final')
-      if (latest?.digest !== current.digest) latest = current
+      if (latest?.digest === current.digest) return latest
+      latest = { ...current, idsByScope: await groupByScope({ loadConfiguration }, ids) }
       return latest
     },
     makeMember: (ids, version) => membersOfSets.get([version, ...ids].join('/'), () => joinTexts(ids, version)),
@@ -68,23 +69,12 @@ export function createConfigurationTexts({
 
 function makeMember(
   members: readonly string[],
-  ids: readonly string[],
   configurations: readonly (Configuration | undefined)[],
 ): ConfigurationsMember {
   const json = Buffer.from(`{${members.join()}}`)
-  const scopes = ids.map((id, index) => [id, configurations[index]?.posted.scope] as const)
   return {
     json,
     digest: hash('sha256', json, 'base64url'),
     batchSize: largestBatch(configurations),
-    idsByScope: groupByScope(scopes),
   }
-}
-
-function groupByScope(scopes: readonly (readonly [id: string, scope: string | undefined])[]) {
-  const idsByScope = new Map<string, readonly string[]>()
-  for (const [id, scope] of scopes) {
-    if (scope !== undefined) idsByScope.set(scope, [...(idsByScope.get(scope) ?? []), id])
-  }
-  return idsByScope
 }

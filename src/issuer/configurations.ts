@@ -174,6 +174,20 @@ function refuseUnknownConfiguration(id: string): never {
   return refuse('not_found', `there is no credential configuration ${id}`)
 }
 
+/** Loads the configurations with these ids, and returns the ids of those that have a scope, by scope. */
+export async function groupByScope(
+  { loadConfiguration }: Pick<IssuerContext, 'loadConfiguration'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const configurations = await Promise.all(ids.map(loadConfiguration))
+  const idsByScope = new Map<string, readonly string[]>()
+  for (const [index, id] of ids.entries()) {
+    const scope = configurations[index]?.posted.scope
+    if (scope !== undefined) idsByScope.set(scope, [...(idsByScope.get(scope) ?? []), id])
+  }
+  return idsByScope
+}
+
 /** Returns the largest batch size of the configurations; 1 if there are none. */
 export function largestBatch(configurations: readonly (Configuration | undefined)[]): number {
   return Math.max(1, ...configurations.map((configuration) => configuration?.batchSize ?? 1))

@@ -21,7 +21,10 @@ export interface ConfigurationsMember {
   readonly digest: string
   /** The largest batch size of the configurations; 1 if there are none. */
   readonly batchSize: number
-  /** The ids of the configurations that have a scope, by scope. */
+}
+
+/** The member for the offered configurations, and the ids of those that have a scope, by scope. */
+export interface OfferedConfigurationsMember extends ConfigurationsMember {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
@@ -46,7 +49,7 @@ export interface IssuerContext extends AccessContext {
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
   /** The metadata of all configurations that new sessions may use. It may be one second behind other processes. */
-  readonly offeredConfigurations: CachedValue<ConfigurationsMember>
+  readonly offeredConfigurations: CachedValue<OfferedConfigurationsMember>
   /** The type metadata, by `vct`. It may be one second behind other processes. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Makes the metadata of the configurations with these ids, including removed ones. */

@@ -9,6 +9,7 @@ import { redirectUriProblem } from '../../protocol/redirect-uri.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
+import { groupByScope } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import { hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
@@ -136,8 +137,7 @@ async function findAvailableConfigurations(
   const offerSessionId = findIdOfDerivedCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
   if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
   const { configurationIds } = await findOfferedSession(context, offerSessionId)
-  const { idsByScope } = await context.makeConfigurationsMember(configurationIds, 'final')
-  return { idsByScope, ids: configurationIds, offerSessionId }
+  return { idsByScope: await groupByScope(context, configurationIds), ids: configurationIds, offerSessionId }
 }
 
 /**

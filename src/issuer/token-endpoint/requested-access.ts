@@ -5,6 +5,7 @@
 import { refuse } from '../../protocol/error.ts'
 import { REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
+import { groupByScope } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
 import type { TokenRequest } from '../schemas.ts'
@@ -55,7 +56,7 @@ async function findIdsOfScopes(
   availableIds: readonly string[],
 ): Promise<readonly string[]> {
   if (scopes.length === 0) return []
-  const { idsByScope } = await context.makeConfigurationsMember(availableIds, 'final')
+  const idsByScope = await groupByScope(context, availableIds)
   return scopes.flatMap((name) => idsByScope.get(name) ?? refuseScope())
 }
 
