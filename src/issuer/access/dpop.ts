@@ -114,10 +114,14 @@ export function refuseWithoutToken({ tokenAlgorithms }: AlgorithmSettings, messa
 }
 
 /** Refuses what the access token does not cover, with the challenge for DPoP if the token was sent with that scheme. */
-export function refuseNarrowToken(config: AlgorithmSettings, isDpop: boolean, message: string): never {
-  return isDpop
-    ? refuseWithChallenge(config, { code: 'insufficient_scope', message })
-    : refuse('insufficient_scope', message)
+export function refuseNarrowToken(
+  config: AlgorithmSettings,
+  { dpopUse }: { readonly dpopUse: StoredUse | undefined },
+  message: string,
+): never {
+  return dpopUse === undefined
+    ? refuse('insufficient_scope', message)
+    : refuseWithChallenge(config, { code: 'insufficient_scope', message })
 }
 
 function refuseWithChallenge(

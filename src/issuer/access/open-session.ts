@@ -32,10 +32,11 @@ export interface AuthorizedRequest extends DpopRequest {
 
 /** The session of an access token, as it was read for the request. */
 export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
-  /** The use of the request's DPoP proof; undefined for a Bearer token. Every request that succeeds commits it. */
+  /**
+   * The use of the request's DPoP proof; undefined for a token that was sent as Bearer. Every request that succeeds
+   * commits it.
+   */
   readonly dpopUse: StoredUse | undefined
-  /** Whether the token was sent with the scheme DPoP. */
-  readonly isDpop: boolean
 }
 
 /** The new value of a session, and the changes to commit with it. */
@@ -69,7 +70,7 @@ export async function findSessionOfToken(context: AccessContext, request: Author
         }))
     const dpopUse = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
-    return { ...session, dpopUse, isDpop }
+    return { ...session, dpopUse }
   })
 }
 
@@ -107,7 +108,7 @@ export function changeSession(
     row = undefined
     return { conflict }
   }
-  return withDpopChallenge(context.config, openSession.isDpop, () => context.retryOnConflict(attempt))
+  return withDpopChallenge(context.config, openSession.dpopUse !== undefined, () => context.retryOnConflict(attempt))
 }
 
 /**

@@ -107,9 +107,10 @@ export async function answerCredentialRequest(
  */
 async function findRequestedConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration' | 'config'>,
-  { row: { value: session }, authorizedIds, isDpop }: OpenSession,
+  openSession: OpenSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
+  const { row, authorizedIds } = openSession
   if (request.credential_identifier !== undefined) {
     return findConfiguration(context, requireIdentifiedConfiguration(authorizedIds ?? [], request))
   }
@@ -118,13 +119,13 @@ async function findRequestedConfiguration(
     return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
   }
   const requestedConfiguration = await findConfiguration(context, id)
-  if (!session.configurationIds.includes(id)) {
+  if (!row.value.configurationIds.includes(id)) {
     const message = 'the access token is for other credential configurations; send one of the offer'
-    refuseNarrowToken(context.config, isDpop, message)
+    refuseNarrowToken(context.config, openSession, message)
   }
   if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
     const hint = 'send one of the credential_identifiers of the token response'
-    refuseNarrowToken(context.config, isDpop, `the access token is for other credentials; ${hint}`)
+    refuseNarrowToken(context.config, openSession, `the access token is for other credentials; ${hint}`)
   }
   return requestedConfiguration
 }

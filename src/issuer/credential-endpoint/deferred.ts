@@ -34,10 +34,10 @@ export async function answerDeferredRequest(
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== openSession.sessionId) return refuseTransaction()
   const { configurationId, holderKeys } = row.value
-  const { authorizedIds, isDpop } = openSession
+  const { authorizedIds } = openSession
   if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
     const message = 'the access token has been narrowed to other credentials; send one that covers this credential'
-    refuseNarrowToken(context.config, isDpop, message)
+    refuseNarrowToken(context.config, openSession, message)
   }
   refuseDenied(session)
   if (isUndecided(session)) {
