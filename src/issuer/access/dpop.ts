@@ -104,17 +104,20 @@ export async function withDpopChallenge<T>(
 }
 
 /** Refuses with the challenge for DPoP a request that was sent without DPoP and needs it. */
-export function refuseWithoutDpop(config: AlgorithmSettings, message: string): never {
+export function refuseMissingDpop(config: AlgorithmSettings, message: string): never {
   return refuseWithChallenge(config, { code: 'invalid_token', message })
 }
 
 /** Refuses with the challenge for DPoP a request without an access token; such a challenge has no error code. */
-export function refuseWithoutToken({ tokenAlgorithms }: AlgorithmSettings, message: string): never {
+export function refuseMissingToken({ tokenAlgorithms }: AlgorithmSettings, message: string): never {
   return refuse('invalid_token', message, { challenge: `DPoP algs="${tokenAlgorithms.join(' ')}"` })
 }
 
-/** Refuses what the access token does not cover, with the challenge for DPoP if the token was sent with that scheme. */
-export function refuseNarrowToken(
+/**
+ * Refuses with `insufficient_scope` what the access token does not cover, and with the challenge for DPoP if the token
+ * was sent with that scheme.
+ */
+export function refuseInsufficientScope(
   config: AlgorithmSettings,
   { dpopUse }: { readonly dpopUse: StoredUse | undefined },
   message: string,

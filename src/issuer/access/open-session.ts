@@ -16,7 +16,7 @@ import type { IssuerCollections } from '../collections.ts'
 import type { AccessTokenRecord } from '../issued-tokens.ts'
 import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
-import { type DpopRequest, refuseWithoutDpop, refuseWithoutToken, verifyDpopProof, withDpopChallenge } from './dpop.ts'
+import { type DpopRequest, refuseMissingDpop, refuseMissingToken, verifyDpopProof, withDpopChallenge } from './dpop.ts'
 import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
 import { commitWithSingleUses, refuseIfUsed, type SingleUse, type StoredUse } from './single-use.ts'
 
@@ -57,8 +57,8 @@ export async function findSessionOfToken(context: AccessContext, request: Author
     if (!config.dpopRequired) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
     const message = 'send the access token as Authorization: DPoP <token>, with a proof'
     return hasTokenScheme(request.authorization)
-      ? refuseWithoutDpop(config, message)
-      : refuseWithoutToken(config, message)
+      ? refuseMissingDpop(config, message)
+      : refuseMissingToken(config, message)
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {
@@ -68,7 +68,7 @@ export async function findSessionOfToken(context: AccessContext, request: Author
           token,
           network: networkOf(request.address),
         }))
-    const dpopUse = verifyProof(context, request, { digest: digestOf(token), jkt, isDpop })
+    const dpopUse = verifyTokenBinding(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
     return { ...session, dpopUse }
   })
@@ -142,10 +142,10 @@ function refuseUnknownToken(): never {
 }
 
 /**
- * Verifies the DPoP proof for a bound token, and returns its use; undefined for an unbound token. Refuses an unbound
- * token that was sent with the scheme DPoP. RFC 9449 sections 7.1 and 7.2.
+ * Verifies that the token was sent as it is bound: with a DPoP proof by its key, whose use is returned, or as Bearer if
+ * it is bound to no key, which is refused where DPoP is required. RFC 9449 sections 7.1 and 7.2.
  */
-function verifyProof(
+function verifyTokenBinding(
   context: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
   request: AuthorizedRequest,
   token: { readonly digest: string; readonly jkt: string | undefined; readonly isDpop: boolean },
@@ -153,10 +153,10 @@ function verifyProof(
   const { config } = context
   if (token.jkt === undefined) {
     if (config.dpopRequired)
-      refuseWithoutDpop(config, 'the access token is bound to no key; request one with a DPoP proof')
+      refuseMissingDpop(config, 'the access token is bound to no key; request one with a DPoP proof')
     return token.isDpop ? refuse('invalid_token', 'the access token is bound to no key; send it as Bearer') : undefined
   }
-  if (!token.isDpop) refuseWithoutDpop(config, 'the access token is bound to a key; send it as DPoP, with a proof')
+  if (!token.isDpop) refuseMissingDpop(config, 'the access token is bound to a key; send it as DPoP, with a proof')
   const { jkt, singleUse } = verifyDpopProof(context, request, token.digest)
   if (jkt !== token.jkt) {
     refuse(

@@ -10,7 +10,7 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
-import { refuseNarrowToken } from '../access/dpop.ts'
+import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import { refuseIfUsed, type SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
@@ -121,11 +121,11 @@ async function findRequestedConfiguration(
   const requestedConfiguration = await findConfiguration(context, id)
   if (!row.value.configurationIds.includes(id)) {
     const message = 'the access token is for other credential configurations; send one of the offer'
-    refuseNarrowToken(context.config, openSession, message)
+    refuseInsufficientScope(context.config, openSession, message)
   }
   if (authorizedIds !== undefined && !authorizedIds.includes(id)) {
     const hint = 'send one of the credential_identifiers of the token response'
-    refuseNarrowToken(context.config, openSession, `the access token is for other credentials; ${hint}`)
+    refuseInsufficientScope(context.config, openSession, `the access token is for other credentials; ${hint}`)
   }
   return requestedConfiguration
 }

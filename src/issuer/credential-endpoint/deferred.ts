@@ -5,7 +5,7 @@
 
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
-import { refuseNarrowToken } from '../access/dpop.ts'
+import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm, DeferredTransaction } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -37,7 +37,7 @@ export async function answerDeferredRequest(
   const { authorizedIds } = openSession
   if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
     const message = 'the access token has been narrowed to other credentials; send one that covers this credential'
-    refuseNarrowToken(context.config, openSession, message)
+    refuseInsufficientScope(context.config, openSession, message)
   }
   refuseDenied(session)
   if (isUndecided(session)) {

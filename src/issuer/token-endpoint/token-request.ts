@@ -70,7 +70,7 @@ export async function answerTokenRequest(
     clientId: request.form.client_id,
     audiences: acceptedIdentifiers(context.config, sessionId),
   })
-  const proof = verifyProof(context, request)
+  const proof = verifyDpopIfUsed(context, request)
   // After a conflict, the request is decided again, so that every wrong transaction code is counted.
   return context.retryOnConflict(async () => {
     const row = (await context.store.get('issuance_session', sessionId)) ?? refuse('invalid_grant', unknownDescription)
@@ -82,7 +82,7 @@ export async function answerTokenRequest(
  * Verifies the DPoP proof of a token request. Returns undefined if there is none and none is required. RFC 9449 section
  * 5.
  */
-function verifyProof(context: IssuerContext, request: ReceivedTokenRequest): DpopProof | undefined {
+function verifyDpopIfUsed(context: IssuerContext, request: ReceivedTokenRequest): DpopProof | undefined {
   return request.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, request) : undefined
 }
 
