@@ -105,7 +105,10 @@ export interface IssuerEvidence {
   isSignedBy(key: KeyObject): boolean
 }
 
-/** A parsed presentation. Nothing in it is verified: the checks in `verifier/checks` do that. */
+/**
+ * A parsed presentation. No signature, time or trust in it is verified: the checks in `verifier/checks` do that. The
+ * digests of its disclosures and elements are, since the claims cannot be read without: `disclosuresProblem`.
+ */
 export interface Evidence {
   /**
    * Why it is not of this format, as part of a sentence: `its type (typ) is JWT`; undefined if its type header and its
@@ -118,7 +121,8 @@ export interface Evidence {
   /** The key that the issuer bound the credential to, or why there is none. */
   readonly boundKey: { readonly jwk: PublicJwk; readonly thumbprint: string } | Problem
   /**
-   * The problem of the disclosures. If there is one, `claims` has only the claims that are not selectively disclosable.
+   * The problem of the disclosures, or of the elements of an mdoc: they are malformed, or not those whose digests the
+   * issuer signed. If there is one, `claims` has only the claims that are not selectively disclosable.
    */
   readonly disclosuresProblem: string | undefined
   /** The claims as a JSON object, in which DCQL paths begin. */
@@ -283,6 +287,6 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    * credential.
    */
   positionText(position: ClaimPosition, claims: JsonObject): string
-  /** Parses a presentation, without verifying it. Throws a MalformedError if it cannot be parsed. */
+  /** Parses a presentation, and verifies its digests alone. Throws a MalformedError if it cannot be parsed. */
   read(presentation: string): Evidence
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Cbor, type CborKey, encodeCbor } from '../../codec/cbor.ts'
 import { MalformedError } from '../../codec/malformed.ts'
-import { digestItem, readElements, readIdentifier } from './elements.ts'
+import { digestItem, readIdentifier, verifyElements } from './elements.ts'
 import type { IssuerSigned } from './issuer-signed.ts'
 
 const members: Readonly<Record<string, Cbor>> = {
@@ -23,7 +23,7 @@ function read(
 ) {
   const signed = new Map<CborKey, Cbor>(items.map((item, index) => [index, digestItem(item, hash)]))
   const mso = { digestAlgorithm: algorithm, valueDigests: new Map<CborKey, Cbor>([['space', digests ?? signed]]) }
-  return readElements({ nameSpaces: new Map([['space', items]]), mso } as unknown as IssuerSigned)
+  return verifyElements({ nameSpaces: new Map([['space', items]]), mso } as unknown as IssuerSigned)
 }
 
 describe('the elements that are shown', () => {

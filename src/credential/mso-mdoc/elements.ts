@@ -40,8 +40,8 @@ interface Item {
   readonly elementValue: Cbor
 }
 
-/** Parses the elements and compares their digests with those in the MSO. */
-export function readElements({ nameSpaces, mso }: IssuerSigned): Elements {
+/** Verifies the digests of the elements against those in the MSO, and returns the claims of the elements. */
+export function verifyElements({ nameSpaces, mso }: IssuerSigned): Elements {
   const elements = readOrProblem(() => {
     const algorithm = DIGESTS.get(mso.digestAlgorithm) ?? malformed('the digest algorithm of the credential is unknown')
     // All elements share one budget, which limits the number of CBOR values.

@@ -24,7 +24,7 @@ import { isSign1SignedBy } from '../../keys/signature.ts'
 import { makeBoundKey, readDateTime, statusObject } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
-import { readElements } from './elements.ts'
+import { verifyElements } from './elements.ts'
 import {
   type IssuerSigned,
   MDOC_VERSION,
@@ -56,7 +56,7 @@ export function read(presentation: string): Evidence {
 /** Makes the evidence of the issuer-signed part. */
 export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' | 'statedTypes'> {
   const { mso, issuerAuth } = issuerSigned
-  const { claims, problem } = readElements(issuerSigned)
+  const { claims, problem } = verifyElements(issuerSigned)
   const signedAt = readInstant(mso.validityInfo, 'signed')
   return {
     formatProblem:
