@@ -1,7 +1,7 @@
 /**
  * The authorization request of the authorization code flow: its data, and its state transitions as pure functions. Each
- * request leads to one issuance session. The session's `Authorization` starts when the code is redeemed. OpenID4VCI
- * 1.0, Authorization Code Flow; RFC 6749 section 4.1.
+ * request leads to one issuance session. The session has `IssuedTokens` from when the code is redeemed. OpenID4VCI 1.0,
+ * Authorization Code Flow; RFC 6749 section 4.1.
  */
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
@@ -65,8 +65,9 @@ export type AuthorizationStep =
     }
   /** The code was issued and not redeemed yet. */
   | { readonly name: 'CODE'; readonly until: number; readonly sessionId: string }
+  /** The code was redeemed. If it comes again, the tokens of the session end. */
   | { readonly name: 'REDEEMED'; readonly sessionId: string }
-  /** The request has ended: the code was redeemed, or the request failed. */
+  /** The request has ended without a code: it was denied, or came back in another browser. */
   | { readonly name: 'OVER' }
 
 /** A request without a decision of the application. */

@@ -10,7 +10,7 @@ import type { Secrets } from '../../keys/secrets.ts'
 export interface ReusableNonces {
   /** Returns the nonce to send to wallets at this time. */
   readonly getCurrent: (now: Date) => string
-  /** Tests whether this service made the nonce within the last five minutes, or up to half a minute before these. */
+  /** Tests whether this service made the nonce, at most five and a half minutes ago. */
   readonly isValid: (nonce: string, now: Date) => boolean
 }
 

@@ -121,7 +121,10 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   addDeferredRoutes(app, context, { onRequest, openSessionOf })
 }
 
-/** Adds the deferred credential endpoint, and the one for wallets of drafts up to 15. */
+/**
+ * Adds the deferred credential endpoint, and the one for wallets of drafts up to 15. By OpenID4VCI 1.0, the response is
+ * encrypted as its own request asks; by the drafts as the credential request asked, unless its own asks otherwise.
+ */
 function addDeferredRoutes(
   app: App,
   context: IssuerContext,
