@@ -188,7 +188,7 @@ describe('an attack on a code of a wallet instance', () => {
     await expectRefusal(stolen, {
       status: 400,
       error: 'invalid_grant',
-      why: /the code was given to another client; send/,
+      why: /the authorization code was given to another client; send/,
     })
     await tokenBody(await post(TOKEN_ENDPOINT, form, await headersOf(instance)))
   })

@@ -81,7 +81,7 @@ describe('an attack on the authorization code flow', () => {
         'for another client',
         { client_id: 'com.example.thief' },
         'invalid_grant',
-        /the code was given to another client; send/,
+        /the authorization code was given to another client; send/,
       ],
       ['without a client', { client_id: '' }, 'invalid_request', /client_id is missing; send that/],
       ['with another redirect URI', { redirect_uri: `${REDIRECT_URI}/x` }, 'invalid_grant', /redirect_uri/],
@@ -151,7 +151,7 @@ describe('an attack on the authorization code flow', () => {
       await refuses(
         () => redeemCode(services, done.form),
         'invalid_dpop_proof',
-        /it is missing; the code is bound to a key/,
+        /it is missing; the authorization code is bound to a key/,
       )
       await refuses(() => redeemCode(services, done.form, thief), 'invalid_grant', /another key/)
       expect(await tokenBody(await redeemCode(services, done.form, key))).toMatchObject({ token_type: 'DPoP' })

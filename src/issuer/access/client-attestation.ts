@@ -34,6 +34,9 @@ export interface AuthenticatedClient extends Required<AuthorizedClient> {
   readonly singleUse: StoredUse
 }
 
+/** A grant that is bound to a client, and to a key, as refusals name it. */
+export type BoundGrant = 'authorization code' | 'refresh token'
+
 type ClientContext = Pick<AccessContext, 'config' | 'now' | 'log' | 'attestationChallenges' | 'attestationStatus'>
 
 /**
@@ -109,15 +112,15 @@ export async function authenticateClient(
  * issued to. RFC 6749 sections 4.1.3 and 6.
  */
 export function refuseOtherInstance(
-  grantName: 'authorization code' | 'refresh token',
+  grant: BoundGrant,
   client: AuthorizedClient | undefined,
   authenticatedClient: AuthenticatedClient | undefined,
 ): void {
   if (client?.instance === undefined) return
   if (authenticatedClient === undefined)
-    refuse('invalid_grant', `the ${grantName} is bound to a wallet instance; send its attestation`)
+    refuse('invalid_grant', `the ${grant} is bound to a wallet instance; send its attestation`)
   if (authenticatedClient.id !== client.id || authenticatedClient.instance !== client.instance) {
-    refuse('invalid_grant', `the ${grantName} is bound to another wallet instance; begin again with this one`)
+    refuse('invalid_grant', `the ${grant} is bound to another wallet instance; begin again with this one`)
   }
 }
 

@@ -52,7 +52,7 @@ async function decide(
   refuseOtherRequest(request, form, tokenRequest.client)
   const client = { id: request.clientId, ...(request.instance && { instance: request.instance }) }
   refuseOtherInstance('authorization code', client, tokenRequest.client)
-  refuseOtherKey('code', request.jkt, tokenRequest.jkt)
+  refuseOtherKey('authorization code', request.jkt, tokenRequest.jkt)
   const { session } = tokenRequest
   refuseUnlessUnused(session, tokenRequest.now, 'invalid_grant')
   const { requestId: decidedFor } = session.deferral?.decided ?? {}
@@ -82,7 +82,7 @@ function redeemRequest({ id, value, version }: RequestRow, { sessionId, now }: S
 
 function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
   // RFC 6749 section 4.1.3: client_id is optional for an authenticated client.
-  refuseOtherClient('code', request.clientId, form.client_id || client?.id)
+  refuseOtherClient('authorization code', request.clientId, form.client_id || client?.id)
   if (form.redirect_uri !== request.redirectUri) {
     refuse('invalid_grant', 'redirect_uri: it is not that of the authorization request')
   }

@@ -2,7 +2,7 @@
 
 import { refuse } from '../../protocol/error.ts'
 import type { Change } from '../../store/store.ts'
-import type { AuthenticatedClient } from '../access/client-attestation.ts'
+import type { AuthenticatedClient, BoundGrant } from '../access/client-attestation.ts'
 import { refuseDpopProof } from '../access/dpop.ts'
 import type { IssuerCollections } from '../collections.ts'
 import type { AuthorizedClient, RefreshState } from '../issued-tokens.ts'
@@ -55,8 +55,6 @@ export interface Grant {
    */
   readonly decide: (tokenRequest: SessionForToken) => GrantDecision | Promise<GrantDecision>
 }
-
-type BoundGrant = 'code' | 'refresh token'
 
 /** Refuses a request of another client than the one that the grant was given to. RFC 6749 sections 4.1.3 and 6. */
 export function refuseOtherClient(grant: BoundGrant, boundId: string, clientId: string | undefined): void {
