@@ -22,7 +22,7 @@ export function refuseReservedNames(value: Json, path: string, depthLeft = MAX_D
 /** Refuses with `invalid_request` a `status`, which only W3C formats support. */
 export function refuseBitstringStatus({ status }: CredentialConfiguration): void {
   if (status !== undefined) {
-    refuse('invalid_request', 'status: this format names status list tokens and nothing else; leave it out')
+    refuse('invalid_request', 'status: only W3C formats have it; leave it out')
   }
 }
 

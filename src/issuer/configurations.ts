@@ -39,7 +39,7 @@ export async function createConfiguration(
   const configuration = parseConfiguration(posted)
   const { isRevocable, hasBitstringStatus } = configuration
   if (!isRevocable && hasBitstringStatus) {
-    refuse('invalid_request', 'status: credentials that are not revocable have none; leave one of the two out')
+    refuse('invalid_request', 'status: goes with revocable credentials; leave status out, or revocable: false')
   }
   refuseBlankEnds(posted)
   refuseInvalidCredentialMetadata(posted)

@@ -36,7 +36,8 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
   const { vct = '' } = posted
   const prefix = `${context.config.baseUrl}${TYPE_METADATA_PATH}/`
   if (!vct.startsWith(prefix) || !NAME.test(vct.slice(prefix.length))) {
-    refuse('invalid_request', `type_metadata: it is served for a vct of the form ${prefix}name alone`)
+    const hint = `set vct to ${prefix}NAME, under which this issuer serves it, or leave type_metadata out`
+    refuse('invalid_request', `type_metadata: ${hint}`)
   }
   const storedText = (await loadTypeMetadata(context)).get(vct)
   if (storedText !== undefined && storedText !== writeTypeMetadata(posted)) {

@@ -270,7 +270,7 @@ const configurationMistakes: readonly Mistake[] = [
   {
     mistake: 'a status of what is not revocable',
     body: { status: 'bitstring', revocable: false },
-    why: /status: credentials that are not revocable have none/,
+    why: /status: goes with revocable credentials/,
   },
   { mistake: 'vct, which is of another format', body: { vct: 'a' }, why: /vct: does not go with this format/ },
   { mistake: 'doctype, which is of another format', body: { doctype: 'a' }, why: /doctype: does not go with/ },

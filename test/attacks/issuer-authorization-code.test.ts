@@ -212,7 +212,7 @@ describe('an attack on the authorization code flow', () => {
         { authorization_details: '[{"type":"openid_credential","credential_configuration_id":"x"}]' },
         [],
         'invalid_authorization_details',
-        /not in the offer/,
+        /must be one of the offer/,
       ],
     ])('%s, pushed and in the address of the browser', async (_, changed, left, error, why) => {
       const form = { ...without(walletAsking().form, ...left), ...changed }
@@ -237,7 +237,7 @@ describe('an attack on the authorization code flow', () => {
       const { id } = await startIssuance(services)
       const details = JSON.stringify([{ type: 'openid_credential', credential_configuration_id: id }])
       const form = walletAsking({ authorization_details: details }).form
-      await refuses(() => postForm(services, PAR, form), 'invalid_authorization_details', /no scope/)
+      await refuses(() => postForm(services, PAR, form), 'invalid_authorization_details', /one that has a scope/)
     })
 
     it('has a parameter twice', async () => {

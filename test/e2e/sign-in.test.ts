@@ -54,7 +54,7 @@ describe('signing in for a wallet', () => {
     }
     for (const [path, why] of [
       ['/auth/authorize?request_uri=x', '<p>client_id is missing.</p>'],
-      ['/auth/sign-in/answer?state=x', '<p>state: nobody began to sign in with it; begin anew.</p>'],
+      ['/auth/sign-in/answer?state=x', '<p>state: it is unknown; begin anew in the wallet.</p>'],
       ['/auth/sign-in?interaction=nope', '<p>There is no such interaction.</p>'],
     ] as const) {
       const text = await see(path)

@@ -49,7 +49,7 @@ describe('a credential of a national type', () => {
     [{ ...pid, aka_vcts: [] }, /aka_vcts/],
     [{ ...pid, aka_vcts: [''] }, /aka_vcts/],
     [{ ...pid, aka_vcts: [GENERAL, GENERAL] }, /aka_vcts/],
-    [{ ...pid, aka_vcts: [pid.vct] }, /aka_vcts: the vct itself/],
+    [{ ...pid, aka_vcts: [pid.vct] }, /aka_vcts: leave the vct itself out/],
     [{ format: 'mso_mdoc', doctype: 'org.example', aka_vcts: [GENERAL] }, /aka_vcts: goes with a vct only/],
   ])('is refused as %j', (posted, why) => refused(posted, why))
 })
@@ -86,8 +86,8 @@ describe('type metadata', () => {
   })
 
   it.each([
-    ['of a type elsewhere', { vct: 'https://types.example/student-card' }, /type_metadata: it is served for a vct/],
-    ['of a type with a path below', { vct: `${ISSUER_URL}/type-metadata/a/b` }, /type_metadata: it is served/],
+    ['of a type elsewhere', { vct: 'https://types.example/student-card' }, /type_metadata: set vct to/],
+    ['of a type with a path below', { vct: `${ISSUER_URL}/type-metadata/a/b` }, /type_metadata: set vct to/],
     ['of another type than the vct', { type_metadata: { vct: 'urn:other' } }, /type_metadata\.vct/],
     ['of a format without vct', { format: 'mso_mdoc', doctype: 'org.example', vct: undefined }, /goes with a vct only/],
   ])('is refused %s', (_, more, why) => refused({ ...typed, ...more }, why))

@@ -18,7 +18,7 @@ describe('a configuration', () => {
     ['with claims', described(['a', 'b'], ['a', 'b', 'c'], ['a', 'b', 0, null]), 'taken'],
     ['with metadata without claims', { credential_metadata: {} }, 'taken'],
     ['without a type', { doctype: '' }, 'doctype: this format needs it, a text such as org.iso.18013.5.1.mDL'],
-    ['with lists of the W3C', { status: 'bitstring' }, 'status: this format names'],
+    ['with lists of the W3C', { status: 'bitstring' }, 'status: only W3C formats have it'],
     ['with another type', { vct: 'x' }, 'vct: does not go with this format; use doctype'],
     ['of which none can be hidden', { selective_disclosure: 'none' }, 'selective_disclosure: must be "all"'],
     ['of which some can be hidden', { selective_disclosure: [] }, 'selective_disclosure: must be "all"'],

@@ -59,7 +59,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): SdJw
       'vct: this format needs it, a non-empty string that names the type of the credential',
     )
   }
-  if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: the vct itself does not stand there')
+  if (akaVcts?.includes(vct)) refuse('invalid_request', 'aka_vcts: leave the vct itself out')
   refuseBitstringStatus(postedConfiguration)
   for (const [index, [first]] of (Array.isArray(disclosure) ? disclosure : []).entries()) {
     if (typeof first !== 'string' || SECURING_MEMBERS.includes(first)) {

@@ -13,7 +13,7 @@ import { parseDefinition, type W3cMembers } from '../w3c/schema.ts'
 export function parseMembers(postedConfiguration: CredentialConfiguration): W3cMembers {
   const { types, contexts = [VCDM_1_CONTEXT] } = parseDefinition(postedConfiguration, 'type')
   if (contexts[0] !== VCDM_1_CONTEXT) {
-    refuse('invalid_request', `credential_definition.@context: in this format it begins with ${VCDM_1_CONTEXT}`)
+    refuse('invalid_request', `credential_definition.@context: in this format it must begin with ${VCDM_1_CONTEXT}`)
   }
   const { selective_disclosure: disclosure } = postedConfiguration
   if (disclosure !== undefined && disclosure !== 'none') {

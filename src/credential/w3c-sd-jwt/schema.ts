@@ -16,7 +16,7 @@ export function parseMembers(postedConfiguration: CredentialConfiguration): W3cM
   const { types, contexts: postedContexts } = parseDefinition(postedConfiguration, '@context and type')
   const contexts = requireStrings(postedContexts, 'credential_definition.@context')
   if (contexts[0] !== VCDM_2_CONTEXT && contexts[0] !== VCDM_1_CONTEXT) {
-    const hint = `it begins with ${VCDM_2_CONTEXT}, or with ${VCDM_1_CONTEXT}`
+    const hint = `it must begin with ${VCDM_2_CONTEXT}, or with ${VCDM_1_CONTEXT}`
     refuse('invalid_request', `credential_definition.@context: ${hint}`)
   }
   const { selective_disclosure: disclosure } = postedConfiguration

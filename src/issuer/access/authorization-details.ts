@@ -30,7 +30,9 @@ export function readAuthorizationDetails(
   }
   const ids = details.map((detail) => configurationOf(detail, identifiers))
   if (!ids.every((id) => configurationIds.includes(id))) {
-    refuseDetails('it names a configuration that is not in the offer, or without an offer one that has no scope')
+    refuseDetails(
+      'credential_configuration_id must be one of the offer; without an offer, one that has a scope in the metadata',
+    )
   }
   return [...new Set(ids)]
 }

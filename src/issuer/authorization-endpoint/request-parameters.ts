@@ -96,7 +96,11 @@ export async function findOfferedSession(context: IssuerContext, sessionId: stri
 function refuseOtherFlows(form: AuthorizationForm): void {
   const { response_type: type, response_mode: mode, request, request_uri: uri } = form
   if (request) refuse('invalid_request', 'request: request objects are not supported; push the parameters themselves')
-  if (uri) refuse('invalid_request', 'request_uri: it goes alone, with client_id, to the authorization endpoint')
+  if (uri)
+    refuse(
+      'invalid_request',
+      'request_uri: leave it out here; send it with client_id alone to the authorization endpoint',
+    )
   if (!type) refuse('invalid_request', 'response_type is missing; it must be code')
   if (type !== 'code') refuse('unsupported_response_type', 'response_type must be code')
   if (mode && mode !== 'query') refuse('invalid_request', 'response_mode must be query, or left out')

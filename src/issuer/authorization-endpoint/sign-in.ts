@@ -220,7 +220,7 @@ export async function admitAnswer(
 
 function decryptState(context: IssuerContext, state: string): SignInState {
   const content = state.length > MAX_STATE ? undefined : decryptObject(stateKeyOf(context), state)
-  if (content === undefined) return refuse('invalid_request', 'state: nobody began to sign in with it; begin anew')
+  if (content === undefined) return refuse('invalid_request', 'state: it is unknown; begin anew in the wallet')
   return content as unknown as SignInState
 }
 
