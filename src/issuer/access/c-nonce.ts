@@ -29,11 +29,11 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
 }
 
 /**
- * Returns the single use of the nonce of a request. Refuses with `invalid_nonce` a nonce that this service did not make
- * for the session, and one that has expired. Reads nothing from the store, so it can come before the verification of
- * signatures; the caller refuses a nonce that was used.
+ * Verifies the nonce of a request, and returns its single use. Refuses with `invalid_nonce` a nonce that this service
+ * did not make for the session, and one that has expired. Reads nothing from the store, so it can come before the
+ * verification of signatures; the caller refuses a nonce that was used.
  */
-export function nonceUseOf(
+export function verifyNonce(
   { secrets }: Pick<NonceContext, 'secrets'>,
   sessionId: string,
   nonce: string,

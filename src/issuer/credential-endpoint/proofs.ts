@@ -15,7 +15,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/trust-path.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
-import { nonceUseOf } from '../access/c-nonce.ts'
+import { verifyNonce } from '../access/c-nonce.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
@@ -62,8 +62,8 @@ interface ProofPolicy extends JwtClock {
 }
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
-  /** Refuses with `invalid_nonce` like {@link nonceUseOf}. */
-  readonly makeNonceUse: (nonce: string) => StoredUse
+  /** Verifies the nonce for the session of the request, like {@link verifyNonce}. */
+  readonly verifyNonce: (nonce: string) => StoredUse
 }
 
 /** A parsed key proof. */
@@ -87,12 +87,18 @@ export async function verifyProofs(
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
   const { keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
-  const makeNonceUse = (nonce: string): StoredUse => nonceUseOf(context, sessionId, nonce, now)
-  const policy = { now, clockSkewSeconds, audiences, anchors, requirement, makeNonceUse }
+  const policy: KeyProofsPolicy = {
+    now,
+    clockSkewSeconds,
+    audiences,
+    anchors,
+    requirement,
+    verifyNonce: (nonce) => verifyNonce(context, sessionId, nonce, now),
+  }
   const { type, jwts } = readProofs(request)
   if (type === 'attestation') {
     const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
-    return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: makeNonceUse(nonce) }
+    return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: policy.verifyNonce(nonce) }
   }
   if (jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
   const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
@@ -139,7 +145,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   const [nonce = '', ...others] = new Set(keyProofs.map((each) => each.nonce))
   if (others.length > 0) refuse('invalid_proof', 'the key proofs of a request must have the same nonce')
   // Signatures cost much more than a nonce, and anybody with a token can send many.
-  const nonceUse = policy.makeNonceUse(nonce)
+  const nonceUse = policy.verifyNonce(nonce)
   refuseRepeatedKeys(keyProofs.flatMap(({ headerKey }) => headerKey ?? []))
   const verifiedAttestations: VerifiedAttestations = new Map()
   const attestedProofs = await runInTurn(keyProofs, (keyProof) => {
