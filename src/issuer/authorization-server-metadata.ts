@@ -7,7 +7,7 @@ import type { ClientAuthentication } from '../config/client-authentication.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { AUTHORIZATION_DETAIL_TYPE } from './access/authorization-details.ts'
-import { findIssuanceSession } from './collections.ts'
+import { requireIssuanceSession } from './collections.ts'
 import { groupByScope } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
@@ -17,7 +17,7 @@ export async function makeAuthorizationServerMetadata(
   context: IssuerContext,
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
-  const session = sessionId === undefined ? undefined : await findIssuanceSession(context.store, sessionId)
+  const session = sessionId === undefined ? undefined : await requireIssuanceSession(context.store, sessionId)
   const { baseUrl, codeFlow, clientAuthentication, profile, tokenAlgorithms } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),

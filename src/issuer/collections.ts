@@ -106,7 +106,7 @@ export const issuerEncryptedCollections: readonly (keyof IssuerCollections)[] = 
 ]
 
 /** Returns a session. Refuses with `not_found`. */
-export async function findIssuanceSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
+export async function requireIssuanceSession(store: IssuerStore, sessionId: string): Promise<IssuanceSession> {
   const row = await store.get('issuance_session', sessionId)
   return row?.value ?? refuseUnknownSession()
 }

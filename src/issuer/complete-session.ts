@@ -2,7 +2,7 @@
 import type { JsonObject } from '../codec/json.ts'
 import { refuse } from '../protocol/error.ts'
 import { updateWith } from '../store/store.ts'
-import { findIssuanceSession, refuseUnknownSession } from './collections.ts'
+import { refuseUnknownSession, requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseUnfittingDatasetByIds } from './dataset.ts'
 import type { Completion } from './schemas.ts'
@@ -22,7 +22,7 @@ export async function completeSession(
 ): Promise<IssuanceStatusBody> {
   const { store } = context
   const now = context.now()
-  const current = await findIssuanceSession(store, sessionId)
+  const current = await requireIssuanceSession(store, sessionId)
   refuseDecided(current, now)
   const dataset = await requireFittingDataset(context, current, completion)
   const denied = dataset === undefined ? { denied: completion.reason ? { reason: completion.reason } : {} } : {}

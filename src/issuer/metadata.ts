@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { PublicDocument } from '../http/document.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
-import { findIssuanceSession } from './collections.ts'
+import { requireIssuanceSession } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
@@ -82,6 +82,6 @@ async function makeSessionConfigurationsMember(
   sessionId: string,
   version: MetadataVersion,
 ): Promise<ConfigurationsMember> {
-  const { configurationIds } = await findIssuanceSession(context.store, sessionId)
+  const { configurationIds } = await requireIssuanceSession(context.store, sessionId)
   return context.makeConfigurationsMember(configurationIds, version)
 }

@@ -48,7 +48,7 @@ export async function startIssuanceSession(
   refuseEndedCertificate(context.config.keys, context.now())
   const { credential_configurations: configurationIds, person } = request
   const configurations = await Promise.all(
-    configurationIds.map((id, index) => requireConfiguration(context, id, index)),
+    configurationIds.map((id, index) => requireOfferedConfiguration(context, id, index)),
   )
   const offeredGrants = chooseGrants(context, request)
   refuseContraryGrants(context, request, offeredGrants)
@@ -234,7 +234,7 @@ function addReissueTime<T extends Pick<IssuanceSession, 'refreshSeconds'>>(
   return { ...refreshMembers, ...(refreshSeconds && { refreshSeconds }) }
 }
 
-async function requireConfiguration(context: IssuerContext, id: string, index: number): Promise<Configuration> {
+async function requireOfferedConfiguration(context: IssuerContext, id: string, index: number): Promise<Configuration> {
   const problem = `credential_configurations[${index}]: there is no credential configuration ${id}`
   return (await loadOffered(context, id)) ?? refuse('invalid_request', problem)
 }

@@ -4,7 +4,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/gran
 import type { CredentialOffer } from '../protocol/oid4vci.ts'
 import { makeDerivedCode } from './access/derived-code.ts'
 import { codeOfSession } from './access/pre-authorized-code.ts'
-import { findIssuanceSession } from './collections.ts'
+import { requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-identifier.ts'
 import { type EndedOffer, hasGrant, hasOffer, refuseUnlessUnused } from './session.ts'
@@ -20,7 +20,7 @@ const ENDED_OFFER: EndedOffer = {
  * if it was used or has expired.
  */
 export async function getOffer(context: IssuerContext, sessionId: string, isFetch: boolean): Promise<CredentialOffer> {
-  const session = await findIssuanceSession(context.store, sessionId)
+  const session = await requireIssuanceSession(context.store, sessionId)
   if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')
   // With an external authorization server, the first issued credential shows that the offer was used.
   if (session.issued.length > 0) refuse('gone', ENDED_OFFER.used)

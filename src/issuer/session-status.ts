@@ -6,7 +6,7 @@ import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
 import type { Change } from '../store/store.ts'
-import { findIssuanceSession, type IssuerCollections } from './collections.ts'
+import { type IssuerCollections, requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
 import type { SessionProgress, WalletRefusal } from './session-progress.ts'
@@ -18,7 +18,7 @@ export type IssuanceStatusBody = Static<typeof IssuanceSessionStatus>
 
 /** Returns the status of a session. Refuses with `not_found`. */
 export async function getIssuanceStatus(context: IssuerContext, sessionId: string): Promise<IssuanceStatusBody> {
-  const session = await findIssuanceSession(context.store, sessionId)
+  const session = await requireIssuanceSession(context.store, sessionId)
   const row = session.issued.length > 0 ? await context.store.get('credential_status', sessionId) : undefined
   const body = makeStatusBody(sessionId, session, context.now(), row?.value)
   return addProgress(body, await context.progress.read(sessionId))

@@ -59,13 +59,13 @@ export function createAuthorizationServer(
     )
   }
   const metadata = cacheRemote({ ...EXPIRY, now }, () => discoverMetadata(outbound, config), logStaleUse)
-  const findAddress = async (configuredUrl: string | undefined, name: string): Promise<Address> =>
+  const requireAddress = async (configuredUrl: string | undefined, name: string): Promise<Address> =>
     configuredUrl === undefined
       ? readAddress(config, await metadata.get(), name)
       : { url: configuredUrl, allowPrivateAddresses: true }
   const keys = cacheRemote(
     { ...EXPIRY, now },
-    async () => fetchKeys(outbound, await findAddress(config.jwksUri, 'jwks_uri')),
+    async () => fetchKeys(outbound, await requireAddress(config.jwksUri, 'jwks_uri')),
     logStaleUse,
   )
   const introspection = config.introspection
@@ -73,7 +73,7 @@ export function createAuthorizationServer(
     config,
     hasSigned: async (jws) => isSignedByOneOf(await keys.get((publishedKeys) => hasKeyFor(publishedKeys, jws)), jws),
     introspect: limitIntrospections(now, async (token) => {
-      const address = await findAddress(introspection?.endpoint, 'introspection_endpoint')
+      const address = await requireAddress(introspection?.endpoint, 'introspection_endpoint')
       return fetchJson(outbound, { ...address, ...LIMITS, ...makeIntrospectionRequest(config, token) })
     }),
   }

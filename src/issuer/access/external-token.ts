@@ -49,7 +49,7 @@ type ClockContext = Pick<AccessContext, 'now' | 'config'>
  * and the token is accepted until the session expires. Refuses with `invalid_token`, with `insufficient_scope` a valid
  * token without a session, and with `temporarily_unavailable` if the server cannot be reached.
  */
-export async function findSessionOfExternalToken(
+export async function requireSessionOfExternalToken(
   context: AccessContext,
   server: ExternalAuthorizationServer,
   { token, network }: PresentedToken,

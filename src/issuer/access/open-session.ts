@@ -17,7 +17,7 @@ import type { AccessTokenRecord } from '../issued-tokens.ts'
 import { EXPIRED_TOKEN, type IssuanceSession } from '../session.ts'
 import type { AccessContext } from './context.ts'
 import { type DpopRequest, refuseMissingDpop, refuseMissingToken, verifyDpopProof, withDpopChallenge } from './dpop.ts'
-import { findSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
+import { requireSessionOfExternalToken, type SessionOfToken } from './external-token.ts'
 import { commitWithSingleUses, refuseIfUsed, type SingleUse, type StoredUse } from './single-use.ts'
 
 const TOKEN = /^(Bearer|DPoP) +(\S+)$/i
@@ -48,9 +48,9 @@ export interface SessionChange {
 /**
  * Returns the session of the request's access token. Refuses with `invalid_token`; for a bound token, also with
  * `invalid_dpop_proof` or `use_dpop_nonce`; for a token of an external server, also like {@link
- * findSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
+ * requireSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
-export async function findSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
+export async function requireSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
   const { config, externalAuthorizationServer } = context
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
@@ -63,8 +63,8 @@ export async function findSessionOfToken(context: AccessContext, request: Author
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {
     const { jkt, ...session } = await (externalAuthorizationServer === undefined
-      ? findSessionOfOwnToken(context, token)
-      : findSessionOfExternalToken(context, externalAuthorizationServer, {
+      ? requireSessionOfOwnToken(context, token)
+      : requireSessionOfExternalToken(context, externalAuthorizationServer, {
           token,
           network: networkOf(request.address),
         }))
@@ -123,7 +123,7 @@ export function claimedSessionId(
   return externalAuthorizationServer === undefined ? (unverifiedSubject(token) ?? '') : ''
 }
 
-async function findSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
+async function requireSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
   const sessionId = unverifiedSubject(text)
   const row = sessionId === undefined ? undefined : await context.store.get('issuance_session', sessionId)
   if (sessionId === undefined || row === undefined) return refuseUnknownToken()

@@ -25,9 +25,9 @@ import { returnUrl } from './interaction.ts'
 import { type IdentifiedRequest, makeRequestId, openPushedRequest } from './pushed-request.ts'
 import {
   type AuthorizationParameters,
-  findOfferedSession,
   readAuthorizationRequest,
   requireCodeFlow,
+  requireOfferedSession,
   trustsRedirectUri,
 } from './request-parameters.ts'
 import { walletPage } from './sign-in-page.ts'
@@ -60,7 +60,7 @@ export async function authorize(
   const now = context.now()
   const { offerSessionId } = request
   // The offer may have been used since the request was pushed.
-  const offer = offerSessionId === undefined ? undefined : await findOfferedSession(context, offerSessionId)
+  const offer = offerSessionId === undefined ? undefined : await requireOfferedSession(context, offerSessionId)
   const interactionRequest = startInteraction(request, browser, now)
   // An offer that wants a transaction code with its other grant is not sufficient alone.
   const wantsMore = offer?.person !== undefined || offer?.txCode !== undefined

@@ -49,7 +49,7 @@ const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as cons
  * was decided or has expired.
  */
 export async function getInteraction(context: IssuerContext, id: string): Promise<Static<typeof Interaction>> {
-  const { value } = await findOpenInteraction(context, id)
+  const { value } = await requireOpenInteraction(context, id)
   const { request, step } = value
   const offer = await findSessionToComplete(context, request.offerSessionId)
   return {
@@ -76,7 +76,7 @@ export async function completeInteraction(
   const choice = readChoice(body)
   const secret = toBase64url(context.random(32))
   const decision = await context.retryOnConflict<InteractionDecision>(async () => {
-    const { value, version } = await findOpenInteraction(context, id)
+    const { value, version } = await requireOpenInteraction(context, id)
     const outcome = choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
     const now = context.now()
     const decidedRequest = recordRequestDecision(value, outcome.decision, { secret, now })
@@ -98,8 +98,8 @@ export function returnUrl({ config }: Pick<IssuerContext, 'config'>, id: string,
   return addParameters(`${config.baseUrl}${ISSUER_PATHS.browserReturn}/${id}`, { completion: secret })
 }
 
-/** Finds an undecided request. Refuses with `not_found`, or with `gone` if it was decided or has expired. */
-export async function findOpenInteraction(context: IssuerContext, id: string): Promise<Row<UndecidedRequest>> {
+/** Returns an undecided request. Refuses with `not_found`, or with `gone` if it was decided or has expired. */
+export async function requireOpenInteraction(context: IssuerContext, id: string): Promise<Row<UndecidedRequest>> {
   const row = await context.store.get('authorization_request', id)
   if (row === undefined) return refuse('not_found', 'there is no such interaction')
   return { ...row, value: requireUndecided(row.value, context.now()) }

@@ -12,12 +12,12 @@ import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import { endOfRequest, INTERACTION_SECONDS, isSameBrowser } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { findOpenInteraction } from './interaction.ts'
+import { requireOpenInteraction } from './interaction.ts'
 import {
   admitAnswer,
   decideByClaims,
   denySignIn,
-  findRequestOfVisit,
+  requireRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
 } from './sign-in.ts'
@@ -30,23 +30,23 @@ const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
 
 /**
  * Makes the function that returns the link that opens the wallet. All calls for one interaction return the same link,
- * and those at the same time share one request to the verifier. The function refuses like {@link findRequestOfVisit},
- * and with `temporarily_unavailable` if the verifier cannot be reached.
+ * and those at the same time share one request to the verifier. The function refuses like
+ * {@link requireRequestOfVisit}, and with `temporarily_unavailable` if the verifier cannot be reached.
  */
 export function createPresentationStart(context: IssuerContext) {
-  const findLink = singleFlightByKey<{ readonly settings: PresentationConfig; readonly id: string }, string>(
+  const getLink = singleFlightByKey<{ readonly settings: PresentationConfig; readonly id: string }, string>(
     ({ id }) => id,
-    ({ settings, id }) => findPresentationLink(context, settings, id),
+    ({ settings, id }) => findOrMakeLink(context, settings, id),
   )
   return async (settings: PresentationConfig, visit: SignInVisit): Promise<string> => {
-    await findRequestOfVisit(context, visit)
-    return findLink({ settings, id: visit.id })
+    await requireRequestOfVisit(context, visit)
+    return getLink({ settings, id: visit.id })
   }
 }
 
 /** Returns the link of the interaction's verifier session. The first call starts that session. */
-async function findPresentationLink(context: IssuerContext, settings: PresentationConfig, id: string): Promise<string> {
-  const { value: storedRequest } = await findOpenInteraction(context, id)
+async function findOrMakeLink(context: IssuerContext, settings: PresentationConfig, id: string): Promise<string> {
+  const { value: storedRequest } = await requireOpenInteraction(context, id)
   if (storedRequest.presentation !== undefined) return storedRequest.presentation.link
   const newSession = await askVerifier(context, settings, {
     path: `${SESSIONS}/new-session`,
@@ -60,7 +60,7 @@ async function findPresentationLink(context: IssuerContext, settings: Presentati
   if (sessionId === undefined || link === undefined)
     return refuseUnavailableVerifier('the answer of the verifier has no session')
   return context.retryOnConflict<string>(async () => {
-    const { value, version } = await findOpenInteraction(context, id)
+    const { value, version } = await requireOpenInteraction(context, id)
     // Another process may have been asked at the same time.
     if (value.presentation !== undefined) return { committed: value.presentation.link }
     const presentingRequest = { ...value, presentation: { sessionId, link } }
@@ -83,7 +83,7 @@ export async function finishPresentation(
   { visit, responseCode }: { readonly visit: SignInVisit; readonly responseCode: string },
 ): Promise<SignInEnd> {
   const { id } = visit
-  const { value } = await findOpenInteraction(context, id)
+  const { value } = await requireOpenInteraction(context, id)
   // Without a response code there was no presentation, so the request of another browser is not ended.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
   await admitAnswer(context, visit, { secret: responseCode, isRepeatable: true })

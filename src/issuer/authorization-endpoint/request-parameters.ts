@@ -72,7 +72,7 @@ export async function readAuthorizationRequest(
   const state = form.state ? readText('state', form.state, STATE) : undefined
   const jkt = form.dpop_jkt || undefined
   if (jkt !== undefined && !SHA256.test(jkt)) refuse('invalid_request', 'dpop_jkt: it is not the thumbprint of a key')
-  const available = await findAvailableConfigurations(context, form, sessionId)
+  const available = await loadAvailableConfigurations(context, form, sessionId)
   return {
     clientId,
     redirectUri,
@@ -86,7 +86,7 @@ export async function readAuthorizationRequest(
 }
 
 /** Returns the session of an offer. Refuses with `invalid_request` if the offer was used or has expired. */
-export async function findOfferedSession(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
+export async function requireOfferedSession(context: IssuerContext, sessionId: string): Promise<IssuanceSession> {
   const row = await context.store.get('issuance_session', sessionId)
   if (row === undefined || !hasGrant(row.value, AUTHORIZATION_CODE_GRANT)) return refuseIssuerState()
   refuseUnlessUnused(row.value, context.now(), 'invalid_request')
@@ -128,7 +128,7 @@ function readText(name: string, value: string | undefined, { maxLength, form, hi
  * Returns the configurations that the request may ask for: those of its offer, or without an offer all that have a
  * scope.
  */
-async function findAvailableConfigurations(
+async function loadAvailableConfigurations(
   context: IssuerContext,
   { issuer_state: issuerState }: AuthorizationForm,
   sessionId: string | undefined,
@@ -140,7 +140,7 @@ async function findAvailableConfigurations(
   }
   const offerSessionId = findIdOfDerivedCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()
   if (sessionId !== undefined && sessionId !== offerSessionId) refuseIssuerState()
-  const { configurationIds } = await findOfferedSession(context, offerSessionId)
+  const { configurationIds } = await requireOfferedSession(context, offerSessionId)
   return { idsByScope: await groupByScope(context, configurationIds), ids: configurationIds, offerSessionId }
 }
 

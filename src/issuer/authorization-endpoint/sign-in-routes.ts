@@ -11,10 +11,10 @@ import * as schemas from './schemas.ts'
 import {
   beginSignIn,
   declineSignIn,
-  findRequestOfVisit,
   finishSignIn,
   loadConfigurationsOf,
   requireDatasets,
+  requireRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
 } from './sign-in.ts'
@@ -36,7 +36,7 @@ function addPageRoute(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_PATH, { config, schema: schemas.signInRoute }, async (request, reply) => {
     requireDatasets(context)
     const visit = visitOf(context, request, request.query.interaction)
-    const storedRequest = await findRequestOfVisit(context, visit)
+    const storedRequest = await requireRequestOfVisit(context, visit)
     const configurations = await loadConfigurationsOf(context, storedRequest)
     const credentials = configurations.map(({ posted, id }) => {
       return posted.credential_metadata?.display?.[0]?.name ?? posted.scope ?? id

@@ -25,7 +25,7 @@ import {
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseOtherBrowser } from './browser.ts'
-import { completeInteraction, findOpenInteraction } from './interaction.ts'
+import { completeInteraction, requireOpenInteraction } from './interaction.ts'
 import { trustsRedirectUri } from './request-parameters.ts'
 import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
 
@@ -73,30 +73,30 @@ function requireSignIn({ config, signInProvider }: Pick<IssuerContext, 'config' 
  * Returns the authorization request of the browser. Refuses with `not_found`, with `gone` if it was decided, and with
  * `invalid_request` another browser than the one that brought it.
  */
-export async function findRequestOfVisit(
+export async function requireRequestOfVisit(
   context: IssuerContext,
   { id, cookie }: SignInVisit,
 ): Promise<StoredAuthorizationRequest> {
-  const { value } = await findOpenInteraction(context, id)
+  const { value } = await requireOpenInteraction(context, id)
   if (!isSameBrowser(value, cookie)) refuseOtherBrowser()
   return value
 }
 
 /**
- * Starts the sign-in, and returns the URL of the provider. Refuses like {@link findRequestOfVisit} and
+ * Starts the sign-in, and returns the URL of the provider. Refuses like {@link requireRequestOfVisit} and
  * `makeAuthorizationUrl`.
  */
 export async function beginSignIn(context: IssuerContext, visit: SignInVisit): Promise<string> {
   const { provider } = requireSignIn(context)
-  await findRequestOfVisit(context, visit)
+  await requireRequestOfVisit(context, visit)
   const [nonce, verifier] = [toBase64url(context.random(32)), toBase64url(context.random(32))]
   const text = JSON.stringify({ id: visit.id, nonce, verifier } satisfies SignInState)
   return provider.makeAuthorizationUrl({ state: encryptValue(stateKeyOf(context), text, context), nonce, verifier })
 }
 
-/** Denies the interaction because the person declined. Refuses like {@link findRequestOfVisit}. */
+/** Denies the interaction because the person declined. Refuses like {@link requireRequestOfVisit}. */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<SignInEnd> {
-  await findRequestOfVisit(context, visit)
+  await requireRequestOfVisit(context, visit)
   return denySignIn(context, visit.id, 'the person declined')
 }
 
@@ -129,7 +129,7 @@ export async function finishSignIn(
  * the offer is for another person.
  */
 export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
-  const { value } = await findOpenInteraction(context, id)
+  const { value } = await requireOpenInteraction(context, id)
   const person = await findOfferedPerson(context, value)
   if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
   const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, value))
@@ -192,7 +192,7 @@ export async function denySignIn(context: IssuerContext, id: string, reason: str
 
 /** Denies the interaction, and returns the URL that tells the wallet the reason. */
 async function denyInteraction(context: IssuerContext, id: string, reason: string) {
-  const { request } = (await findOpenInteraction(context, id)).value
+  const { request } = (await requireOpenInteraction(context, id)).value
   const body = { denied: true, reason: plainAscii(reason).slice(0, 300) } as const
   const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
   return { request, address }
@@ -208,7 +208,7 @@ export async function admitAnswer(
   answer: BroughtAnswer,
 ): Promise<void> {
   const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
-    const { value: storedRequest, version } = await findOpenInteraction(context, id)
+    const { value: storedRequest, version } = await requireOpenInteraction(context, id)
     const isSame = isSameBrowser(storedRequest, cookie)
     const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
     const dueAt = endOfRequest(value, context.now())

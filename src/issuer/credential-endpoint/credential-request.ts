@@ -86,7 +86,7 @@ export async function answerCredentialRequest(
     sessionId,
     row: { value: session },
   } = openSession
-  const requestedConfiguration = await findRequestedConfiguration(context, openSession, request)
+  const requestedConfiguration = await requireRequestedConfiguration(context, openSession, request)
   const { configuration } = requestedConfiguration
   const { holderKeys, nonceUse } = await verifyProofs(context, request, { sessionId, session, configuration, now })
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
@@ -105,20 +105,20 @@ export async function answerCredentialRequest(
  * the token does not cover, and with `invalid_credential_request` a request with neither or both of the two members.
  * OpenID4VCI 1.0, Credential Request.
  */
-async function findRequestedConfiguration(
+async function requireRequestedConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration' | 'config'>,
   openSession: OpenSession,
   request: CredentialRequest,
 ): Promise<RequestedConfiguration> {
   const { row, authorizedIds } = openSession
   if (request.credential_identifier !== undefined) {
-    return findConfiguration(context, requireIdentifiedConfiguration(authorizedIds ?? [], request))
+    return requireConfiguration(context, requireIdentifiedConfiguration(authorizedIds ?? [], request))
   }
   const { credential_configuration_id: id } = request
   if (typeof id !== 'string') {
     return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
   }
-  const requestedConfiguration = await findConfiguration(context, id)
+  const requestedConfiguration = await requireConfiguration(context, id)
   if (!row.value.configurationIds.includes(id)) {
     const message = 'the access token is for other credential configurations; send one of the offer'
     refuseInsufficientScope(context.config, openSession, message)
@@ -143,7 +143,7 @@ function requireIdentifiedConfiguration(authorizedIds: readonly string[], reques
 }
 
 /** Returns a configuration, removed or not. Refuses with `unknown_credential_configuration`. */
-export async function findConfiguration(
+export async function requireConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration'>,
   configurationId: string,
 ): Promise<RequestedConfiguration> {

@@ -15,7 +15,7 @@ import type { IssuerContext } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued, refuseOverLimits } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
-import { makeEntryChanges, requireValidStatus, statusOfEntry } from '../status-list/entries.ts'
+import { makeEntryChanges, refuseUnlessValid, statusOfEntry } from '../status-list/entries.ts'
 import { makeNotificationId } from './notification.ts'
 
 /** The credentials to issue: one of the configuration for each key. */
@@ -51,7 +51,7 @@ export async function issueCredentials(
   // Nothing is signed beyond the limits; `record` checks them again for the stored session.
   refuseOverLimits(prepareSession(openSession.row.value), batch)
   if (openSession.row.value.issued.length > 0)
-    await requireValidStatus(context.store, openSession.sessionId, 'credential_request_denied')
+    await refuseUnlessValid(context.store, openSession.sessionId, 'credential_request_denied')
   const dataset = await loadDataset(context, openSession, configuration)
   const entries = configuration.isRevocable ? await context.allocateEntries(holderKeys.length) : []
   const orders = holderKeys.map((holderKey, index) => {

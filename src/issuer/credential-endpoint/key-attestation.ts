@@ -86,7 +86,7 @@ export function verifyAttestationOfProof(
     verifiedAttestations.get(attestationJwt) ??
     verifyKeyAttestation(attestationJwt, 'jwt', policy, MAX_KEYS - countKeys(verifiedAttestations))
   verifiedAttestations.set(attestationJwt, attestation)
-  const holderKey = headerKey ?? findNamedKey(attestation, keyProof.kid)
+  const holderKey = headerKey ?? requireNamedKey(attestation, keyProof.kid)
   const holderThumbprint = thumbprint(holderKey)
   if (!attestation.attestedKeys.some((key) => thumbprint(key) === holderThumbprint)) {
     refuse('invalid_proof', 'the key of the key proof is not among the attested_keys of its key attestation')
@@ -98,11 +98,11 @@ export function verifyAttestationOfProof(
 }
 
 /**
- * Finds the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
+ * Returns the attested key that the `kid` of a key proof names: by the key's own `kid`, or by its index in decimal.
  * Without `kid`, returns the first key. OpenID4VCI 1.0, jwt Proof Type: `kid`; TS3 of the EU Digital Identity Wallet,
  * Transport of WUA.
  */
-function findNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
+function requireNamedKey({ attestedKeys, keyIds }: KeyAttestation, kid: Json | undefined): PublicJwk {
   if (kid === undefined) return attestedKeys[0]
   const key =
     attestedKeys.find((_, index) => keyIds[index] === kid) ?? attestedKeys.find((_, index) => String(index) === kid)

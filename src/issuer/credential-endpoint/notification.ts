@@ -41,7 +41,7 @@ export async function receiveNotification(
   if (sessionId !== undefined && sessionId !== openSession.sessionId) {
     refuse('invalid_token', 'the access token is of another session than the path')
   }
-  const position = findPosition(context, openSession, notification.notification_id)
+  const position = requirePosition(context, openSession, notification.notification_id)
   const { event, event_description: description } = notification
   const at = context.now()
   await changeSession(context, openSession, async (session) => {
@@ -63,7 +63,7 @@ export async function receiveNotification(
   })
 }
 
-function findPosition({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
+function requirePosition({ secrets }: IssuerContext, { sessionId, row }: OpenSession, id: string): number {
   const position = readMacToken(secrets.notification, id, POSITION_BYTES, sessionId)?.readUIntBE(0, POSITION_BYTES)
   if (position === undefined || row.value.issued[position] === undefined) {
     return refuse('invalid_notification_id', 'there is no such notification_id; send that of the credential response')

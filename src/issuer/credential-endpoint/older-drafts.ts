@@ -19,7 +19,12 @@ import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { answerCredentialRequest, findConfiguration, type ReceivedRequest, readRequest } from './credential-request.ts'
+import {
+  answerCredentialRequest,
+  type ReceivedRequest,
+  readRequest,
+  requireConfiguration,
+} from './credential-request.ts'
 import { answerDeferredRequest, type DeferredAnswer } from './deferred.ts'
 import { readResponseEncryption } from './encryption.ts'
 
@@ -149,7 +154,7 @@ async function toFinalRequest(
   openSession: OpenSession,
   request: CredentialRequest,
 ): Promise<CredentialRequest> {
-  const id = asksByFormat(request) ? await findConfigurationOfFormat(context, openSession, request) : undefined
+  const id = asksByFormat(request) ? await requireConfigurationOfFormat(context, openSession, request) : undefined
   const { proof, ...otherMembers } = request
   return {
     ...otherMembers,
@@ -172,7 +177,7 @@ function translateProof(proof: unknown, proofs: unknown): JsonObject | undefined
  * Returns the configuration of the session that has the format and type of the request. Refuses if there is not exactly
  * one.
  */
-async function findConfigurationOfFormat(
+async function requireConfigurationOfFormat(
   context: DraftContext,
   openSession: OpenSession,
   request: CredentialRequest,
@@ -182,7 +187,7 @@ async function findConfigurationOfFormat(
     refuse('invalid_credential_request', `send credential_configuration_id; ${rule}`)
   }
   const ids = openSession.authorizedIds ?? openSession.row.value.configurationIds
-  const configurations = await Promise.all(ids.map((id) => findConfiguration(context, id)))
+  const configurations = await Promise.all(ids.map((id) => requireConfiguration(context, id)))
   const [first, ...others] = configurations.filter(({ configuration }) => isOfType(configuration, request))
   if (others.length > 0) {
     const problem = 'several offered credentials are of that kind'

@@ -8,8 +8,8 @@ import { createSubjectLookUp } from '../../http/subject-look-up.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
-import { claimedSessionId, findSessionOfToken } from '../access/open-session.ts'
-import { type CredentialResponseForm, findIssuanceSession } from '../collections.ts'
+import { claimedSessionId, requireSessionOfToken } from '../access/open-session.ts'
+import { type CredentialResponseForm, requireIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
 import { answerCredentialRequest, isFinalForm, type ReceivedRequest, readRequest } from './credential-request.ts'
@@ -51,7 +51,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
     params: SessionParams,
   }
   const { onRequest } = createSubjectLookUp(({ params }) =>
-    findIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
+    requireIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
   app.post(`${ISSUER_PATHS.nonce}/:session_id`, { onRequest, schema }, ({ params }, reply) => {
     reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
@@ -64,7 +64,7 @@ function createTokenHooks(context: IssuerContext) {
   const { onRequest, getSubject } = createSubjectLookUp(async (request) => {
     const { authorization } = request.headers
     try {
-      const openSession = await findSessionOfToken(context, {
+      const openSession = await requireSessionOfToken(context, {
         ...readDpopRequest(request),
         authorization,
         address: request.ip,

@@ -45,7 +45,7 @@ export async function makeEntryChanges(
   sessionId: string,
   { configurationId, entries, isFirst }: IssuedEntries,
 ): Promise<readonly Change<IssuerCollections>[]> {
-  const row = isFirst ? undefined : await requireValidStatus(store, sessionId, 'credential_request_denied')
+  const row = isFirst ? undefined : await refuseUnlessValid(store, sessionId, 'credential_request_denied')
   if (entries.length === 0) return []
   const newEntries = entries.map((entry) => ({ configurationId, ...entry }))
   if (row === undefined) {
@@ -60,7 +60,7 @@ export async function makeEntryChanges(
  * Returns the status of the session's credentials, if they have one. Refuses with the error of the endpoint if they
  * were revoked or suspended.
  */
-export async function requireValidStatus(
+export async function refuseUnlessValid(
   store: IssuerStore,
   sessionId: string,
   error: 'credential_request_denied' | 'invalid_grant',

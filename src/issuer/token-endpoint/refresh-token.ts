@@ -15,7 +15,7 @@ import type { IssuerContext } from '../context.ts'
 import { dropRetry, endTokens, grantedIdsOf, type IssuedTokens, type RefreshEnd } from '../issued-tokens.ts'
 import type { TokenRequest } from '../schemas.ts'
 import type { AuthorizedSession, IssuanceSession } from '../session.ts'
-import { requireValidStatus } from '../status-list/entries.ts'
+import { refuseUnlessValid } from '../status-list/entries.ts'
 import { type Grant, type NewRefreshToken, refuseOtherClient, refuseOtherKey } from './grant.ts'
 
 const UNKNOWN_REFRESH_TOKEN = 'the refresh token is unknown; ask for a new offer'
@@ -69,7 +69,7 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
       const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
       if ('problem' in newRefreshToken)
         return { session: endTokens(session, now, 'reuse'), refusal: newRefreshToken.problem }
-      await requireValidStatus(context.store, sessionId, 'invalid_grant')
+      await refuseUnlessValid(context.store, sessionId, 'invalid_grant')
       const isFirstBinding = !isBound(session) && (jkt ?? client?.instance) !== undefined
       return {
         session,

@@ -42,7 +42,7 @@ export async function readRequestedAccess(
   const availableIds = granted.authorizedIds ?? configurationIds
   const identifiers = acceptedIdentifiers(context.config, sessionId)
   const detailedIds = details ? readAuthorizationDetails(details, availableIds, identifiers) : []
-  const ids = [...new Set([...(await findIdsOfScopes(context, scopes, availableIds)), ...detailedIds])]
+  const ids = [...new Set([...(await requireIdsOfScopes(context, scopes, availableIds)), ...detailedIds])]
   const isRestricted = details !== undefined || ids.length < availableIds.length
   return {
     authorizedIds: isRestricted ? ids : granted.authorizedIds,
@@ -50,7 +50,7 @@ export async function readRequestedAccess(
   }
 }
 
-async function findIdsOfScopes(
+async function requireIdsOfScopes(
   context: IssuerContext,
   scopes: readonly string[],
   availableIds: readonly string[],
