@@ -47,7 +47,7 @@ export interface StatusChunk {
 }
 
 /** The list from which new entries are allocated, and the number of entries that were leased. */
-export interface StatusSpace {
+export interface AllocationState {
   /** The generation of the database in which the list was created; absent in rows of earlier releases. */
   readonly generation?: string
   /** The thumbprint of the key that signs the list. */
@@ -66,5 +66,5 @@ export type StatusCollections = {
   /** The chunks by list id and number, as in `list.0`. */
   status_chunk: StatusChunk
   /** The row `current`, and a row for each other key, by its thumbprint. */
-  status_space: StatusSpace
+  status_space: AllocationState
 }

@@ -12,11 +12,11 @@ import type { Attempt } from '../../store/retry.ts'
 import { partOf, type Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AllocateEntries } from '../context.ts'
-import { STATUS_WIDTH, type StatusEntry, type StatusSpace } from '../status-rows.ts'
+import { type AllocationState, STATUS_WIDTH, type StatusEntry } from '../status-rows.ts'
 
 /** The number of entries in a lease. A crash loses at most this many. */
 const LEASE_SIZE = 64
-const FIRST_SPACE = 'current'
+const FIRST_ROW = 'current'
 /**
  * The number of Feistel rounds. Each half changes in four of them; four rounds in all make a balanced network
  * pseudorandom.
@@ -24,7 +24,7 @@ const FIRST_SPACE = 'current'
 const ROUNDS = 8
 
 interface Lease {
-  readonly space: StatusSpace
+  readonly state: AllocationState
   readonly key: Uint8Array
   next: number
   readonly end: number
@@ -64,7 +64,7 @@ export function createEntryAllocator(
 
 function takeNext(lease: Lease): StatusEntry | undefined {
   if (lease.next >= lease.end) return undefined
-  const { listId, entries } = lease.space
+  const { listId, entries } = lease.state
   return { listId, index: permute(lease.next++, entries, lease.key) }
 }
 
@@ -77,71 +77,73 @@ function leaseNumbers(effects: AllocationEffects, entries: number, keys: ListKey
   const generationStore = partOf<IssuerCollections, GenerationCollections>(store)
   return retryOnConflict(async () => {
     const generation = await getCurrentGeneration({ ...effects, store: generationStore })
-    const space = await findSpace(store, keys)
+    const allocation = await findAllocationRow(store, keys)
     const conditions = { generation, entries, kid: keys.current.kid }
-    const isReusable = space.row !== undefined && isUsable(space.row.value, conditions)
-    return isReusable ? leaseFromList(store, { ...space, row: space.row }) : startList(effects, conditions, space)
+    const isReusable = allocation.row !== undefined && isUsable(allocation.row.value, conditions)
+    return isReusable
+      ? leaseFromList(store, { ...allocation, row: allocation.row })
+      : startList(effects, conditions, allocation)
   })
 }
 
 /** The row from which entries for a key are allocated, and its id. */
-interface Space {
+interface AllocationRow {
   readonly id: string
-  readonly row: Row<StatusSpace> | undefined
+  readonly row: Row<AllocationState> | undefined
 }
 
 /**
  * Finds the row for entries of the current key. Each key has its own row, so that processes with different keys can run
  * at the same time.
  */
-async function findSpace(store: IssuerStore, { current, oldest }: ListKeys): Promise<Space> {
+async function findAllocationRow(store: IssuerStore, { current, oldest }: ListKeys): Promise<AllocationRow> {
   const ownRow = await store.get('status_space', current.kid)
   if (ownRow !== undefined) return { id: current.kid, row: ownRow }
-  const first = await store.get('status_space', FIRST_SPACE)
+  const first = await store.get('status_space', FIRST_ROW)
   const isOurs = first === undefined || (first.value.kid ?? oldest.kid) === current.kid
-  return isOurs ? { id: FIRST_SPACE, row: first } : { id: current.kid, row: undefined }
+  return isOurs ? { id: FIRST_ROW, row: first } : { id: current.kid, row: undefined }
 }
 
-type ListConditions = Required<Pick<StatusSpace, 'generation' | 'entries' | 'kid'>>
+type ListConditions = Required<Pick<AllocationState, 'generation' | 'entries' | 'kid'>>
 
 /**
- * Tests whether `space` has a free entry for this key, generation and size. A row of an earlier release has no key;
- * {@link findSpace} returns it only for the right one.
+ * Tests whether `state` has a free entry for this key, generation and size. A row of an earlier release has no key;
+ * {@link findAllocationRow} returns it only for the right one.
  */
-function isUsable(space: StatusSpace, { generation, entries, kid }: ListConditions): boolean {
-  const isSameKey = space.kid === undefined || space.kid === kid
-  return isSameKey && space.generation === generation && space.entries === entries && space.next < entries
+function isUsable(state: AllocationState, { generation, entries, kid }: ListConditions): boolean {
+  const isSameKey = state.kid === undefined || state.kid === kid
+  return isSameKey && state.generation === generation && state.entries === entries && state.next < entries
 }
 
 async function leaseFromList(
   store: IssuerStore,
-  { id, row: { value, version } }: Space & { readonly row: Row<StatusSpace> },
+  { id, row: { value, version } }: AllocationRow & { readonly row: Row<AllocationState> },
 ): Promise<Attempt<Lease>> {
   const end = Math.min(value.next + LEASE_SIZE, value.entries)
-  const space = { ...value, next: end }
-  const conflict = await store.commit([{ update: 'status_space', id, version, value: space }])
-  return conflict === undefined ? { committed: leaseOf(space, value.next) } : { conflict }
+  const state = { ...value, next: end }
+  const conflict = await store.commit([{ update: 'status_space', id, version, value: state }])
+  return conflict === undefined ? { committed: leaseOf(state, value.next) } : { conflict }
 }
 
 async function startList(
   { store, random }: AllocationEffects,
   conditions: ListConditions,
-  { id, row: before }: Space,
+  { id, row: before }: AllocationRow,
 ): Promise<Attempt<Lease>> {
   const listId = toBase64url(random(16))
   const { entries, kid, generation } = conditions
-  const space = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
+  const state = { ...conditions, listId, next: LEASE_SIZE, key: toBase64url(random(16)) }
   const conflict = await store.commit([
     before === undefined
-      ? { insert: 'status_space', id, value: space }
-      : { update: 'status_space', id, version: before.version, value: space },
+      ? { insert: 'status_space', id, value: state }
+      : { update: 'status_space', id, version: before.version, value: state },
     { insert: 'status_list', id: listId, value: { entries, bits: STATUS_WIDTH, kid, generation } },
   ])
-  return conflict === undefined ? { committed: leaseOf(space, 0) } : { conflict }
+  return conflict === undefined ? { committed: leaseOf(state, 0) } : { conflict }
 }
 
-function leaseOf(space: StatusSpace, from: number): Lease {
-  return { space, key: fromBase64url(space.key), next: from, end: space.next }
+function leaseOf(state: AllocationState, from: number): Lease {
+  return { state, key: fromBase64url(state.key), next: from, end: state.next }
 }
 
 /**
