@@ -16,19 +16,18 @@ const MAX_DETAILS = 50
 /**
  * Returns the ids of the credential configurations that a token request asks for, each once. Refuses with
  * `invalid_authorization_details` an object of another `type`, an object that names none of `configurationIds`, an
- * object whose `locations` has none of `identifiers`, the credential issuer identifiers, and an object with malformed
- * `claims`.
+ * object whose `locations` has none of `issuerIdentifiers`, and an object with malformed `claims`.
  */
 export function readAuthorizationDetails(
   text: string,
   configurationIds: readonly string[],
-  identifiers: readonly string[],
+  issuerIdentifiers: readonly string[],
 ): readonly string[] {
   const details = readOrRefuse(CODE, 'authorization_details', () => parseJson(text))
   if (!Array.isArray(details) || details.length === 0 || details.length > MAX_DETAILS) {
     return refuseDetails(`it must be an array of 1 to ${MAX_DETAILS} objects`)
   }
-  const ids = details.map((detail) => configurationOf(detail, identifiers))
+  const ids = details.map((detail) => readDetail(detail, issuerIdentifiers))
   if (!ids.every((id) => configurationIds.includes(id))) {
     refuseDetails(
       'credential_configuration_id must be one of the offer; without an offer, one that has a scope in the metadata',
@@ -45,7 +44,7 @@ export function makeGrantedDetails(configurationIds: readonly string[]): Authori
   return configurationIds.map((id) => ({
     type: AUTHORIZATION_DETAIL_TYPE,
     credential_configuration_id: id,
-    credential_identifiers: [identifierOf(id)],
+    credential_identifiers: [credentialIdentifierOf(id)],
   }))
 }
 
@@ -54,20 +53,21 @@ export function configurationOfIdentifier(
   configurationIds: readonly string[],
   identifier: unknown,
 ): string | undefined {
-  return configurationIds.find((id) => identifierOf(id) === identifier)
+  return configurationIds.find((id) => credentialIdentifierOf(id) === identifier)
 }
 
-function identifierOf(configurationId: string): string {
+function credentialIdentifierOf(configurationId: string): string {
   return `${configurationId}.0`
 }
 
-function configurationOf(detail: Json, identifiers: readonly string[]): string {
+/** Returns the id of the configuration that one object asks for. Refuses its other members if they are malformed. */
+function readDetail(detail: Json, issuerIdentifiers: readonly string[]): string {
   if (!isObject(detail) || memberOf(detail, 'type') !== AUTHORIZATION_DETAIL_TYPE)
     return refuseDetails(`its type must be ${AUTHORIZATION_DETAIL_TYPE}`)
   const locations = memberOf(detail, 'locations')
   if (locations !== undefined) {
     const namesThisIssuer =
-      Array.isArray(locations) && locations.some((each) => identifiers.some((name) => name === each))
+      Array.isArray(locations) && locations.some((each) => issuerIdentifiers.some((name) => name === each))
     if (!namesThisIssuer) refuseDetails('its locations must contain the credential issuer identifier')
   }
   const claims = memberOf(detail, 'claims')
