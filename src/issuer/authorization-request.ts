@@ -95,7 +95,7 @@ const REMEMBERED_SECONDS = 600
 const MAX_ANSWERS = 5
 
 /** Returns when the row of a request can be purged. */
-export function endOfRequest({ step }: StoredAuthorizationRequest, now: Date): Date {
+export function purgeTimeOfRequest({ step }: StoredAuthorizationRequest, now: Date): Date {
   const until = 'until' in step ? step.until : now.getTime()
   return new Date(until + REMEMBERED_SECONDS * SECOND)
 }

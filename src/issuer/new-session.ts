@@ -82,7 +82,7 @@ export async function startIssuanceSession(
 }
 
 /** Makes a session without an offer, for an authorization request. Returns its id and the changes to commit. */
-export async function startRequestedSession(
+export async function makeSessionOfRequest(
   context: IssuerContext,
   request: Pick<NewIssuanceSession, 'credential_dataset' | 'deferred' | 'refresh_seconds'>,
   { configurationIds, caller }: { readonly configurationIds: readonly string[]; readonly caller: string },

@@ -11,10 +11,10 @@ import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
 import { makeDerivedCode } from '../access/derived-code.ts'
 import {
   type CodeFlowRequest,
-  endOfRequest,
   giveCode,
   isSameBrowser,
   isUndecidedRequest,
+  purgeTimeOfRequest,
   recordRequestDecision,
   type StoredAuthorizationRequest,
   startInteraction,
@@ -22,7 +22,7 @@ import {
 import type { IssuerContext } from '../context.ts'
 import { credentialIssuerIdentifier } from '../issuer-identifier.ts'
 import { returnUrl } from './interaction.ts'
-import { type IdentifiedRequest, makeRequestId, openPushedRequest } from './pushed-request.ts'
+import { type IdentifiedRequest, makeRequestId, readPushedRequest } from './pushed-request.ts'
 import {
   type AuthorizationParameters,
   readAuthorizationRequest,
@@ -71,7 +71,7 @@ export async function authorize(
         answer: { address: addParameters(interactionUrl, { interaction: id }), comesBack: true },
       }
     : acceptOffer(context, id, interactionRequest, offerSessionId)
-  const dueAt = endOfRequest(value, now)
+  const dueAt = purgeTimeOfRequest(value, now)
   admitRow()
   const conflict = await context.store.commit([{ insert: 'authorization_request', id, value, dueAt }])
   if (conflict !== undefined && !(asksPerson && (await isSameVisit(context, id, browser)))) {
@@ -136,7 +136,7 @@ async function readIdentifiedRequest(
   }
   if (clientId === '') refuse('invalid_request', 'client_id is missing')
   // Ignores all other parameters: only the pushed ones count. RFC 9101 section 6.3.
-  const identifiedRequest = openPushedRequest(context, requestUri, clientId)
+  const identifiedRequest = readPushedRequest(context, requestUri, clientId)
   const { isAtSession, offerSessionId } = identifiedRequest.request
   if ((isAtSession ? offerSessionId : undefined) !== sessionId) {
     refuse('invalid_request_uri', 'request_uri: it was pushed to another issuer; use the endpoints of one metadata')

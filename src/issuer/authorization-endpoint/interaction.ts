@@ -10,9 +10,9 @@ import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import type { Change, Row } from '../../store/store.ts'
 import {
-  endOfRequest,
   hasEnded,
   type InteractionDecision,
+  purgeTimeOfRequest,
   recordRequestDecision,
   requireUndecided,
   type StoredAuthorizationRequest,
@@ -22,7 +22,7 @@ import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseUnfittingDatasetByIds } from '../dataset.ts'
 import { ISSUER_PATHS } from '../issuer-identifier.ts'
-import { startRequestedSession } from '../new-session.ts'
+import { makeSessionOfRequest } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import type { CompletedInteraction, Interaction, InteractionCompletion } from './schemas.ts'
@@ -80,7 +80,7 @@ export async function completeInteraction(
     const outcome = choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
     const now = context.now()
     const decidedRequest = recordRequestDecision(value, outcome.decision, { secret, now })
-    const dueAt = endOfRequest(decidedRequest, now)
+    const dueAt = purgeTimeOfRequest(decidedRequest, now)
     const conflict = await context.store.commit([
       { update: 'authorization_request', id, version, value: decidedRequest, dueAt },
       ...outcome.changes,
@@ -147,7 +147,7 @@ async function makeApproval(
   const { configurationIds } = request
   if (body.credential_dataset !== undefined)
     await refuseUnfittingDatasetByIds(context, body.credential_dataset, configurationIds)
-  const { sessionId, changes } = await startRequestedSession(context, body, { configurationIds, caller })
+  const { sessionId, changes } = await makeSessionOfRequest(context, body, { configurationIds, caller })
   return { decision: { sessionId }, changes }
 }
 

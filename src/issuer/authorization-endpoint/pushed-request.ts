@@ -91,7 +91,7 @@ function audiencesOf(context: IssuerContext, { form }: AuthorizationParameters):
  * Decrypts the request in a request_uri. Refuses with `invalid_request_uri` one that this service did not make, one
  * that has expired, and one of another client.
  */
-export function openPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
+export function readPushedRequest(context: IssuerContext, requestUri: string, clientId: string): IdentifiedRequest {
   const content = decryptRequestUri(context, requestUri)
   if (content === undefined) return refuse('invalid_request_uri', 'request_uri: it is not one of ours')
   const { until, ...identifiedRequest } = content

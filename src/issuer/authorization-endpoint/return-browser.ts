@@ -8,10 +8,10 @@ import { refuse } from '../../protocol/error.ts'
 import { responseAddress } from '../../protocol/redirect-uri.ts'
 import type { Row } from '../../store/store.ts'
 import {
-  endOfRequest,
   endRequest,
   giveCode,
   isSameBrowser,
+  purgeTimeOfRequest,
   requireDecision,
   type StoredAuthorizationRequest,
 } from '../authorization-request.ts'
@@ -58,5 +58,7 @@ function commitStep(
   { id, version }: Row<StoredAuthorizationRequest> & { readonly id: string },
   value: StoredAuthorizationRequest,
 ) {
-  return store.commit([{ update: 'authorization_request', id, version, value, dueAt: endOfRequest(value, now()) }])
+  return store.commit([
+    { update: 'authorization_request', id, version, value, dueAt: purgeTimeOfRequest(value, now()) },
+  ])
 }

@@ -16,9 +16,9 @@ import { secretPurposes } from '../access/context.ts'
 import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import {
   type BroughtAnswer,
-  endOfRequest,
   endRequest,
   isSameBrowser,
+  purgeTimeOfRequest,
   recordAnswer,
   type StoredAuthorizationRequest,
 } from '../authorization-request.ts'
@@ -211,7 +211,7 @@ export async function admitAnswer(
     const { value: storedRequest, version } = await requireOpenInteraction(context, id)
     const isSame = isSameBrowser(storedRequest, cookie)
     const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
-    const dueAt = endOfRequest(value, context.now())
+    const dueAt = purgeTimeOfRequest(value, context.now())
     const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value, dueAt }])
     return conflict === undefined ? { committed: isSame } : { conflict }
   })

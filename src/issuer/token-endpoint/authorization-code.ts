@@ -8,7 +8,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Row } from '../../store/store.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
-import { type CodeFlowRequest, endOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
+import { type CodeFlowRequest, purgeTimeOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { endTokens } from '../issued-tokens.ts'
 import type { TokenRequest } from '../schemas.ts'
@@ -76,7 +76,7 @@ function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
 
 function redeemRequest({ id, value, version }: RequestRow, { sessionId, now }: SessionForToken) {
   const redeemedRequest = { ...value, step: { name: 'REDEEMED', sessionId } as const }
-  const dueAt = endOfRequest(redeemedRequest, now)
+  const dueAt = purgeTimeOfRequest(redeemedRequest, now)
   return { update: 'authorization_request', id, version, value: redeemedRequest, dueAt } as const
 }
 
