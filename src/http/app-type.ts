@@ -39,11 +39,11 @@ declare module 'fastify' {
      */
     isForBrowsers?: boolean
     /** The error for a malformed request of this route; `invalid_request` when absent. */
-    malformed?: ErrorCode
+    malformedError?: ErrorCode
     /** The name of this wallet endpoint in the session status, which lists its refusals. */
-    endpoint?: string
+    walletEndpoint?: string
     /** The log event of a response, by status. */
-    logged?: Readonly<Record<number, string>>
+    logEvents?: Readonly<Record<number, string>>
     /** Whether the response is a stream, so that its duration is not measured. */
     isStream?: boolean
   }

@@ -48,9 +48,9 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const BODY_LIMIT = 1024 * 1024
 
 /** The options of a route that requires an API key. */
-export const admin = { config: { admin: true } } as const
+export const adminRoute = { config: { admin: true } } as const
 /** The options of a route that requires an API key, and whose response is a stream. */
-export const adminStream = { config: { admin: true, isStream: true } } as const
+export const adminStreamRoute = { config: { admin: true, isStream: true } } as const
 
 /** The settings of a service that its server uses. */
 interface ServerSettings extends Pick<AppOptions, 'rateLimits' | 'tls'> {
@@ -183,7 +183,7 @@ function addHooks(
   app.addHook('onResponse', (request, reply, done) => {
     const { config, method } = request.routeOptions
     const isAdministrativeChange = config.admin && method === 'POST' && reply.statusCode < 300
-    const event = config.logged?.[reply.statusCode] ?? (isAdministrativeChange ? 'administered' : undefined)
+    const event = config.logEvents?.[reply.statusCode] ?? (isAdministrativeChange ? 'administered' : undefined)
     if (event !== undefined) log.info({ event, ...requestLogMembers(request) }, 'request served')
     observer?.recordAnswer(request, reply)
     done()

@@ -13,18 +13,18 @@ export function toProtocolError(error: unknown, request: FastifyRequest): Protoc
     return new ProtocolError('temporarily_unavailable', description, { cause: error, retryAfterSeconds: 1 })
   }
   const { statusCode, validation, message, cause } = error as FastifyError
-  const { malformed } = request.routeOptions.config
+  const { malformedError } = request.routeOptions.config
   if (statusCode === 413) {
     const { bodyLimit } = request.routeOptions
     return new ProtocolError('request_too_large', `the request body is too large: more than ${bodyLimit} bytes`)
   }
-  if (validation !== undefined) return new ProtocolError(malformed ?? 'invalid_request', message)
+  if (validation !== undefined) return new ProtocolError(malformedError ?? 'invalid_request', message)
   if (statusCode === 415) {
     const text = `this endpoint takes ${acceptedTypes(request)}; say so in Content-Type`
-    return new ProtocolError(malformed ?? 'unsupported_media_type', text)
+    return new ProtocolError(malformedError ?? 'unsupported_media_type', text)
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new ProtocolError(malformed ?? 'invalid_request', `the request cannot be read: ${message}`, { cause })
+    return new ProtocolError(malformedError ?? 'invalid_request', `the request cannot be read: ${message}`, { cause })
   }
   return new ProtocolError('server_error', 'internal error; search the log for this request id', {
     cause: error,

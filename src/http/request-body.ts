@@ -68,7 +68,7 @@ function isEncoded({ headers }: FastifyRequest): boolean {
 
 function encodedBodyError({ routeOptions }: FastifyRequest): ProtocolError {
   const description = 'the body is encoded; send it as it is, without Content-Encoding'
-  return new ProtocolError(routeOptions.config.malformed ?? 'unsupported_media_type', description)
+  return new ProtocolError(routeOptions.config.malformedError ?? 'unsupported_media_type', description)
 }
 
 function decodePercent(text: string): string {

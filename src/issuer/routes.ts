@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { preferredType } from '../http/accept.ts'
-import { addBodylessRoutes, admin, adminStream } from '../http/app.ts'
+import { addBodylessRoutes, adminRoute, adminStreamRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
 import { toProtocolError } from '../http/error-response.ts'
@@ -53,7 +53,7 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
   addDocumentRoutes(app, context)
   addTypeRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => readIssuerOverview(context, isReady))
-  app.get('/operations/overview', { ...admin, schema: issuerOverviewRoute }, overview)
+  app.get('/operations/overview', { ...adminRoute, schema: issuerOverviewRoute }, overview)
   addStatusRoutes(app, context)
   addOperatorRoutes(app, context)
   // With an external authorization server, this service has no token and authorization endpoints.
@@ -67,7 +67,7 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
 /** Adds the hook that records each refusal of a wallet's request for the session status. */
 function recordRefusals(app: App, { progress, now }: IssuerContext): void {
   app.addHook('onError', (request, _reply, thrownError, done) => {
-    const { endpoint } = request.routeOptions.config
+    const { walletEndpoint: endpoint } = request.routeOptions.config
     const refusal = toProtocolError(thrownError, request)
     const { code: error } = refusal
     if (
@@ -99,7 +99,7 @@ function describeForApplication(refusal: ProtocolError, thrownError: unknown): s
 function addConfigurationRoutes(app: App, context: IssuerContext): void {
   app.post(
     '/credential-configuration/create',
-    { ...admin, schema: schemas.createConfigurationRoute },
+    { ...adminRoute, schema: schemas.createConfigurationRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createConfiguration(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
@@ -107,13 +107,13 @@ function addConfigurationRoutes(app: App, context: IssuerContext): void {
   )
   app.get(
     '/credential-configuration/:credential_configuration_id',
-    { ...admin, schema: schemas.getConfigurationRoute },
+    { ...adminRoute, schema: schemas.getConfigurationRoute },
     ({ params }) => getConfiguration(context, params.credential_configuration_id),
   )
   addBodylessRoutes(app, (scope) => {
     scope.post(
       '/credential-configuration/remove/:credential_configuration_id',
-      { ...admin, schema: schemas.removeConfigurationRoute },
+      { ...adminRoute, schema: schemas.removeConfigurationRoute },
       async ({ params, apiKeyLabel }) => {
         await removeConfiguration(context, params.credential_configuration_id, apiKeyLabel)
         return {}
@@ -123,7 +123,7 @@ function addConfigurationRoutes(app: App, context: IssuerContext): void {
 }
 
 function addSessionRoutes(app: App, context: IssuerContext): void {
-  app.post('/issuance/oid4vci/new-session', { ...admin, schema: schemas.newIssuanceRoute }, async (request) => {
+  app.post('/issuance/oid4vci/new-session', { ...adminRoute, schema: schemas.newIssuanceRoute }, async (request) => {
     const { body, apiKeyLabel } = request
     const idempotentRequest = readIdempotentRequest(request, 'issuance', context.now())
     const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
@@ -132,22 +132,26 @@ function addSessionRoutes(app: App, context: IssuerContext): void {
     request.sessionId = answer.session_id
     return decryptAnswer(context, answer)
   })
-  app.post('/issuance/oid4vci/complete/:session_id', { ...admin, schema: schemas.completeSessionRoute }, (request) =>
-    completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),
+  app.post(
+    '/issuance/oid4vci/complete/:session_id',
+    { ...adminRoute, schema: schemas.completeSessionRoute },
+    (request) => completeSession(context, request.params.session_id, request.body, request.apiKeyLabel),
   )
-  app.get('/issuance/oid4vci/status/:session_id', { ...admin, schema: schemas.issuanceStatusRoute }, ({ params }) =>
-    getIssuanceStatus(context, params.session_id),
+  app.get(
+    '/issuance/oid4vci/status/:session_id',
+    { ...adminRoute, schema: schemas.issuanceStatusRoute },
+    ({ params }) => getIssuanceStatus(context, params.session_id),
   )
   const events = createStatusEventHandler(app, context, {
     read: (sessionId) => getIssuanceStatus(context, sessionId),
     // The status may change after SUCCEEDED, by a revocation or a notification.
     isFinal: ({ status }) => status === 'EXPIRED',
   })
-  app.get('/issuance/oid4vci/events/:session_id', { ...adminStream, schema: schemas.issuanceEventsRoute }, events)
-  app.get('/issuance/oid4vci/sessions', { ...admin, schema: listIssuanceRoute }, ({ query }) =>
+  app.get('/issuance/oid4vci/events/:session_id', { ...adminStreamRoute, schema: schemas.issuanceEventsRoute }, events)
+  app.get('/issuance/oid4vci/sessions', { ...adminRoute, schema: listIssuanceRoute }, ({ query }) =>
     listIssuanceSessions(context, query),
   )
-  const config = { endpoint: 'credential-offer' }
+  const config = { walletEndpoint: 'credential-offer' }
   app.get(`${ISSUER_PATHS.offer}/:session_id`, { config, schema: schemas.offerRoute }, ({ params, method }) =>
     // Previews of links and probes send HEAD.
     getOffer(context, params.session_id, method === 'GET'),

@@ -1,7 +1,7 @@
 /** The routes for operators, which the issuer and the verifier share. */
 import type { FastifyRequest } from 'fastify'
 import type { EventCollections } from '../event/event.ts'
-import { addBodylessRoutes, admin } from '../http/app.ts'
+import { addBodylessRoutes, adminRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { listAuditRecords, verifyAuditLog } from './audit.ts'
@@ -26,18 +26,20 @@ export function addOperatorRoutes<C extends EventCollections>(
 }
 
 function addCallbackRoutes(app: App, context: OperatorContext): void {
-  app.get('/callbacks/waiting', { ...admin, schema: schemas.waitingCallbacksRoute }, ({ query }) =>
+  app.get('/callbacks/waiting', { ...adminRoute, schema: schemas.waitingCallbacksRoute }, ({ query }) =>
     listWaitingCallbacks(context, query),
   )
-  app.get('/callbacks/dead', { ...admin, schema: schemas.deadCallbacksRoute }, ({ query }) =>
+  app.get('/callbacks/dead', { ...adminRoute, schema: schemas.deadCallbacksRoute }, ({ query }) =>
     listDeadCallbacks(context, query),
   )
-  app.post('/callbacks/redeliver', { ...admin, schema: schemas.redeliverCallbacksRoute }, ({ body, apiKeyLabel }) =>
-    redeliverCallbacks(context, body, apiKeyLabel),
+  app.post(
+    '/callbacks/redeliver',
+    { ...adminRoute, schema: schemas.redeliverCallbacksRoute },
+    ({ body, apiKeyLabel }) => redeliverCallbacks(context, body, apiKeyLabel),
   )
   addBodylessRoutes(app, (scope) => {
     const path = '/callbacks/redeliver/:callback_id'
-    scope.post(path, { ...admin, schema: schemas.redeliverCallbackRoute }, async ({ params, apiKeyLabel }) => {
+    scope.post(path, { ...adminRoute, schema: schemas.redeliverCallbackRoute }, async ({ params, apiKeyLabel }) => {
       await redeliverCallback(context, params.callback_id, apiKeyLabel)
       return params
     })
@@ -45,11 +47,11 @@ function addCallbackRoutes(app: App, context: OperatorContext): void {
 }
 
 function addAuditRoutes(app: App, context: OperatorContext): void {
-  app.get('/audit/records', { ...admin, schema: schemas.auditRecordsRoute }, (request) => {
+  app.get('/audit/records', { ...adminRoute, schema: schemas.auditRecordsRoute }, (request) => {
     logAuditAccess(context, 'audit_read', request)
     return listAuditRecords(context, request.query, request.apiKeyLabel)
   })
-  app.get('/audit/verification', { ...admin, schema: schemas.auditVerificationRoute }, (request) => {
+  app.get('/audit/verification', { ...adminRoute, schema: schemas.auditVerificationRoute }, (request) => {
     logAuditAccess(context, 'audit_verified', request)
     return verifyAuditLog(context, request.query)
   })

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
-import { addFormRoutes, admin, adminStream } from '../http/app.ts'
+import { addFormRoutes, adminRoute, adminStreamRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
@@ -28,7 +28,7 @@ import { listTrustAnchors, testChain } from './trust.ts'
 import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
 import { readWalletRequest } from './wallet-request.ts'
 
-const FORM = { malformed: 'invalid_request' } as const
+const FORM = { malformedError: 'invalid_request' } as const
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
@@ -40,13 +40,13 @@ export function addVerifierRoutes(app: App, context: VerifierContext): void {
   addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))
-  app.get('/operations/overview', { ...admin, schema: verifierOverviewRoute }, overview)
+  app.get('/operations/overview', { ...adminRoute, schema: verifierOverviewRoute }, overview)
 }
 
 function addQueryRoutes(app: App, context: VerifierContext): void {
   app.post(
     '/verification-query/create',
-    { ...admin, schema: schemas.createQueryRoute },
+    { ...adminRoute, schema: schemas.createQueryRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createQuery(context, body.dcql_query, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
@@ -54,18 +54,18 @@ function addQueryRoutes(app: App, context: VerifierContext): void {
   )
   app.post(
     '/dcql-query/create',
-    { ...admin, schema: schemas.createBareQueryRoute },
+    { ...adminRoute, schema: schemas.createBareQueryRoute },
     async ({ body, apiKeyLabel }, reply) => {
       const id = await createQuery(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
     },
   )
-  app.post('/verification-query/simulate', { ...admin, schema: schemas.simulateQueryRoute }, ({ body }) =>
+  app.post('/verification-query/simulate', { ...adminRoute, schema: schemas.simulateQueryRoute }, ({ body }) =>
     simulateQuery(body),
   )
   app.get(
     '/verification-query/:verification_query_id',
-    { ...admin, schema: schemas.getQueryRoute },
+    { ...adminRoute, schema: schemas.getQueryRoute },
     async ({ params }) => ({
       ...params,
       dcql_query: await getQuery(context, params.verification_query_id),
@@ -74,14 +74,14 @@ function addQueryRoutes(app: App, context: VerifierContext): void {
 }
 
 function addTrustRoutes(app: App, context: VerifierContext): void {
-  app.get('/trust-anchors', { ...admin, schema: trustAnchorsRoute }, () => listTrustAnchors(context))
-  app.post('/trust-anchors/test', { ...admin, schema: chainTestRoute }, ({ id, body }) =>
+  app.get('/trust-anchors', { ...adminRoute, schema: trustAnchorsRoute }, () => listTrustAnchors(context))
+  app.post('/trust-anchors/test', { ...adminRoute, schema: chainTestRoute }, ({ id, body }) =>
     testChain(context, body, { logger: context.log, requestId: id }),
   )
 }
 
 function addSessionRoutes(app: App, context: VerifierContext): void {
-  app.post('/presentation/oid4vp/new-session', { ...admin, schema: schemas.newSessionRoute }, async (request) => {
+  app.post('/presentation/oid4vp/new-session', { ...adminRoute, schema: schemas.newSessionRoute }, async (request) => {
     const { body, apiKeyLabel } = request
     const idempotentRequest = readIdempotentRequest(request, 'verification', context.now())
     const answer = await answerIdempotently(context, idempotentRequest, (remember) =>
@@ -92,14 +92,14 @@ function addSessionRoutes(app: App, context: VerifierContext): void {
   })
   app.post(
     '/presentation/oid4vp/static-presentation',
-    { ...admin, schema: schemas.staticPresentationRoute },
+    { ...adminRoute, schema: schemas.staticPresentationRoute },
     ({ id, body, apiKeyLabel }) => verifyStaticPresentation(context, body, { requestId: id, caller: apiKeyLabel }),
   )
-  app.get('/presentation/oid4vp/sessions', { ...admin, schema: listVerificationRoute }, ({ query }) =>
+  app.get('/presentation/oid4vp/sessions', { ...adminRoute, schema: listVerificationRoute }, ({ query }) =>
     listVerificationSessions(context, query),
   )
   const path = '/presentation/oid4vp/status/:session_id'
-  app.get(path, { ...admin, schema: schemas.sessionStatusRoute }, async (request) => {
+  app.get(path, { ...adminRoute, schema: schemas.sessionStatusRoute }, async (request) => {
     const { params, query } = request
     const status = await getVerificationStatus(context, params.session_id, query.response_code)
     logResultRead(context, status, request)
@@ -114,7 +114,11 @@ function addStatusEventsRoute(app: App, context: VerifierContext): void {
     isFinal: ({ status }) => status !== 'STARTED',
     onSend: (status, request) => logResultRead(context, status, request),
   })
-  app.get('/presentation/oid4vp/events/:session_id', { ...adminStream, schema: schemas.sessionEventsRoute }, events)
+  app.get(
+    '/presentation/oid4vp/events/:session_id',
+    { ...adminStreamRoute, schema: schemas.sessionEventsRoute },
+    events,
+  )
 }
 
 function logResultRead(

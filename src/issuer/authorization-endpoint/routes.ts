@@ -1,6 +1,6 @@
 /** The routes of the authorization code flow before the token endpoint: for wallets, browsers and the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { addFormRoutes, admin } from '../../http/app.ts'
+import { addFormRoutes, adminRoute } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { setBrowserPage } from '../../http/browser-page.ts'
 import { SessionParams } from '../../http/openapi-responses.ts'
@@ -24,8 +24,8 @@ const BODY_LIMIT = 16 * 1024
 const ROWS = { burst: 6000, perSecond: 100 }
 /** The key of the one allowance that all browsers share, since their rows are in one table. */
 const ALL_BROWSERS = ''
-const pushConfig = { malformed: 'invalid_request', endpoint: 'pushed-authorization-request' } as const
-const visitConfig = { endpoint: 'authorization', isForBrowsers: true } as const
+const pushConfig = { malformedError: 'invalid_request', walletEndpoint: 'pushed-authorization-request' } as const
+const visitConfig = { walletEndpoint: 'authorization', isForBrowsers: true } as const
 
 /** Adds the routes: pushed authorization requests, the authorization endpoint, interactions and sign-in pages. */
 export function addAuthorizationRoutes(app: App, context: IssuerContext): void {
@@ -88,12 +88,12 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
 }
 
 function addInteractionRoutes(app: App, context: IssuerContext): void {
-  app.get('/auth/interaction/:interaction_id', { ...admin, schema: schemas.getInteractionRoute }, ({ params }) =>
+  app.get('/auth/interaction/:interaction_id', { ...adminRoute, schema: schemas.getInteractionRoute }, ({ params }) =>
     getInteraction(context, params.interaction_id),
   )
   app.post(
     '/auth/interaction/complete/:interaction_id',
-    { ...admin, schema: schemas.completeInteractionRoute },
+    { ...adminRoute, schema: schemas.completeInteractionRoute },
     async (request) => {
       const { params, body, apiKeyLabel } = request
       const completedInteraction = await completeInteraction(context, {

@@ -82,7 +82,7 @@ function createTokenHooks(context: IssuerContext) {
 
 function addNotificationRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openSessionOf } = createTokenHooks(context)
-  const config = { malformed: 'invalid_notification_request', endpoint: 'notification' } as const
+  const config = { malformedError: 'invalid_notification_request', walletEndpoint: 'notification' } as const
   const [schema, bodyLimit] = [schemas.notificationRoute, MAX_NOTIFICATION_BYTES]
   app.post(ISSUER_PATHS.notification, { config, schema, bodyLimit, onRequest }, async (request, reply) => {
     await receiveNotification(context, openSessionOf(request), request.body, undefined)
@@ -103,9 +103,9 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   const { onRequest, openSessionOf } = createTokenHooks(context)
   app.post(ISSUER_PATHS.credential, {
     config: {
-      malformed: MALFORMED,
-      endpoint: 'credential',
-      logged: { 200: 'credential_issued', 202: 'credential_deferred' },
+      malformedError: MALFORMED,
+      walletEndpoint: 'credential',
+      logEvents: { 200: 'credential_issued', 202: 'credential_deferred' },
     },
     schema: schemas.credentialRoute,
     bodyLimit: MAX_REQUEST_BYTES,
@@ -131,9 +131,9 @@ function addDeferredRoutes(
   { onRequest, openSessionOf }: ReturnType<typeof createTokenHooks>,
 ): void {
   const config = {
-    malformed: MALFORMED,
-    endpoint: 'deferred-credential',
-    logged: { 200: 'credential_issued' },
+    malformedError: MALFORMED,
+    walletEndpoint: 'deferred-credential',
+    logEvents: { 200: 'credential_issued' },
   } as const
   app.post(ISSUER_PATHS.deferredCredential, {
     config,

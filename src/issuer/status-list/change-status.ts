@@ -13,12 +13,12 @@ import type { ChangedStatus } from './schemas.ts'
 
 /** The acts of the application on credentials, each with the state after it, its event, and its name in the log. */
 export const statusActs = {
-  revoke: { state: 'REVOKED', event: 'credential.revoked', logged: 'credential_revoked' },
-  suspend: { state: 'SUSPENDED', event: 'credential.suspended', logged: 'credential_suspended' },
-  reinstate: { state: 'VALID', event: 'credential.reinstated', logged: 'credential_reinstated' },
+  revoke: { state: 'REVOKED', event: 'credential.revoked', logEvent: 'credential_revoked' },
+  suspend: { state: 'SUSPENDED', event: 'credential.suspended', logEvent: 'credential_suspended' },
+  reinstate: { state: 'VALID', event: 'credential.reinstated', logEvent: 'credential_reinstated' },
 } as const satisfies Record<
   string,
-  { readonly state: CredentialState; readonly event: EventType; readonly logged: string }
+  { readonly state: CredentialState; readonly event: EventType; readonly logEvent: string }
 >
 
 export type StatusAct = keyof typeof statusActs

@@ -18,7 +18,7 @@ export function addStatusRoutes(app: App, context: IssuerContext): void {
   addBodylessRoutes(app, (scope) => {
     for (const act of Object.keys(statusActs) as StatusAct[]) {
       const url = `/credential-status/${act}/:session_id`
-      const config = { admin: true, logged: { 200: statusActs[act].logged } }
+      const config = { admin: true, logEvents: { 200: statusActs[act].logEvent } }
       scope.post(url, { config, schema: schemas.changeStatusRoute[act] }, ({ params, apiKeyLabel }) =>
         changeStatus(context, { sessionId: params.session_id, act, caller: apiKeyLabel }),
       )

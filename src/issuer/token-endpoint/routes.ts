@@ -63,7 +63,11 @@ function addChallengeRoute(app: App, context: IssuerContext): void {
 }
 
 function addEndpointRoutes(app: App, context: IssuerContext): void {
-  const config = { malformed: 'invalid_request', endpoint: 'token', logged: { 200: 'token_given' } } as const
+  const config = {
+    malformedError: 'invalid_request',
+    walletEndpoint: 'token',
+    logEvents: { 200: 'token_given' },
+  } as const
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context), forbidOldCaches]
   app.post(ISSUER_PATHS.token, { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
