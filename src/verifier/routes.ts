@@ -5,10 +5,10 @@ import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
 import { addFormRoutes, adminRoute, adminStreamRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
+import { createEarlyLookUp } from '../http/early-look-up.ts'
 import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
-import { createSubjectLookUp } from '../http/subject-look-up.ts'
 import { createOverviewReader } from '../operator/overview.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import { receiveResponse, requireWaitingSession } from './authorization-response.ts'
@@ -124,9 +124,10 @@ function addStatusEventsRoute(app: App, context: VerifierContext): void {
 function logResultRead(
   { log }: VerifierContext,
   { result }: Awaited<ReturnType<typeof getVerificationStatus>>,
-  { id, sessionId, apiKeyLabel }: FastifyRequest,
+  request: FastifyRequest,
 ): void {
-  const line = { event: 'result_read', request: id, session: digestOf(sessionId), caller: apiKeyLabel }
+  const { id, apiKeyLabel } = request
+  const line = { event: 'result_read', request: id, session: digestOf(sessionIdOf(request)), caller: apiKeyLabel }
   if (result !== undefined) log.info(line, 'result read')
 }
 
@@ -138,12 +139,12 @@ function addWalletRoutes(app: App, context: VerifierContext): void {
 function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
   const type = 'application/oauth-authz-req+jwt'
-  const { onRequest, getSubject } = createSubjectLookUp((request) =>
+  const { onRequest, getResult } = createEarlyLookUp((request) =>
     requireSessionForRequestObject(context, sessionIdOf(request)),
   )
   app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
     const { session_id: id } = request.params
-    return reply.type(type).send(await getRequestObject(context, id, getSubject(request)))
+    return reply.type(type).send(await getRequestObject(context, id, getResult(request)))
   })
   addFormRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObjectRoute
@@ -155,7 +156,7 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
     scope.post(path, { config: FORM, onRequest, preValidation, schema }, async (request, reply) => {
       const { session_id: id } = request.params
       const wallet = readWalletRequest(request.body)
-      return reply.type(type).send(await getRequestObject(context, id, getSubject(request), wallet))
+      return reply.type(type).send(await getRequestObject(context, id, getResult(request), wallet))
     })
   })
 }
@@ -167,12 +168,12 @@ const responseRoutes = [
 
 function addResponseRoutes(scope: App, context: VerifierContext): void {
   for (const { mode, schema } of responseRoutes) {
-    const { onRequest, getSubject } = createSubjectLookUp((request) =>
+    const { onRequest, getResult } = createEarlyLookUp((request) =>
       requireWaitingSession(context, sessionIdOf(request), mode),
     )
     scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config: FORM, onRequest, schema }, (request) => {
       const response = { httpRequestId: request.id, mode, form: request.body }
-      return receiveResponse(context, request.params.session_id, getSubject(request), response)
+      return receiveResponse(context, request.params.session_id, getResult(request), response)
     })
   }
 }

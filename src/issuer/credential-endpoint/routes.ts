@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { addBodylessRoutes, addJwtRoutes } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
+import { createEarlyLookUp } from '../../http/early-look-up.ts'
 import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
-import { createSubjectLookUp } from '../../http/subject-look-up.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
@@ -50,7 +50,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
     operationId: 'createSessionNonce',
     params: SessionParams,
   }
-  const { onRequest } = createSubjectLookUp(({ params }) =>
+  const { onRequest } = createEarlyLookUp(({ params }) =>
     requireIssuanceSession(context.store, (params as Static<typeof SessionParams>).session_id),
   )
   app.post(`${ISSUER_PATHS.nonce}/:session_id`, { onRequest, schema }, ({ params }, reply) => {
@@ -61,7 +61,7 @@ function addNonceRoutes(app: App, context: IssuerContext): void {
 
 /** Makes the hooks that check the access token before the body is read. */
 function createTokenHooks(context: IssuerContext) {
-  const { onRequest, getSubject } = createSubjectLookUp(async (request) => {
+  const { onRequest, getResult } = createEarlyLookUp(async (request) => {
     const { authorization } = request.headers
     try {
       const openSession = await requireSessionOfToken(context, {
@@ -77,7 +77,7 @@ function createTokenHooks(context: IssuerContext) {
       throw error
     }
   })
-  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: getSubject }
+  return { onRequest: [offerDpopNonce(context), onRequest], openSessionOf: getResult }
 }
 
 function addNotificationRoutes(app: App, context: IssuerContext): void {

@@ -1,0 +1,20 @@
+/** Looks up what a request is for, as its session, before its body is read: an unknown one costs the look-up alone. */
+import type { FastifyRequest } from 'fastify'
+
+interface EarlyLookUp<T> {
+  /** Makes the look-up at the start of the request. A refusal becomes the response. */
+  readonly onRequest: (request: FastifyRequest) => Promise<void>
+  /** Returns the result of the look-up, for the handler of the route. */
+  readonly getResult: (request: FastifyRequest) => T
+}
+
+/** Creates the hook that calls `lookUp`, and the function with which the handler gets the result. */
+export function createEarlyLookUp<T>(lookUp: (request: FastifyRequest) => Promise<T>): EarlyLookUp<T> {
+  const results = new WeakMap<FastifyRequest, T>()
+  return {
+    onRequest: async (request) => {
+      results.set(request, await lookUp(request))
+    },
+    getResult: (request) => results.get(request) as T,
+  }
+}
