@@ -57,8 +57,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The label of the API key, on administrative routes. */
     apiKeyLabel: string
-    /** The session id in the request, even if there is no such session; empty if the request has none. */
-    sessionId: string
+    /** The session id in the request, even if there is no such session; undefined if the request has none. */
+    sessionId: string | undefined
   }
 }
 

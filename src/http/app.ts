@@ -97,7 +97,7 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody)
   app.decorateRequest('apiKeyLabel', '')
-  app.decorateRequest('sessionId', '')
+  app.decorateRequest('sessionId', undefined)
   const routes = collectRoutes(app)
   if (options.tracer) traceRequests(app, options.tracer)
   addHooks(app, options, { routes, authenticate })
@@ -164,7 +164,7 @@ function addHooks(
   limitUnreadResponses(app)
   app.addHook('onRequest', (request, reply, done) => {
     addCommonHeaders(request, reply)
-    request.sessionId = (request.params as { readonly session_id?: string }).session_id ?? ''
+    request.sessionId = (request.params as { readonly session_id?: string }).session_id || undefined
     refuseUnclearHeaders(request)
     // Unknown paths are answered in this hook, since a not-found handler would run after the body is parsed.
     if (isUnrouted(routes, request)) {

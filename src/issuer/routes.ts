@@ -73,7 +73,7 @@ function recordRefusals(app: App, { progress, now }: IssuerContext): void {
     if (
       request.method !== 'HEAD' &&
       endpoint !== undefined &&
-      request.sessionId !== '' &&
+      request.sessionId !== undefined &&
       !UNREMARKABLE.includes(error)
     ) {
       const description = describeForApplication(refusal, thrownError).slice(0, MAX_DESCRIPTION)

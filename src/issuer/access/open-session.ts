@@ -112,15 +112,15 @@ export function changeSession(
 }
 
 /**
- * Returns the session id that the access token of a request claims, without verification; empty for a token of another
- * server, or without such a claim.
+ * Returns the session id that the access token of a request claims, without verification; undefined for a token of
+ * another server, or without such a claim.
  */
 export function claimedSessionId(
   { externalAuthorizationServer }: AccessContext,
   authorization: string | undefined,
-): string {
+): string | undefined {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
-  return externalAuthorizationServer === undefined ? (unverifiedSubject(token) ?? '') : ''
+  return externalAuthorizationServer === undefined ? unverifiedSubject(token) : undefined
 }
 
 async function requireSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {

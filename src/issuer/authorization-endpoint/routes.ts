@@ -62,7 +62,7 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
   const admitRow = () => refuseWhileFull(insertions.countRequest(ALL_BROWSERS))
   const startAuthorization = async (form: schemas.AuthorizationForm, request: FastifyRequest, reply: FastifyReply) => {
     const browser = browserCookieOf(context, request) ?? makeBrowserCookie(context)
-    const parameters = { form, sessionId: request.sessionId || undefined }
+    const parameters = { form, sessionId: request.sessionId }
     const answer = await authorize(context, parameters, { browser, admitRow })
     if (answer.comesBack) setBrowserCookie(context, reply, browser)
     return 'page' in answer ? reply.send(setBrowserPage(reply, answer.page)) : redirectBrowser(reply, answer.address)
@@ -101,7 +101,7 @@ function addInteractionRoutes(app: App, context: IssuerContext): void {
         body,
         caller: apiKeyLabel,
       })
-      request.sessionId = completedInteraction.session_id ?? ''
+      request.sessionId = completedInteraction.session_id
       return completedInteraction
     },
   )

@@ -71,7 +71,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
   const onRequest = [offerDpopNonce(context), offerAttestationChallenge(context), forbidOldCaches]
   app.post(ISSUER_PATHS.token, { config, onRequest, schema: schemas.tokenRoute }, async (request) => {
     const grant = await findGrant(context, request.body)
-    request.sessionId = grant.sessionId ?? ''
+    request.sessionId = grant.sessionId
     return answerForAnyDraft(context, grant, {
       ...readDpopRequest(request),
       clientRequest: readClientRequest(request),
