@@ -5,11 +5,12 @@ export interface Task {
   readonly everyMs: number
   /**
    * Runs a round. A round that rejects does not stop the next, which begins only after this one has ended. A long
-   * round ends early when `stop` is aborted, and ends nothing by the clock while `isClockHeld` returns true.
+   * round ends early when `stop` is aborted. `isClockDoubtful` tests whether the clock of the machine may have jumped
+   * ahead (`bin/clock-watch.ts`): meanwhile nothing is ended, deleted or given up because its time has come.
    */
-  readonly run: (stop?: AbortSignal, isClockHeld?: () => boolean) => Promise<void>
+  readonly run: (stop?: AbortSignal, isClockDoubtful?: () => boolean) => Promise<void>
   /** Whether there is a last round when the service stops. */
   readonly atStop?: boolean
-  /** Whether all that a round does is to end or delete what is due, so that there is none while the clock is held. */
-  readonly deletes?: boolean
+  /** Whether all that a round does is to end or delete what is due: there is none while the clock is doubtful. */
+  readonly endsByClock?: boolean
 }

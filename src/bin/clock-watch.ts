@@ -16,8 +16,9 @@ export interface Clocks {
 export const machineClocks: Clocks = { system: () => Date.now(), monotonic: () => performance.now() }
 
 /**
- * Returns a function that tests whether deletions are to wait: from the moment when the system clock is found more than
- * a day ahead of the last call, until it is set back or an hour has passed. Logs each such moment once.
+ * Returns a function that tests whether the clock is doubtful, so that deletions are to wait: from the moment when the
+ * system clock is found more than a day ahead of the last call, until it is set back or an hour has passed. Logs each
+ * such moment once.
  */
 export function watchForClockJump({ system, monotonic }: Clocks, log: Logger): () => boolean {
   const differenceOf = (): number => system() - monotonic()

@@ -262,7 +262,7 @@ describe('a callback', () => {
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])
   })
 
-  it('is not given up while the clock is held, and is sent when the receiver answers', async () => {
+  it('is not given up while the clock is doubtful, and is sent when the receiver answers', async () => {
     await wait('s1', 'e1')
     const deliver = process()
     receiver = () => answer(500)

@@ -39,8 +39,8 @@ export interface DeliveryContext {
 }
 
 interface Round extends DeliveryContext {
-  /** Tests whether the clock may be wrong, so that no event is given up by it. */
-  readonly isClockHeld: () => boolean
+  /** Tests whether the clock may have jumped ahead, so that no event is given up by it. */
+  readonly isClockDoubtful: () => boolean
 }
 
 /** The right of this process, for some seconds, to deliver the first event of a session. */
@@ -73,8 +73,8 @@ export function createDelivery(context: DeliveryContext): Task['run'] {
     else if (outcome === 'failed') pace = paceAfterFailure(pace, reservation.sessionId, context.now())
   }
   const detectSetBack = watchForClockSetBack()
-  return async (stop, isClockHeld = () => false) => {
-    const round: Round = { ...context, isClockHeld }
+  return async (stop, isClockDoubtful = () => false) => {
+    const round: Round = { ...context, isClockDoubtful }
     const wasSetBack = detectSetBack(context.now())
     const running = new Set<Promise<void>>()
     while (stop?.aborted !== true) {
@@ -219,7 +219,7 @@ interface Settlement {
  * dead, and postpones any other. `writeLog` is called after the commit.
  */
 function createSettlement(
-  { random, log, isClockHeld }: Round,
+  { random, log, isClockDoubtful }: Round,
   {
     sessionId,
     event,
@@ -238,7 +238,7 @@ function createSettlement(
     problem,
     ...(error !== undefined && { error: describeErrorForLog(error) }),
   }
-  const isTooOld = now.getTime() - event.queuedAt >= GIVE_UP_MS && !isClockHeld()
+  const isTooOld = now.getTime() - event.queuedAt >= GIVE_UP_MS && !isClockDoubtful()
   if ('final' in result || isTooOld) {
     const writeLog = () =>
       log.error(

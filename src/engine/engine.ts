@@ -72,7 +72,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
       {
         name: 'purge',
         everyMs: 60_000,
-        deletes: true,
+        endsByClock: true,
         run: async () => {
           await purgeTimers(store, timers, now())
           await purgeSpent(store, 'spent_request', now())

@@ -26,7 +26,7 @@ export function createEventTasks(context: EventTaskContext): readonly Task[] {
     {
       name: 'dead callbacks',
       everyMs: 60 * 60_000,
-      deletes: true,
+      endsByClock: true,
       run: async () => {
         await store.purge('dead_callback', now())
       },

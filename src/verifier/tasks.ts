@@ -34,8 +34,8 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
     await store.purge('idempotent_answer', now())
   }
   return [
-    { name: 'sessions', everyMs: 1000, deletes: true, run: sweepSessions },
-    { name: 'purge', everyMs: 60_000, deletes: true, run: purgeAnswers },
+    { name: 'sessions', everyMs: 1000, endsByClock: true, run: sweepSessions },
+    { name: 'purge', everyMs: 60_000, endsByClock: true, run: purgeAnswers },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     ...createEventTasks({
       ...effects,

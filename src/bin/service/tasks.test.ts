@@ -23,18 +23,18 @@ it('a task that deletes has no round while the clock is far ahead, and the other
   let aheadMs = 0
   const clocks = { system: () => performance.now() + aheadMs, monotonic: () => performance.now() }
   const rounds = { deleting: 0, other: 0 }
-  let isClockHeld: boolean | undefined
+  let isClockDoubtful: boolean | undefined
   const count = (name: keyof typeof rounds) => () => {
     rounds[name] += 1
     return Promise.resolve()
   }
   const tasks = [
-    { name: 'deleting', everyMs: 1, deletes: true, run: count('deleting') },
+    { name: 'deleting', everyMs: 1, endsByClock: true, run: count('deleting') },
     {
       name: 'other',
       everyMs: 1,
-      run: (_stop?: AbortSignal, isHeld?: () => boolean) => {
-        isClockHeld = isHeld?.()
+      run: (_stop?: AbortSignal, isDoubtful?: () => boolean) => {
+        isClockDoubtful = isDoubtful?.()
         return count('other')()
       },
     },
@@ -44,7 +44,7 @@ it('a task that deletes has no round while the clock is far ahead, and the other
   aheadMs = 40 * 86_400_000
   const before = { ...rounds }
   await expect.poll(() => rounds.other).toBeGreaterThan(before.other + 5)
-  expect([rounds.deleting, isClockHeld]).toEqual([before.deleting, true])
+  expect([rounds.deleting, isClockDoubtful]).toEqual([before.deleting, true])
   aheadMs = 0
   await expect.poll(() => rounds.deleting).toBeGreaterThan(before.deleting)
   await stop()

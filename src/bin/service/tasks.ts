@@ -14,13 +14,13 @@ const STOP_WAIT_MS = 3000
  * Runs the tasks. Returns the function that stops them, and resolves when the last rounds have ended or take too long.
  */
 export function runTasks(tasks: readonly Task[], log: Logger, clocks = machineClocks): () => Promise<void> {
-  const isClockHeld = watchForClockJump(clocks, log)
+  const isClockDoubtful = watchForClockJump(clocks, log)
   const stop = new AbortController()
   const rounds = tasks.map(async (task) => {
     let failures = 0
     while (await waitOrAbort(task.everyMs, stop.signal)) {
-      if (task.deletes === true && isClockHeld()) continue
-      failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal, isClockHeld })
+      if (task.endsByClock === true && isClockDoubtful()) continue
+      failures = await runRound(task, log, { earlierFailures: failures, stop: stop.signal, isClockDoubtful })
     }
   })
   return async () => {
@@ -36,7 +36,7 @@ interface Round {
   /** How many rounds of the task have failed in a row before this one. */
   readonly earlierFailures?: number
   readonly stop?: AbortSignal
-  readonly isClockHeld?: () => boolean
+  readonly isClockDoubtful?: () => boolean
 }
 
 /**
@@ -46,10 +46,10 @@ interface Round {
 async function runRound(
   { name, run }: Task,
   log: Logger,
-  { earlierFailures = 0, stop, isClockHeld }: Round = {},
+  { earlierFailures = 0, stop, isClockDoubtful }: Round = {},
 ): Promise<number> {
   try {
-    await run(stop, isClockHeld)
+    await run(stop, isClockDoubtful)
     return 0
   } catch (err) {
     const failures = earlierFailures + 1
