@@ -62,7 +62,7 @@ async function makeCodeFlowMetadata(
   const { baseUrl } = context.config
   const idsByScope =
     configurationIds === undefined
-      ? (await context.offeredConfigurations.get()).idsByScope
+      ? (await context.offeredConfigurationsText.get()).idsByScope
       : await groupByScope(context, configurationIds)
   return {
     authorization_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.authorize, sessionId),

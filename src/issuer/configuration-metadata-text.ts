@@ -9,16 +9,16 @@ import type { Signer } from '../keys/signer.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata, makeOlderConfigurationMetadata } from './configuration-metadata.ts'
 import { groupByScope, isOffered, largestBatch } from './configurations.ts'
-import type { ConfigurationsMember, IssuerContext, MetadataVersion, OfferedConfigurationsMember } from './context.ts'
+import type { ConfigurationsText, IssuerContext, MetadataVersion, OfferedConfigurationsText } from './context.ts'
 
 export interface ConfigurationTexts {
   /**
-   * Returns the member for all offered configurations, in the form of the final specification. Returns the same object
+   * Returns the text for all offered configurations, in the form of the final specification. Returns the same object
    * while nothing has changed.
    */
-  readonly makeOfferedMember: () => Promise<OfferedConfigurationsMember>
-  /** Returns the member for the configurations with these ids, including removed ones. */
-  readonly makeMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
+  readonly makeOfferedText: () => Promise<OfferedConfigurationsText>
+  /** Returns the text for the configurations with these ids, including removed ones. */
+  readonly makeText: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsText>
 }
 
 const MAX_CACHED_TEXTS = 1000
@@ -43,19 +43,19 @@ export function createConfigurationTexts({
     const metadataOf = version === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
     return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
   })
-  const joinTexts = async (ids: readonly string[], version: MetadataVersion): Promise<ConfigurationsMember> => {
+  const joinTexts = async (ids: readonly string[], version: MetadataVersion): Promise<ConfigurationsText> => {
     const members = await Promise.all(
       ids.map(async (id) => {
         const text = await loadText(`${version}/${id}`)
         return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
       }),
     )
-    return makeMember(members.flat(), await Promise.all(ids.map(loadConfiguration)))
+    return textOf(members.flat(), await Promise.all(ids.map(loadConfiguration)))
   }
-  const membersOfSets = createPromiseCache<ConfigurationsMember>(MAX_CACHED_SETS)
-  let latest: OfferedConfigurationsMember | undefined
+  const textsOfSets = createPromiseCache<ConfigurationsText>(MAX_CACHED_SETS)
+  let latest: OfferedConfigurationsText | undefined
   return {
-    makeOfferedMember: async () => {
+    makeOfferedText: async () => {
       const rows = await store.list('credential_configuration')
       const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
       const current = await joinTexts(ids, 'final')
@@ -63,14 +63,14 @@ export function createConfigurationTexts({
       latest = { ...current, idsByScope: await groupByScope({ loadConfiguration }, ids) }
       return latest
     },
-    makeMember: (ids, version) => membersOfSets.get([version, ...ids].join('/'), () => joinTexts(ids, version)),
+    makeText: (ids, version) => textsOfSets.get([version, ...ids].join('/'), () => joinTexts(ids, version)),
   }
 }
 
-function makeMember(
+function textOf(
   members: readonly string[],
   configurations: readonly (Configuration | undefined)[],
-): ConfigurationsMember {
+): ConfigurationsText {
   const json = Buffer.from(`{${members.join()}}`)
   return {
     json,

@@ -47,7 +47,7 @@ export async function createConfiguration(
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)
   await refuseForeignType(context, posted)
-  const offered = await context.offeredConfigurations.get()
+  const offered = await context.offeredConfigurationsText.get()
   const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentialSigner))
   refuseLargeMetadata(offered.json.byteLength + Buffer.byteLength(addedText))
   const id = toBase64url(context.random(16))
@@ -56,7 +56,7 @@ export async function createConfiguration(
     { insert: 'credential_configuration', id, value },
     recordEvent({ type: 'configuration.created', at: context.now().getTime(), subject: id, caller }, context.random),
   ])
-  context.offeredConfigurations.invalidate()
+  context.offeredConfigurationsText.invalidate()
   context.typeMetadata.invalidate()
   await refuseAfterOthers(context, id, caller)
   return id
@@ -86,7 +86,7 @@ export function isOffered(
  * Removes a new configuration again and refuses it, if others that were stored at the same time leave no room for it.
  */
 async function refuseAfterOthers(context: IssuerContext, id: string, caller: string): Promise<void> {
-  const { json } = await context.offeredConfigurations.get()
+  const { json } = await context.offeredConfigurationsText.get()
   if (json.byteLength > MAX_OFFERED_BYTES) await removeConfiguration(context, id, caller)
   refuseLargeMetadata(json.byteLength)
 }
@@ -167,7 +167,7 @@ export async function removeConfiguration(context: IssuerContext, id: string, ca
       : { value: { ...configuration, removed: true }, otherChanges },
   )
   if (removedConfiguration === undefined) refuseUnknownConfiguration(id)
-  context.offeredConfigurations.invalidate()
+  context.offeredConfigurationsText.invalidate()
 }
 
 function refuseUnknownConfiguration(id: string): never {

@@ -14,8 +14,8 @@ import type { StatusEntry } from './status-rows.ts'
  */
 export type MetadataVersion = 'final' | 'older'
 
-/** The member `credential_configurations_supported` of issuer metadata, for some configurations. */
-export interface ConfigurationsMember {
+/** The text of the member `credential_configurations_supported` of issuer metadata, for some configurations. */
+export interface ConfigurationsText {
   readonly json: Uint8Array
   /** SHA-256 of the text. */
   readonly digest: string
@@ -23,8 +23,8 @@ export interface ConfigurationsMember {
   readonly batchSize: number
 }
 
-/** The member for the offered configurations, and the ids of those that have a scope, by scope. */
-export interface OfferedConfigurationsMember extends ConfigurationsMember {
+/** The text for all configurations that new sessions may use, and the ids of those that have a scope, by scope. */
+export interface OfferedConfigurationsText extends ConfigurationsText {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
@@ -48,12 +48,12 @@ export interface IssuerContext extends AccessContext {
   readonly signInProvider: OpenidProvider | undefined
   /** Loads a configuration, removed or not. */
   readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
-  /** The metadata of all configurations that new sessions may use. It may be one second behind other processes. */
-  readonly offeredConfigurations: CachedValue<OfferedConfigurationsMember>
+  /** The text for all configurations that new sessions may use. It may be one second behind other processes. */
+  readonly offeredConfigurationsText: CachedValue<OfferedConfigurationsText>
   /** The type metadata, by `vct`. It may be one second behind other processes. */
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
-  /** Makes the metadata of the configurations with these ids, including removed ones. */
-  readonly makeConfigurationsMember: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsMember>
+  /** Makes the text for the configurations with these ids, including removed ones. */
+  readonly makeConfigurationsText: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsText>
   /** Signs issuer metadata, and caches the result. */
   readonly signMetadata: SignMetadata
   /** The decryption keys for encrypted requests. The first one is in the metadata. */

@@ -68,9 +68,9 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
       return keys()
     },
     loadConfiguration,
-    offeredConfigurations: cacheValue(texts.makeOfferedMember, { ttlMs: OFFERED_MS, now: effects.now }),
+    offeredConfigurationsText: cacheValue(texts.makeOfferedText, { ttlMs: OFFERED_MS, now: effects.now }),
     typeMetadata: cacheValue(() => loadTypeMetadata(effects), { ttlMs: OFFERED_MS, now: effects.now }),
-    makeConfigurationsMember: texts.makeMember,
+    makeConfigurationsText: texts.makeText,
     signMetadata: createMetadataSigner(getCurrentConfig, () => keys().metadataSigner, effects.now),
     signInProvider: createSignInProvider(config, effects),
     externalAuthorizationServer:

@@ -7,7 +7,7 @@ import type { PublicDocument } from '../http/document.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { requireIssuanceSession } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
-import type { ConfigurationsMember, IssuerContext, MetadataVersion } from './context.ts'
+import type { ConfigurationsText, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { DRAFT15_DEFERRED_PATH, draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
 import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
@@ -27,8 +27,8 @@ export async function makeIssuerMetadata(
   const { config } = context
   const identifier = credentialIssuerIdentifier(config, sessionId)
   const configurations = await (sessionId === undefined
-    ? context.offeredConfigurations.get()
-    : makeSessionConfigurationsMember(context, sessionId, version))
+    ? context.offeredConfigurationsText.get()
+    : makeSessionConfigurationsText(context, sessionId, version))
   const ownMembers: Pick<IssuerMetadata, OwnMember> = {
     credential_issuer: identifier,
     authorization_servers: [config.authorizationServer?.issuer ?? identifier],
@@ -44,7 +44,7 @@ export async function makeIssuerMetadata(
 const sharedTexts = new WeakMap<IssuerConfig, Map<string, string>>()
 
 /** Returns the text that {@link makeSharedText} makes once. */
-function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsMember, version: MetadataVersion): string {
+function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsText, version: MetadataVersion): string {
   const texts = sharedTexts.get(context.config) ?? new Map<string, string>()
   sharedTexts.set(context.config, texts)
   const key = `${version}/${batchSize}`
@@ -77,11 +77,11 @@ function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issu
   return data === undefined ? {} : { issuer_info: [{ format: 'registration_cert', data }] }
 }
 
-async function makeSessionConfigurationsMember(
+async function makeSessionConfigurationsText(
   context: IssuerContext,
   sessionId: string,
   version: MetadataVersion,
-): Promise<ConfigurationsMember> {
+): Promise<ConfigurationsText> {
   const { configurationIds } = await requireIssuanceSession(context.store, sessionId)
-  return context.makeConfigurationsMember(configurationIds, version)
+  return context.makeConfigurationsText(configurationIds, version)
 }

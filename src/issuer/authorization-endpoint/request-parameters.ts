@@ -135,7 +135,7 @@ async function loadAvailableConfigurations(
 ): Promise<AvailableConfigurations> {
   if (!issuerState) {
     if (sessionId !== undefined) refuse('invalid_request', 'issuer_state is missing; send that of the credential offer')
-    const { idsByScope } = await context.offeredConfigurations.get()
+    const { idsByScope } = await context.offeredConfigurationsText.get()
     return { idsByScope, ids: [...idsByScope.values()].flat(), offerSessionId: undefined }
   }
   const offerSessionId = findIdOfDerivedCode(context.secrets.issuerState, issuerState) ?? refuseIssuerState()

@@ -131,7 +131,7 @@ async function refuseTooManyProofs(context: IssuerContext, session: IssuanceSess
   )
   const issuerLimit = hasIdentifierPerSession(context.config)
     ? 1
-    : (await context.offeredConfigurations.get()).batchSize
+    : (await context.offeredConfigurationsText.get()).batchSize
   const limit = Math.max(sessionLimit, issuerLimit)
   if (count <= limit) return
   refuse('invalid_proof', `proofs.jwt has ${count} key proofs; this issuer takes at most ${limit} (batch_size)`)
