@@ -57,7 +57,7 @@ interface SessionFacts {
   readonly expiredAt?: number
   /** When the dataset was erased. */
   readonly erasedAt?: number
-  /** The number of the session's last event; absent after the first event. */
+  /** The `order` of the session's last event; absent until the second, since that of the first is `createdAt`. */
   readonly lastEvent?: number
 }
 
