@@ -4,7 +4,6 @@
  */
 import { cacheById } from '../async/cache.ts'
 import { toBase64url } from '../codec/base64url.ts'
-import { isObject, memberOf } from '../codec/json.ts'
 import { parseConfiguration } from '../credential/configuration.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
@@ -14,10 +13,9 @@ import { updateWith } from '../store/store.ts'
 import type { StoredConfiguration } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata } from './configuration-metadata.ts'
+import { refuseUnfitConfiguration } from './configuration-rules.ts'
 import type { IssuerContext } from './context.ts'
-import { refuseInvalidCredentialMetadata, refuseUnissuedClaims } from './credential-metadata.ts'
 import { profileProblem } from './haip.ts'
-import { refuseForeignType } from './type-metadata.ts'
 
 /** The maximum number of parsed configurations in the cache. */
 const MAX_CACHED_CONFIGURATIONS = 1000
@@ -37,16 +35,7 @@ export async function createConfiguration(
   caller: string,
 ): Promise<string> {
   const configuration = parseConfiguration(posted)
-  const { isRevocable, hasBitstringStatus } = configuration
-  if (!isRevocable && hasBitstringStatus) {
-    refuse('invalid_request', 'status: goes with revocable credentials; leave status out, or revocable: false')
-  }
-  refuseBlankEnds(posted)
-  refuseInvalidCredentialMetadata(posted)
-  refuseUnissuedClaims(configuration)
-  refuseUnattestable(posted, context.config)
-  refuseOutsideProfile(posted, context.config)
-  await refuseForeignType(context, posted)
+  await refuseUnfitConfiguration(context, configuration)
   const offered = await context.offeredConfigurationsText.get()
   const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentialSigner))
   refuseLargeMetadata(offered.json.byteLength + Buffer.byteLength(addedText))
@@ -98,40 +87,6 @@ function refuseLargeMetadata(size: number): void {
   refuse(
     'invalid_request',
     `the metadata of all configurations would have ${size} bytes, and wallets read ${MAX_OFFERED_BYTES}; ${hint}`,
-  )
-}
-
-/**
- * Refuses with `invalid_request` and the path a type that is blank or has blanks at its ends, where nobody would see
- * them. Stored configurations of earlier releases may have such types.
- */
-function refuseBlankEnds(posted: CredentialConfiguration): void {
-  const definition = isObject(posted.credential_definition) ? posted.credential_definition : {}
-  const names = {
-    vct: posted.vct,
-    doctype: posted.doctype,
-    aka_vcts: posted.aka_vcts,
-    'credential_definition.type': memberOf(definition, 'type'),
-    'credential_definition.@context': memberOf(definition, '@context'),
-  }
-  for (const [path, value] of Object.entries(names)) {
-    const hasBlankEnds = [value].flat().some((name) => typeof name === 'string' && name.trim() !== name)
-    if (hasBlankEnds) refuse('invalid_request', `${path}: it must have blanks at neither end`)
-  }
-}
-
-/** Refuses with `invalid_request` and the path a configuration that the profile excludes. */
-function refuseOutsideProfile(posted: CredentialConfiguration, { profile }: IssuerConfig): void {
-  const problem = profile && profileProblem(posted)
-  if (problem !== undefined) refuse('invalid_request', problem)
-}
-
-/** Refuses with `invalid_request` a configuration that requires key attestations if no trust anchors are configured. */
-export function refuseUnattestable(posted: CredentialConfiguration, config: IssuerConfig): void {
-  if (posted.key_attestations_required === undefined || config.keyAttestationTrustAnchors.length > 0) return
-  refuse(
-    'invalid_request',
-    'key_attestations_required: no attester is trusted; name a directory with their certificates in the setting keyAttestationTrustAnchors',
   )
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
 import type { Json } from '../codec/json.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
-import { refuseUnissuedClaims } from './credential-metadata.ts'
+import { refuseUnissuedClaims } from './configuration-rules.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
 
 const CARD = { type: ['VerifiableCredential'], '@context': ['https://www.w3.org/ns/credentials/v2'] }

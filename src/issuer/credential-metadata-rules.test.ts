@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../codec/json.ts'
-import { refuseInvalidCredentialMetadata } from './credential-metadata.ts'
+import { refuseInvalidCredentialMetadata } from './credential-metadata-rules.ts'
 
 const MARKS = ['\u200e', '\u200f', '\u061c']
 const TURNS = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069']

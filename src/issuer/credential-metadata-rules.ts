@@ -8,7 +8,6 @@ import { hasControlCharacters, removeDirectionMarks } from '../codec/control-cha
 import type { Json } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
-import type { Configuration } from '../credential/format.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'
 import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
@@ -220,16 +219,4 @@ function refuseRepeatedClaims(claims: NonNullable<Metadata['claims']>): void {
       refuse('invalid_request', `credential_metadata.claims[${index}].path: this claim is described already`)
     paths.add(text)
   }
-}
-
-/** Refuses with `invalid_request` a mandatory claim that credentials of the configuration never have. */
-export function refuseUnissuedClaims(configuration: Configuration): void {
-  const { claims, format } = configuration
-  const at = claims.findIndex(
-    ({ path, mandatory }) => mandatory === true && format.sourceOf(path, configuration) === undefined,
-  )
-  if (at < 0) return
-  const text = pathText(claims[at]?.path ?? [])
-  const reason = `neither a dataset nor the issuer gives these credentials ${text}`
-  refuse('invalid_request', `credential_metadata.claims[${at}]: ${reason}; leave mandatory out, or name another claim`)
 }
