@@ -11,10 +11,10 @@ import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import { type CodeFlowRequest, purgeTimeOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { endTokens } from '../issued-tokens.ts'
-import type { TokenRequest } from '../schemas.ts'
 import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import { type Grant, type GrantDecision, refuseOtherClient, refuseOtherKey, type SessionForToken } from './grant.ts'
 import { makeFirstRefreshToken } from './refresh-token.ts'
+import type { TokenRequest } from './schemas.ts'
 
 type RequestRow = Row<StoredAuthorizationRequest> & { readonly id: string }
 

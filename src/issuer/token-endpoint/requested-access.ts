@@ -8,7 +8,7 @@ import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import { groupByScope } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
-import type { TokenRequest } from '../schemas.ts'
+import type { TokenRequest } from './schemas.ts'
 
 /** The access that a token gives. */
 export interface Access {

@@ -12,8 +12,9 @@ import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-identifier.ts'
-import * as schemas from '../schemas.ts'
+import { documentRoute } from '../schemas.ts'
 import type { Grant } from './grant.ts'
+import * as schemas from './schemas.ts'
 import { answerTokenRequest, findGrant, type ReceivedTokenRequest } from './token-request.ts'
 
 /** The maximum size of a body, since parsing a form is expensive and all parameters are short. */
@@ -29,10 +30,10 @@ export function addTokenRoutes(app: App, context: IssuerContext): void {
 function addDocumentRoutes(app: App, context: IssuerContext): void {
   const [base, insertedPath, appendedPath] = makeDocumentPaths('oauth-authorization-server')
   const summary = 'Authorization server metadata'
-  const schema = schemas.documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
+  const schema = documentRoute('getAuthorizationServerMetadata', summary, AuthorizationServerMetadata)
   app.get(base, { schema }, () => makeAuthorizationServerMetadata(context, undefined))
   const sessionSchema = (operationId: string) => ({
-    ...schemas.documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
+    ...documentRoute(operationId, `${summary} of a session`, AuthorizationServerMetadata),
     ...refusalCodes('not_found'),
     params: SessionParams,
   })

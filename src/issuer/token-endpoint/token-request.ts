@@ -15,13 +15,13 @@ import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpo
 import { commitWithSingleUses } from '../access/single-use.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-identifier.ts'
-import type { TokenRequest } from '../schemas.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant, GrantApproval } from './grant.ts'
 import { findPreAuthorizedGrant } from './pre-authorized-grant.ts'
 import { makeRefreshGrant } from './refresh-token.ts'
 import { readRequestedAccess } from './requested-access.ts'
+import type { TokenRequest } from './schemas.ts'
 
 /** A request to the token endpoint. */
 export interface ReceivedTokenRequest extends DpopRequest {
