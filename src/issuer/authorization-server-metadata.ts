@@ -10,7 +10,7 @@ import { AUTHORIZATION_DETAIL_TYPE } from './access/authorization-details.ts'
 import { requireIssuanceSession } from './collections.ts'
 import { groupByScope } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
+import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-addresses.ts'
 
 /** Makes the metadata of the authorization server. Refuses with `not_found` an unknown session. */
 export async function makeAuthorizationServerMetadata(

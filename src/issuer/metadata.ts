@@ -10,7 +10,7 @@ import type { IssuerConfig } from './config.ts'
 import type { ConfigurationsText, IssuerContext, MetadataVersion } from './context.ts'
 import { issuerEncryptionMetadata } from './credential-endpoint/encryption.ts'
 import { DRAFT15_DEFERRED_PATH, draft15EncryptionMetadata } from './credential-endpoint/older-drafts.ts'
-import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-identifier.ts'
+import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-addresses.ts'
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22

@@ -6,7 +6,7 @@ import { makeDerivedCode } from './access/derived-code.ts'
 import { codeOfSession } from './access/pre-authorized-code.ts'
 import { requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
-import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-identifier.ts'
+import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-addresses.ts'
 import { type EndedOffer, hasGrant, hasOffer, refuseUnlessUnused } from './session.ts'
 
 const ENDED_OFFER: EndedOffer = {

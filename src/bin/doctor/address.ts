@@ -2,7 +2,7 @@
 import { findAddressMistakes } from '../../config/address.ts'
 import { type MetricsAddress, resolveManagement } from '../../config/management.ts'
 import { issuerTitle } from '../../issuer/config.ts'
-import { makeDocumentPaths } from '../../issuer/issuer-identifier.ts'
+import { makeDocumentPaths } from '../../issuer/issuer-addresses.ts'
 import { isLoopback, isPrivateHost } from '../../protocol/private-host.ts'
 import { now } from '../effects.ts'
 import { isMarkedOpen } from '../embedded-database/open-lock.ts'

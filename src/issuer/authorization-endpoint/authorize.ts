@@ -20,7 +20,7 @@ import {
   startInteraction,
 } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { credentialIssuerIdentifier } from '../issuer-identifier.ts'
+import { credentialIssuerIdentifier } from '../issuer-addresses.ts'
 import { returnUrl } from './interaction.ts'
 import { type IdentifiedRequest, makeRequestId, readPushedRequest } from './pushed-request.ts'
 import {

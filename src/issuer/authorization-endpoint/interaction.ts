@@ -21,7 +21,7 @@ import {
 import type { IssuerCollections } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseUnfittingDatasetByIds } from '../dataset.ts'
-import { ISSUER_PATHS } from '../issuer-identifier.ts'
+import { ISSUER_PATHS } from '../issuer-addresses.ts'
 import { makeSessionOfRequest } from '../new-session.ts'
 import { type IssuanceSession, isUndecided, recordDecision, refuseUnlessUnused } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'

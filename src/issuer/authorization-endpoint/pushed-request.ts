@@ -13,7 +13,7 @@ import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedIdentifiers } from '../issuer-identifier.ts'
+import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request-parameters.ts'
 
 /** A request and the id of its future row. Two browsers that bring the same request_uri get the same row. */

@@ -11,7 +11,7 @@ import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
 import { groupByScope } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedIdentifiers } from '../issuer-identifier.ts'
+import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import { hasGrant, type IssuanceSession, refuseUnlessUnused } from '../session.ts'
 import type { AuthorizationForm } from './schemas.ts'
 

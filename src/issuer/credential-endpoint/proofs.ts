@@ -27,7 +27,7 @@ import {
 import type { StoredUse } from '../access/single-use.ts'
 import { largestBatch } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-identifier.ts'
+import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-addresses.ts'
 import type { IssuanceSession } from '../session.ts'
 import {
   type AttestableProof,

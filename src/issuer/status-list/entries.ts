@@ -8,7 +8,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Change, Row } from '../../store/store.ts'
 import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
-import { ISSUER_PATHS } from '../issuer-identifier.ts'
+import { ISSUER_PATHS } from '../issuer-addresses.ts'
 import type { CredentialStatus, StatusEntry } from '../status-rows.ts'
 
 /** Makes the status member of a credential with this entry; empty without an entry. */

@@ -7,7 +7,7 @@ import { REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import { readAuthorizationDetails } from '../access/authorization-details.ts'
 import { groupByScope } from '../configurations.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedIdentifiers } from '../issuer-identifier.ts'
+import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import type { TokenRequest } from './schemas.ts'
 
 /** The access that a token gives. */

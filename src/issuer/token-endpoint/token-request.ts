@@ -14,7 +14,7 @@ import { type AuthenticatedClient, authenticateClient, type ClientRequest } from
 import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import type { IssuerContext } from '../context.ts'
-import { acceptedIdentifiers } from '../issuer-identifier.ts'
+import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
 import type { Grant, GrantApproval } from './grant.ts'

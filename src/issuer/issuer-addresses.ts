@@ -1,6 +1,6 @@
 /**
- * The credential issuer identifiers: one for each session, and one for the service. OpenID4VCI 1.0, Credential Issuer
- * Identifier. The addresses of endpoints and documents of each of these.
+ * The addresses of the service: the paths of its endpoints and documents, and the credential issuer identifiers, one
+ * for each session and one for the service. OpenID4VCI 1.0, Credential Issuer Identifier.
  */
 import type { IssuerConfig } from './config.ts'
 
