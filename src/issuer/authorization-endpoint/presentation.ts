@@ -16,11 +16,11 @@ import { requireOpenInteraction } from './interaction.ts'
 import {
   admitAnswer,
   decideByClaims,
-  denySignIn,
+  denyPerson,
   requireRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
-} from './sign-in.ts'
+} from './person-decision.ts'
 
 /** The path to which the wallet sends the browser after the presentation. */
 export const PRESENTED_PATH = `${SIGN_IN_PATH}/presented`
@@ -91,7 +91,7 @@ export async function finishPresentation(
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`
   const status = await askVerifier(context, settings, { path: addParameters(path, { response_code: responseCode }) })
-  if (stringMemberOf(status, 'status') === 'DECLINED') return denySignIn(context, id, 'the person declined')
+  if (stringMemberOf(status, 'status') === 'DECLINED') return denyPerson(context, id, 'the person declined')
   const result = memberOf(status, 'result')
   if (stringMemberOf(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
     return refuseCode()

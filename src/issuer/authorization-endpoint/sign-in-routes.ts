@@ -6,18 +6,17 @@ import { setBrowserPage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { IssuerContext } from '../context.ts'
 import { browserCookieOf, redirectBrowser } from './browser.ts'
-import { createPresentationStart, finishPresentation, PRESENTED_PATH } from './presentation.ts'
-import * as schemas from './schemas.ts'
 import {
-  beginSignIn,
   declineSignIn,
-  finishSignIn,
   loadConfigurationsOf,
   requireDatasets,
   requireRequestOfVisit,
   type SignInEnd,
   type SignInVisit,
-} from './sign-in.ts'
+} from './person-decision.ts'
+import { createPresentationStart, finishPresentation, PRESENTED_PATH } from './presentation.ts'
+import * as schemas from './schemas.ts'
+import { beginSignIn, finishSignIn } from './sign-in.ts'
 import { presentationPage, signInPage } from './sign-in-page.ts'
 import { SIGN_IN_ANSWER_PATH } from './sign-in-provider.ts'
 

@@ -1,0 +1,161 @@
+/**
+ * Decides an interaction by claims of the person, where no application asks the person. The claims come from the OpenID
+ * Connect provider (`sign-in.ts`) or from the operator's verifier (`presentation.ts`). At each step the cookie must be
+ * that of the browser that brought the request. RFC 9700 section 4.7.
+ */
+import type { JsonObject } from '../../codec/json.ts'
+import type { DatasetMapping } from '../../config/claim-datasets.ts'
+import type { BrowserPage } from '../../http/browser-page.ts'
+import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
+import {
+  type BroughtAnswer,
+  endRequest,
+  isSameBrowser,
+  purgeTimeOfRequest,
+  recordAnswer,
+  type StoredAuthorizationRequest,
+} from '../authorization-request.ts'
+import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
+import type { IssuerContext } from '../context.ts'
+import { refuseOtherBrowser } from './browser.ts'
+import { completeInteraction, requireOpenInteraction } from './interaction.ts'
+import { trustsRedirectUri } from './request-parameters.ts'
+import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
+
+/** A browser at one of the sign-in pages, and its cookie. */
+export interface SignInVisit {
+  readonly id: string
+  readonly cookie: string | undefined
+}
+
+/** Where the browser is redirected to, or the page for a person who gets no credential. */
+export type SignInEnd = { readonly address: string } | { readonly page: BrowserPage }
+
+/** The caller in the audit log, in place of the label of an API key. */
+const CALLER = 'sign-in'
+/** The errors for a dataset that is invalid, or that the session of the offer has already. */
+const DATASET_REFUSALS = ['invalid_request', 'invalid_state']
+
+/** Returns the mappings from claims to datasets. Refuses with `not_found` where sign-in is not configured. */
+export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
+  const { openidConnect, presentation } = config.codeFlow ?? {}
+  return (openidConnect ?? presentation)?.datasets ?? refuseSignIn()
+}
+
+/**
+ * Returns the authorization request of the browser. Refuses with `not_found`, with `gone` if it was decided, and with
+ * `invalid_request` another browser than the one that brought it.
+ */
+export async function requireRequestOfVisit(
+  context: IssuerContext,
+  { id, cookie }: SignInVisit,
+): Promise<StoredAuthorizationRequest> {
+  const { value } = await requireOpenInteraction(context, id)
+  if (!isSameBrowser(value, cookie)) refuseOtherBrowser()
+  return value
+}
+
+/**
+ * Records an answer in the request. Refuses like {@link recordAnswer}. Ends the request and refuses if the answer
+ * arrives in another browser than that of the request.
+ */
+export async function admitAnswer(
+  context: IssuerContext,
+  { id, cookie }: SignInVisit,
+  answer: BroughtAnswer,
+): Promise<void> {
+  const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
+    const { value: storedRequest, version } = await requireOpenInteraction(context, id)
+    const isSame = isSameBrowser(storedRequest, cookie)
+    const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
+    const dueAt = purgeTimeOfRequest(value, context.now())
+    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value, dueAt }])
+    return conflict === undefined ? { committed: isSame } : { conflict }
+  })
+  if (!isOwnBrowser) refuseOtherBrowser()
+}
+
+/**
+ * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, or if
+ * the offer is for another person.
+ */
+export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
+  const { value } = await requireOpenInteraction(context, id)
+  const person = await findOfferedPerson(context, value)
+  if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
+  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, value))
+  if ('unmappedName' in mappings) return denyCredential(context, id, `no claims are named for ${mappings.unmappedName}`)
+  const { dataset, missing } = datasetOfClaims(claims, mappings)
+  try {
+    const body = { credential_dataset: dataset }
+    const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
+    return { address }
+  } catch (error) {
+    if (!(error instanceof ProtocolError) || !DATASET_REFUSALS.includes(error.code)) throw error
+    const way = context.config.codeFlow?.presentation === undefined ? 'openidConnect' : 'presentation'
+    context.log.warn(
+      { event: 'sign_in_unfit', why: error.message, missing },
+      `no credential for the person; compare the claims with authentication.${way}.datasets`,
+    )
+    const mismatch = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
+    return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : mismatch)
+  }
+}
+
+/** Returns the claims that the offer's `person` must have, if the offer is for one person. */
+async function findOfferedPerson({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
+  const { offerSessionId } = request
+  return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
+}
+
+/** Decides on an offer that has its dataset and is for one person. */
+async function decideForPerson(context: IssuerContext, id: string, isOfferedPerson: boolean): Promise<SignInEnd> {
+  if (!isOfferedPerson) return denyCredential(context, id, 'the offer is for another person')
+  const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
+  return { address }
+}
+
+/** Returns the configurations of the request, with their ids. */
+export async function loadConfigurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
+  const configurations = await Promise.all(
+    request.configurationIds.map(async (id) => {
+      const configuration = await context.loadConfiguration(id)
+      return configuration === undefined ? [] : [{ ...configuration, id }]
+    }),
+  )
+  return configurations.flat()
+}
+
+/** Denies the interaction, and returns the page that tells the person the reason. */
+async function denyCredential(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
+  const { request, address } = await denyInteraction(context, id, reason)
+  return { page: noCredentialPage(request, address, reason) }
+}
+
+/**
+ * Denies the interaction of a person who did not go on, and returns the redirect that tells the wallet the reason. A
+ * person whom a stranger sent here is not redirected to the stranger, but gets a page.
+ */
+export async function denyPerson(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
+  const { request, address } = await denyInteraction(context, id, reason)
+  return trustsRedirectUri(context, request) ? { address } : { page: stoppedPage(request, address) }
+}
+
+/** Denies the interaction, and returns the URL that tells the wallet the reason. */
+async function denyInteraction(context: IssuerContext, id: string, reason: string) {
+  const { request } = (await requireOpenInteraction(context, id)).value
+  const body = { denied: true, reason: plainAscii(reason).slice(0, 300) } as const
+  const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
+  return { request, address }
+}
+
+/** Denies the interaction because the person declined. Refuses like {@link requireRequestOfVisit}. */
+export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<SignInEnd> {
+  await requireRequestOfVisit(context, visit)
+  return denyPerson(context, visit.id, 'the person declined')
+}
+
+/** Refuses a browser where no person signs in. */
+export function refuseSignIn(): never {
+  return refuse('not_found', 'nobody signs in here; the setting authentication turns it on')
+}
