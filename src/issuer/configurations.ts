@@ -14,7 +14,7 @@ import type { StoredConfiguration } from './collections.ts'
 import type { IssuerConfig } from './config.ts'
 import { configurationMetadata } from './configuration-metadata.ts'
 import { refuseUnfitConfiguration } from './configuration-rules.ts'
-import type { IssuerContext } from './context.ts'
+import type { IssuerContext, LoadedConfiguration } from './context.ts'
 import { profileProblem } from './haip.ts'
 
 /** The maximum number of parsed configurations in the cache. */
@@ -58,7 +58,7 @@ export async function getConfiguration({ store }: IssuerContext, id: string): Pr
 }
 
 /** Returns a configuration for a new session; undefined if it is unknown or removed, or if the profile excludes it. */
-export async function loadOffered(context: IssuerContext, id: string): Promise<Configuration | undefined> {
+export async function loadOffered(context: IssuerContext, id: string): Promise<LoadedConfiguration | undefined> {
   const row = await context.store.get('credential_configuration', id)
   return row !== undefined && isOffered(row.value, context.config) ? context.loadConfiguration(id) : undefined
 }
@@ -102,7 +102,7 @@ export function createConfigurationLoader({
   return cacheById(MAX_CACHED_CONFIGURATIONS, async (id) => {
     const row = await store.get('credential_configuration', id)
     try {
-      return row && parseConfiguration(row.value.configuration)
+      return row && { ...parseConfiguration(row.value.configuration), id }
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
       const line = { event: 'configuration_unreadable', id, why: error.message }
@@ -136,8 +136,8 @@ export async function groupByScope(
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const configurations = await Promise.all(ids.map(loadConfiguration))
   const idsByScope = new Map<string, readonly string[]>()
-  for (const [index, id] of ids.entries()) {
-    const scope = configurations[index]?.posted.scope
+  for (const { id, posted } of configurations.filter((each) => each !== undefined)) {
+    const { scope } = posted
     if (scope !== undefined) idsByScope.set(scope, [...(idsByScope.get(scope) ?? []), id])
   }
   return idsByScope

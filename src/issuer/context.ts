@@ -28,6 +28,9 @@ export interface OfferedConfigurationsText extends ConfigurationsText {
   readonly idsByScope: ReadonlyMap<string, readonly string[]>
 }
 
+/** A configuration of the database, and its id there, by which sessions and wallets name it. */
+export type LoadedConfiguration = Configuration & { readonly id: string }
+
 /** Allocates `count` status list entries. Each entry is allocated once. Rejects if the store fails. */
 export type AllocateEntries = (count: number) => Promise<readonly StatusEntry[]>
 
@@ -47,7 +50,7 @@ export interface IssuerContext extends AccessContext {
   /** The OpenID Connect provider for sign-in; undefined where the application asks the person. */
   readonly signInProvider: OpenidProvider | undefined
   /** Loads a configuration, removed or not. */
-  readonly loadConfiguration: (id: string) => Promise<Configuration | undefined>
+  readonly loadConfiguration: (id: string) => Promise<LoadedConfiguration | undefined>
   /** The text for all configurations that new sessions may use. It may be one second behind other processes. */
   readonly offeredConfigurationsText: CachedValue<OfferedConfigurationsText>
   /** The type metadata, by `vct`. It may be one second behind other processes. */

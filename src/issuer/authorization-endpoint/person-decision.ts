@@ -115,15 +115,10 @@ async function decideForPerson(context: IssuerContext, id: string, isOfferedPers
   return { address }
 }
 
-/** Returns the configurations of the request, with their ids. */
+/** Returns the configurations of the request. */
 export async function loadConfigurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
-  const configurations = await Promise.all(
-    request.configurationIds.map(async (id) => {
-      const configuration = await context.loadConfiguration(id)
-      return configuration === undefined ? [] : [{ ...configuration, id }]
-    }),
-  )
-  return configurations.flat()
+  const configurations = await Promise.all(request.configurationIds.map(context.loadConfiguration))
+  return configurations.filter((configuration) => configuration !== undefined)
 }
 
 /** Denies the interaction, and returns the page that tells the person the reason. */

@@ -4,7 +4,6 @@
  * of an older draft to the form of the final specification. OpenID4VCI 1.0, Credential Endpoint.
  */
 import { isObject } from '../../codec/json.ts'
-import type { Configuration } from '../../credential/format.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
@@ -14,7 +13,7 @@ import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import { refuseIfUsed, type SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
-import type { IssuerContext } from '../context.ts'
+import type { IssuerContext, LoadedConfiguration } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
 import { decryptRequest, readResponseEncryption } from './encryption.ts'
@@ -25,11 +24,6 @@ import { verifyProofs } from './proofs.ts'
 export interface ReceivedRequest<T> {
   readonly request: T
   readonly responseForm: CredentialResponseForm
-}
-
-export interface RequestedConfiguration {
-  readonly configurationId: string
-  readonly configuration: Configuration
 }
 
 /**
@@ -86,13 +80,12 @@ export async function answerCredentialRequest(
     sessionId,
     row: { value: session },
   } = openSession
-  const requestedConfiguration = await requireRequestedConfiguration(context, openSession, request)
-  const { configuration } = requestedConfiguration
+  const configuration = await requireRequestedConfiguration(context, openSession, request)
   const { holderKeys, nonceUse } = await verifyProofs(context, request, { sessionId, session, configuration, now })
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
   await refuseIfUsed(context.store, nonceUse)
   refuseDenied(session)
-  const toIssue = { ...requestedConfiguration, holderKeys, now }
+  const toIssue = { configuration, holderKeys, now }
   return isUndecided(session)
     ? deferCredentials(context, openSession, { ...toIssue, responseForm }, nonceUse)
     : issueCredentials(context, openSession, toIssue, { singleUse: nonceUse })
@@ -109,7 +102,7 @@ async function requireRequestedConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration' | 'config'>,
   openSession: OpenSession,
   request: CredentialRequest,
-): Promise<RequestedConfiguration> {
+): Promise<LoadedConfiguration> {
   const { row, authorizedIds } = openSession
   if (request.credential_identifier !== undefined) {
     return requireConfiguration(context, requireIdentifiedConfiguration(authorizedIds ?? [], request))
@@ -118,7 +111,7 @@ async function requireRequestedConfiguration(
   if (typeof id !== 'string') {
     return refuse('invalid_credential_request', 'credential_configuration_id is missing; send one of the offer')
   }
-  const requestedConfiguration = await requireConfiguration(context, id)
+  const configuration = await requireConfiguration(context, id)
   if (!row.value.configurationIds.includes(id)) {
     const message = 'the access token is for other credential configurations; send one of the offer'
     refuseInsufficientScope(context.config, openSession, message)
@@ -127,7 +120,7 @@ async function requireRequestedConfiguration(
     const hint = 'send one of the credential_identifiers of the token response'
     refuseInsufficientScope(context.config, openSession, `the access token is for other credentials; ${hint}`)
   }
-  return requestedConfiguration
+  return configuration
 }
 
 function requireIdentifiedConfiguration(authorizedIds: readonly string[], request: CredentialRequest): string {
@@ -145,12 +138,10 @@ function requireIdentifiedConfiguration(authorizedIds: readonly string[], reques
 /** Returns a configuration, removed or not. Refuses with `unknown_credential_configuration`. */
 export async function requireConfiguration(
   context: Pick<IssuerContext, 'loadConfiguration'>,
-  configurationId: string,
-): Promise<RequestedConfiguration> {
-  const configuration = await context.loadConfiguration(configurationId)
-  return configuration === undefined
-    ? refuse('unknown_credential_configuration', 'there is no such credential configuration; send one of the offer')
-    : { configurationId, configuration }
+  id: string,
+): Promise<LoadedConfiguration> {
+  const problem = 'there is no such credential configuration; send one of the offer'
+  return (await context.loadConfiguration(id)) ?? refuse('unknown_credential_configuration', problem)
 }
 
 /**
@@ -161,7 +152,7 @@ async function deferCredentials(
   context: IssuerContext,
   openSession: OpenSession,
   {
-    configurationId,
+    configuration: { id: configurationId },
     holderKeys,
     now,
     responseForm,

@@ -47,7 +47,7 @@ export async function answerDeferredRequest(
   const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined)
     return refuse('credential_request_denied', 'this credential is not there any more; ask for a new offer')
-  const toIssue = { configurationId, configuration, holderKeys, now: context.now() }
+  const toIssue = { configuration, holderKeys, now: context.now() }
   const change = { delete: 'deferred_transaction', id, version: row.version } as const
   const singleUse = { change, refuseReuse: refuseTransaction }
   const prepareSession = (current: IssuanceSession) => recordFetched(current, configurationId)

@@ -11,7 +11,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { SingleUse } from '../access/single-use.ts'
-import type { IssuerContext } from '../context.ts'
+import type { IssuerContext, LoadedConfiguration } from '../context.ts'
 import { datasetPart } from '../dataset.ts'
 import { type IssuanceSession, recordIssued, refuseOverLimits } from '../session.ts'
 import { makeSessionEvent } from '../session-status.ts'
@@ -20,8 +20,7 @@ import { makeNotificationId } from './notification.ts'
 
 /** The credentials to issue: one of the configuration for each key. */
 export interface CredentialsToIssue {
-  readonly configurationId: string
-  readonly configuration: Configuration
+  readonly configuration: LoadedConfiguration
   readonly holderKeys: readonly PublicJwk[]
   readonly now: Date
 }
@@ -45,7 +44,8 @@ export async function issueCredentials(
   toIssue: CredentialsToIssue,
   { singleUse, prepareSession = (session) => session }: IssuanceCommit,
 ): Promise<CredentialResponse> {
-  const { configurationId, configuration, holderKeys, now } = toIssue
+  const { configuration, holderKeys, now } = toIssue
+  const { id: configurationId } = configuration
   refuseEndedCertificate(context.config.keys, now)
   const batch = { configurationId, count: holderKeys.length, at: now }
   // Nothing is signed beyond the limits; `record` checks them again for the stored session.

@@ -188,12 +188,12 @@ async function requireConfigurationOfFormat(
   }
   const ids = openSession.authorizedIds ?? openSession.row.value.configurationIds
   const configurations = await Promise.all(ids.map((id) => requireConfiguration(context, id)))
-  const [first, ...others] = configurations.filter(({ configuration }) => isOfType(configuration, request))
+  const [first, ...others] = configurations.filter((configuration) => isOfType(configuration, request))
   if (others.length > 0) {
     const problem = 'several offered credentials are of that kind'
     refuse('invalid_credential_request', `${problem}; send credential_configuration_id`)
   }
-  if (first !== undefined) return first.configurationId
+  if (first !== undefined) return first.id
   return refuse('unknown_credential_configuration', 'no offered credential is of that format and kind')
 }
 
