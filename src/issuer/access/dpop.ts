@@ -60,7 +60,7 @@ export function verifyDpopProof(
   request: DpopRequest,
   tokenDigest?: string,
 ): DpopProof {
-  const jws = readProof(request.dpop, context.config)
+  const jws = readDpopJwt(request.dpop, context.config)
   const { header, payload } = jws
   const jwk = readOrRefuseDpopProof(() => readSigningJwk(memberOf(header, 'jwk')))
   if (memberOf(payload, 'htm') !== request.method) refuseDpopProof(`htm must be ${request.method}`)
@@ -68,7 +68,7 @@ export function verifyDpopProof(
     refuseDpopProof('htu must be the address that the request was sent to')
   }
   const { clockSkewSeconds } = context.config
-  refuseProblem(jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds }))
+  refuseDpopProblem(jwtTimeProblem(payload, PROOF_TIMES, { now: context.now(), clockSkewSeconds }))
   if (tokenDigest !== undefined && memberOf(payload, 'ath') !== tokenDigest) {
     refuseDpopProof('ath must be the digest of the access token')
   }
@@ -134,11 +134,11 @@ function refuseWithChallenge(
   return refuse(code, message, { cause, challenge: `DPoP error="${code}", algs="${tokenAlgorithms.join(' ')}"` })
 }
 
-function readProof(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
+function readDpopJwt(text: string | undefined, { tokenAlgorithms }: AlgorithmSettings): Jws {
   if (text === undefined) return refuseDpopProof('it is missing; send it in the DPoP header')
-  refuseProblem(headerValueProblem(text))
+  refuseDpopProblem(headerValueProblem(text))
   const jws = readOrRefuseDpopProof(() => readJws(text))
-  refuseProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
+  refuseDpopProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
   return jws
 }
 
@@ -155,7 +155,7 @@ function readOrRefuseDpopProof<T>(read: () => T): T {
   return readOrRefuse('invalid_dpop_proof', 'the DPoP proof cannot be read', read)
 }
 
-function refuseProblem(problem: string | undefined): void {
+function refuseDpopProblem(problem: string | undefined): void {
   if (problem !== undefined) refuseDpopProof(problem)
 }
 
