@@ -57,8 +57,8 @@ export async function makeEntryChanges(
 }
 
 /**
- * Returns the status of the session's credentials, if they have one. Refuses with the error of the endpoint if they
- * were revoked or suspended.
+ * Refuses with the error of the endpoint if the session's credentials were revoked or suspended. Returns their status
+ * otherwise, if they have one.
  */
 export async function refuseUnlessValid(
   store: IssuerStore,
