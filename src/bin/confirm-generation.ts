@@ -34,7 +34,7 @@ export async function confirmDatabase(
   if (file !== undefined)
     writeWitnesses(file, [...(external.witnesses ?? []), next], isWalMissing ? 'log-missing' : 'open')
   const effects = { store, now, random, retryOnConflict }
-  const why = await confirmGeneration(effects, external, file === undefined ? undefined : next)
+  const why = await confirmGeneration(effects, external, next)
   if (file !== undefined) writeWitnesses(file, [next], 'open')
   if (why === undefined) return
   const line = { event: 'database_restored', why }

@@ -27,7 +27,10 @@ export interface DatabaseGeneration {
    * every commit.
    */
   readonly hasSynchronousStandbys?: true
-  /** A text that is also stored outside of the database, where there is such a place. */
+  /**
+   * A random text of the last start. It is also stored outside of the database, where there is such a place; elsewhere
+   * it tells a process whether another one has started since.
+   */
   readonly witness?: string
   /** The time at which a service last detected that the database is a copy; milliseconds since the epoch. */
   readonly restoredAt?: number
@@ -98,9 +101,9 @@ export interface ExternalState {
 
 /**
  * Compares the database with the facts that are known outside of it, and begins a new generation if the database is a
- * copy. Called at the start of a service. Stores `nextWitness`, the text that is stored outside from now on, where
- * there is such a place. Returns the reason, in words, to take the database for a copy; undefined when the generation
- * continues or is the first. Throws when the database has a higher generation number than the setting.
+ * copy. Called at the start of a service. Stores `nextWitness`, the text of this start. Returns the reason, in words,
+ * to take the database for a copy; undefined when the generation continues or is the first. Throws when the database
+ * has a higher generation number than the setting.
  */
 export function confirmGeneration(
   { store, now, random, retryOnConflict }: GenerationEffects,

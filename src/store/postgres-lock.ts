@@ -11,7 +11,7 @@ import type { ProcessLock } from './store.ts'
  * The first key of the advisory lock: an arbitrary number that no other program uses. The second key is a hash of the
  * schema.
  */
-const PROCESS_LOCK = 0x766f7564
+export const PROCESS_LOCK = 0x766f7564
 /** The expression of the second key; `$2` is the name of the schema, which does not exist before the first start. */
 export const SCHEMA_HASH = 'hashtext(coalesce(current_schema(), $2))'
 /** The time to wait for another process to release the lock. */
@@ -34,12 +34,11 @@ export async function lockPostgres(server: PostgresServer): Promise<ProcessLock 
   if (heldLock === undefined) return undefined
   return {
     keep: async () => {
-      if (await heldLock?.isAlive()) return false
+      if (await heldLock?.isAlive()) return true
       // The server may not have noticed yet that the connection was lost, and may still hold its lock.
       void heldLock?.release()
       heldLock = await holdLock(server)
-      if (heldLock === undefined) throw new Error('the lock on the database was lost, and another process has it')
-      return true
+      return heldLock !== undefined
     },
     release: async () => heldLock?.release(),
   }

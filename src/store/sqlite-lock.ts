@@ -13,7 +13,7 @@ export async function lockSqlite(file: string): Promise<ProcessLock | undefined>
   const release = await lockFile(`${file}-lock`, 'exclusive')
   if (release === undefined) return undefined
   return {
-    keep: () => Promise.resolve(false),
+    keep: () => Promise.resolve(true),
     release: () => {
       release()
       return Promise.resolve()

@@ -202,8 +202,8 @@ export function updateWith<C, K extends keyof C & string>(
 /** An exclusive lock of one process on a database. The lock ends with the process, also when the process is killed. */
 export interface ProcessLock {
   /**
-   * Checks the lock, and takes it again when it was lost with its connection. Returns whether it was lost. Rejects when
-   * another process has it.
+   * Checks the lock, and takes it again when it was lost with its connection. Returns false when another process has
+   * it.
    */
   readonly keep: () => Promise<boolean>
   readonly release: () => Promise<void>

@@ -10,7 +10,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.ts'
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
-import { withConnection } from '../../src/store/postgres-connections.ts'
+import { type StatementRunner, withConnection } from '../../src/store/postgres-connections.ts'
+import { PROCESS_LOCK } from '../../src/store/postgres-lock.ts'
 import { vouchsafe } from '../support/command.ts'
 import { deployComponent, place, send } from '../support/engine-contracts.ts'
 import {
@@ -103,6 +104,16 @@ it(
   STARTS_MS,
 )
 
+const schema = new URL(url).searchParams.get('currentSchema') ?? ''
+const applicationName = `vouchsafe ${schema}`
+const ofEngine = 'application_name = $1 and pid <> pg_backend_pid()'
+
+/** Ends the connections of the engine at the server, but none that is waiting for a lock. */
+async function endConnections(run: StatementRunner): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity where ${ofEngine} and state <> 'active'`
+  await run({ text, values: [applicationName] })
+}
+
 it(
   'is the only process on its database, also after the server ended its connections',
   async () => {
@@ -113,21 +124,53 @@ it(
     const refusal = [75, expect.stringContaining('is in use by another process of an engine; stop it first')]
     const second = await startSecond()
     expect([second.status, second.stderr]).toEqual(refusal)
-    const schema = new URL(url).searchParams.get('currentSchema') ?? ''
     await withConnection(postgresOf(url), async (run) => {
-      const ofEngine = 'application_name = $1 and pid <> pg_backend_pid()'
       const holders = `select pid from pg_locks join pg_stat_activity using (pid) where locktype = 'advisory' and granted and ${ofEngine}`
-      const values = [`vouchsafe ${schema}`]
-      const findHolder = async () => (await run({ text: holders, values })).rows[0]?.pid
+      const findHolder = async () => (await run({ text: holders, values: [applicationName] })).rows[0]?.pid
       const before = await findHolder()
       expect(before).toBeDefined()
-      await run({ text: `select pg_terminate_backend(pid) from pg_stat_activity where ${ofEngine}`, values })
+      await endConnections(run)
       await eventually(async () => ![undefined, before].includes(await findHolder()))
     })
     const third = await startSecond()
     expect([third.status, third.stderr]).toEqual(refusal)
     await engine.kill('SIGKILL')
     await engine.start()
+  },
+  STARTS_MS,
+)
+
+it(
+  'ends with status 75 when another process takes the lock that it lost',
+  async () => {
+    await withConnection(postgresOf(url), async (run) => {
+      const locks =
+        "select objid::integer as key from pg_locks where locktype = 'advisory' and granted and classid = $1"
+      const { rows } = await run({ text: locks, values: [PROCESS_LOCK] })
+      // The lock is waited for, so that the engine, which tries again after a moment, does not get it.
+      const lock = { text: 'select pg_advisory_lock($1, $2)', values: [PROCESS_LOCK, Number(rows[0]?.key)] }
+      const lockTaken = run(lock)
+      await withConnection(postgresOf(url), endConnections)
+      await lockTaken
+      expect((await engine.ended).status).toBe(75)
+    })
+    expect(engine.log().filter(({ event }) => event === 'database_taken')).toHaveLength(1)
+    await engine.start()
+  },
+  STARTS_MS,
+)
+
+it(
+  'ends with status 75 when another process had the lock while it stood still',
+  async () => {
+    engine.child.kill('SIGSTOP')
+    await withConnection(postgresOf(url), endConnections)
+    // The port is that of the engine, so that the other process ends by itself.
+    const other = await vouchsafe(['engine'], { cwd: engine.directory })
+    expect([other.status, other.stderr]).toEqual([75, expect.stringContaining('port')])
+    engine.child.kill('SIGCONT')
+    expect((await engine.ended).status).toBe(75)
+    expect(engine.log().filter(({ event }) => event === 'database_taken')).toHaveLength(1)
   },
   STARTS_MS,
 )

@@ -22,7 +22,7 @@ export async function lockDatabase(database: DatabaseConfig): Promise<ProcessLoc
 async function takeLock(database: DatabaseConfig): Promise<ProcessLock | undefined> {
   // The code for PostgreSQL is only loaded when it is used.
   if (database.kind === 'postgresql') return (await import('../../store/postgres-lock.ts')).lockPostgres(database)
-  if (database.file === ':memory:') return { keep: () => Promise.resolve(false), release: () => Promise.resolve() }
+  if (database.file === ':memory:') return { keep: () => Promise.resolve(true), release: () => Promise.resolve() }
   makeDirectory(dirname(database.file), 0o700)
   return lockSqlite(database.file)
 }

@@ -6,7 +6,8 @@ import type { Runtime } from '../../component/runtime.ts'
 import { type EngineStore, engineMigrations } from '../../engine/collections.ts'
 import { type EngineConfig, EngineSettings, readEngineConfig } from '../../engine/config.ts'
 import { createEngine } from '../../engine/engine.ts'
-import type { ProcessLock } from '../../store/store.ts'
+import { readGeneration } from '../../store/generation.ts'
+import { type ProcessLock, partOf } from '../../store/store.ts'
 import { checkBuiltFiles, startRuntime } from '../../toolchain/places.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { now, outbound, random, retryOnConflict } from '../effects.ts'
@@ -24,12 +25,16 @@ const MAX_WORKERS = 8
 const KEEP_LOCK_MS = 1000
 const REPLACED =
   'another database is in the place of that of this engine, as after a standby of its server took over, and may lack the newest changes; the engine ends, and its next start gives up the transactions that wait'
+const TAKEN =
+  'another process of an engine uses the database, or has used it since this one lost its lock on it; the engine ends'
 
 /** The open resources of an engine. */
 interface EngineParts {
   readonly chain: Chain
   readonly lock: ProcessLock
   readonly store: EngineStore
+  /** The witness of the generation, which each start of a process on the database replaces. */
+  readonly witness: string | undefined
   readonly runtime: Runtime
 }
 
@@ -84,7 +89,12 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
     return store
   }
   const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
-  return { parts: { chain, lock, store, runtime: await startRuntime(workers, config.limits) } }
+  const witness = await readWitness(store)
+  return { parts: { chain, lock, store, witness, runtime: await startRuntime(workers, config.limits) } }
+}
+
+async function readWitness(store: EngineStore): Promise<string | undefined> {
+  return (await readGeneration(partOf(store)))?.witness
 }
 
 /**
@@ -103,10 +113,14 @@ function createReplacedEnd(log: Logger): () => never {
   }
 }
 
-async function keepDatabase({ lock, store }: EngineParts): Promise<void> {
-  const wasLost = await lock.keep()
-  // The lock is lost with its server. A statement of the store notices whether another database is there now.
-  if (wasLost) await store.readOrigin()
+/**
+ * Keeps the lock, and ends the process when another one has the lock, or had it and started on the database. The memory
+ * of this process lacks what that one stored, and both would send transactions with the same nonces.
+ */
+async function keepDatabase({ lock, store, witness }: EngineParts, log: Logger): Promise<void> {
+  if ((await readWitness(store)) === witness && (await lock.keep())) return
+  log.fatal({ event: 'database_taken' }, TAKEN)
+  exitAfterLog(TRY_LATER)
 }
 
 async function buildServer(
@@ -133,7 +147,7 @@ async function buildServer(
     tasks: [
       ...tasks,
       createConflictTask(log),
-      { name: 'database lock', everyMs: KEEP_LOCK_MS, run: () => keepDatabase(parts) },
+      { name: 'database lock', everyMs: KEEP_LOCK_MS, run: () => keepDatabase(parts, log) },
     ],
     metrics: metrics.registry,
     facts: { address },
