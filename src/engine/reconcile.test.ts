@@ -175,6 +175,42 @@ describe('a chain that takes back a block which a contract had been acted on at'
     expect(await ask(engine)).toBe('1')
   })
 
+  it('keeps nobody waiting once the contract names a component without a hook', async () => {
+    const { world, script } = counting()
+    const engine = await postedTo(script)
+    world.fails = true
+    engine.chain.reorganise(1)
+    await engine.rounds()
+    expect(await ask(engine)).toEqual(RECONCILING)
+    const { sha256, bytes } = engine.runtime.add('second', { http: script.http as NonNullable<Script['http']> })
+    engine.files.set(sha256, bytes)
+    engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+    await engine.rounds()
+    expect([await ask(engine), await stateOf(engine)]).toEqual(['1', 'served'])
+  })
+
+  it('has it wait for the hook of a component that comes with the same look', async () => {
+    const { world, script } = counting()
+    const engine = await postedTo(script)
+    const { sha256, bytes } = engine.runtime.add('second', script)
+    engine.files.set(sha256, bytes)
+    engine.chain.reorganise(1)
+    await lookOnly(engine)
+    const hasBlock = engine.chain.hasBlock.bind(engine.chain)
+    engine.chain.hasBlock = async (block) => {
+      engine.chain.hasBlock = hasBlock
+      engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+      await lookOnly(engine)
+      return hasBlock(block)
+    }
+    await ask(engine)
+    const before = world.runs
+    await engine.rounds(1)
+    expect(await stateOf(engine)).toBe('reconciling')
+    await engine.rounds()
+    expect([await ask(engine), world.runs]).toEqual(['1', before + 1])
+  })
+
   it('is told of where there is no hook, and keeps nobody waiting', async () => {
     const { script } = counting()
     const engine = await postedTo({ http: script.http as NonNullable<Script['http']> })

@@ -71,7 +71,8 @@ async function hasBlock(
 
 function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntry, block: ContractRow['block']): void {
   const { fork, stateChange, state, address } = entry
-  const hasHook = state.kind === 'ready' && state.hooks.includes(hookNames.stateChange)
+  // A component that is being prepared may have the hook; when it is ready, state-change.ts sees whether it has.
+  const hasHook = state.kind !== 'ready' || state.hooks.includes(hookNames.stateChange)
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.invalidateNonces()
   if (hasHook) {
@@ -82,11 +83,12 @@ function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntr
 }
 
 /**
- * Ends the reconciliation of a contract after its state change hook was committed. The next call looks up the block of
- * that commit, because the engine may have run the hook at the removed block before it could read the new one.
+ * Ends the reconciliation of a contract after its state change hook was committed, or because its component has none.
+ * The next call looks up the block of the last commit, because the engine may have run the hook at the removed block
+ * before it could read the new one.
  */
 export function endReconciling({ log }: ReconcileContext, { fork, address }: ContractEntry): void {
   if (fork.standing !== 'reconciling') return
   fork.standing = 'unchecked'
-  log.info({ event: 'reconciled', contract: address }, 'the state change hook has run on the current fork')
+  log.info({ event: 'reconciled', contract: address }, 'the contract is served again on the current fork')
 }

@@ -31,7 +31,11 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   const target = findCallTarget(context, entry)
   if (target === undefined || state.kind !== 'ready') return
   stateChange.pending = false
-  if (!state.hooks.includes(hookNames.stateChange)) return
+  if (!state.hooks.includes(hookNames.stateChange)) {
+    // The component may have come while the contract waited for the hook of the one before.
+    endReconciling(context, entry)
+    return
+  }
   try {
     const request = { hook: { kind: 'state-change' }, mode: 'serial' } as const
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
