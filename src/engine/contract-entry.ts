@@ -27,7 +27,7 @@ export interface HookState {
 
 /** Tells whether the last commit of a contract belongs to the current fork of the chain. */
 export interface ForkState {
-  /** A number that increases with every reorganisation of the chain. */
+  /** A number that increases when a look sees a reorganisation of the chain, and again when that look ends. */
   number: number
   /**
    * `unchecked`: the chain may lack the block of the last commit, as after a reorganisation or a start. `reconciling`:

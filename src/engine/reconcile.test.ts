@@ -175,6 +175,25 @@ describe('a chain that takes back a block which a contract had been acted on at'
     expect(await ask(engine)).toBe('1')
   })
 
+  it('looks the block up of a call that ran while the contracts were read again', async () => {
+    const { script } = counting()
+    const engine = await kept(serving(script))
+    expect(await ask(engine, 'POST')).toBe('0')
+    for (let blocks = 0; blocks < 3; blocks++) engine.chain.mine()
+    await engine.rounds()
+    const listed = (await engine.chain.listContracts?.(await engine.chain.fetchHead())) ?? []
+    engine.chain.listContracts = async () => {
+      engine.chain.listContracts = () => Promise.resolve(listed)
+      expect(await ask(engine, 'POST')).toBe('1')
+      return listed
+    }
+    engine.chain.reorganise(2)
+    await lookOnly(engine)
+    expect([await ask(engine), events(engine, 'acted_on_lost_block').length]).toEqual([RECONCILING, 1])
+    await engine.rounds()
+    expect(await ask(engine)).toBe('2')
+  })
+
   it('keeps nobody waiting once the contract names a component without a hook', async () => {
     const { world, script } = counting()
     const engine = await postedTo(script)

@@ -20,8 +20,8 @@ const LOST_BLOCK_TEXT =
   'the chain took back a block that this engine had acted on; a contract with a state change hook is served again when that has run'
 
 /**
- * Marks every contract as unchecked, so that its block is looked up before its next call. Called after a
- * reorganisation.
+ * Marks every contract as unchecked, so that its block is looked up before its next call. Called when a look sees a
+ * reorganisation, and again at its end, since calls run at the block of the last look until then.
  */
 export function uncheckForks(entries: Iterable<ContractEntry>): void {
   for (const { fork } of entries) {

@@ -65,6 +65,8 @@ interface WatchedContracts {
   readonly headAge: HeadAge
   /** The hashes of the heads of the last looks, by their numbers. */
   readonly heads: Lru<number, string>
+  /** The block of the last look; undefined before the first. */
+  lastBlock: Block | undefined
 }
 
 /** The longest pause before a contract is read again; a contract that cannot be read for long is not served. */
@@ -78,8 +80,8 @@ export function createWatcher(context: WatcherContext): Watcher {
   const unreadContracts = createRetryList(MAX_RETRY_PAUSE_MS)
   const headAge = createHeadAge(now)
   const logStandstill = createStandstillLog(context, headAge)
-  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads: createLru(MAX_HEADS) }
-  let lastBlock: Block | undefined
+  const heads = createLru<number, string>(MAX_HEADS)
+  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, lastBlock: undefined }
   let lastLookAt = now().getTime()
   let isChainUnseen = false
   const unseenSeconds = (contract?: Address): number => {
@@ -90,11 +92,12 @@ export function createWatcher(context: WatcherContext): Watcher {
   return {
     lookAtChain: async () => {
       try {
-        lastBlock = await lookAtChain(context, contracts, lastBlock)
+        await lookAtChain(context, contracts)
         lastLookAt = now().getTime()
         logStandstill()
         metrics.looks.inc({ outcome: 'seen' })
-        if (isChainUnseen) log.info({ event: 'chain_seen', block: lastBlock.number }, 'the chain can be seen again')
+        const block = contracts.lastBlock?.number
+        if (isChainUnseen) log.info({ event: 'chain_seen', block }, 'the chain can be seen again')
         isChainUnseen = false
       } catch (error) {
         metrics.looks.inc({ outcome: 'failed' })
@@ -102,7 +105,7 @@ export function createWatcher(context: WatcherContext): Watcher {
         isChainUnseen = true
       }
     },
-    getHead: () => lastBlock,
+    getHead: () => contracts.lastBlock,
     unseenSeconds,
     headAgeSeconds: headAge.getSeconds,
     isStale: (contract) => isStandingStill(config, headAge) || unseenSeconds(contract) > config.staleSeconds,
@@ -113,20 +116,16 @@ export function createWatcher(context: WatcherContext): Watcher {
 }
 
 /**
- * Polls the chain, and reads the contracts that may have changed. Returns the new head, or the block of the last look
- * when the chain has no newer one.
+ * Polls the chain, and reads the contracts that may have changed. The new head is then the block of the last look,
+ * unless the chain has no newer one.
  */
-async function lookAtChain(
-  context: WatcherContext,
-  contracts: WatchedContracts,
-  lastBlock: Block | undefined,
-): Promise<Block> {
+async function lookAtChain(context: WatcherContext, contracts: WatchedContracts): Promise<void> {
   const { chain, now, log, metrics } = context
   const head = await chain.fetchHead()
-  const move = await findHeadMove(chain, contracts.heads, head, lastBlock)
+  const move = await findHeadMove(chain, contracts.heads, head, contracts.lastBlock)
   contracts.headAge.noteHead(head.newest, move.kind === 'reorganised')
-  if (move.kind === 'lagging') return move.from
-  if (move.kind === 'none' && contracts.unreadContracts.listDue(now().getTime()).length === 0) return move.from
+  if (move.kind === 'lagging') return
+  if (move.kind === 'none' && contracts.unreadContracts.listDue(now().getTime()).length === 0) return
   if (move.kind === 'reorganised') {
     metrics.reorganisations.inc()
     uncheckForks(contracts.entries.values())
@@ -134,7 +133,9 @@ async function lookAtChain(
   }
   applyLook(context, contracts, await findChanges(context, contracts, head, move))
   contracts.heads.set(head.number, head.hash)
-  return head
+  contracts.lastBlock = head
+  // Calls that began during the look ran at the block that the chain took back.
+  if (move.kind === 'reorganised') uncheckForks(contracts.entries.values())
 }
 
 /** Reads the contracts that may have changed with the move of the head, and those whose next attempt is due. */
