@@ -11,6 +11,9 @@ import { accountTransactor } from './transactor.ts'
 const ADDRESS = `00${'aa'.repeat(20)}`
 const patience = { now: () => new Date(0), wait: () => Promise.resolve() }
 
+let chains = 0
+const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 /** Makes a chain whose account takes each nonce once. It calls `submit` before it takes a transaction. */
 function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAccount' | 'id'>; nonces: number[] } {
   const nonces: number[] = []
@@ -26,7 +29,7 @@ function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAcc
     },
     fetchOutcome: () => Promise.resolve('included'),
   }
-  return { chain: { id: '7', createAccount: () => account }, nonces }
+  return { chain: { id: `7 ${chains++}`, createAccount: () => account }, nonces }
 }
 
 /** Makes a chain that counts no waiting transaction, as Partisia does. It includes all when `include` is called. */
@@ -49,6 +52,21 @@ function slowChain(): { chain: Pick<Chain, 'createAccount' | 'id'>; nonces: numb
   return { chain: { id: '8', createAccount: () => account }, nonces, end }
 }
 
+/** Makes a chain whose node says the nonce 4 whatever was included; `outcomes` has those of transactions by nonce. */
+function lateChain() {
+  const nonces: number[] = []
+  const outcomes = new Map<number, Outcome>()
+  const account = {
+    address: ADDRESS,
+    canFillNonces: false,
+    fetchNextNonce: () => Promise.resolve(4),
+    sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
+    submit: ({ nonce }) => Promise.resolve(void nonces.push(nonce)),
+    fetchOutcome: ({ nonce }) => Promise.resolve(outcomes.get(nonce) ?? 'pending'),
+  } satisfies Account
+  return { chain: { id: `9 ${chains++}`, createAccount: (): Account => account }, nonces, outcomes, account }
+}
+
 describe('a transactor', () => {
   it('gives transactions that are sent at once nonces of their own', async () => {
     const { chain, nonces } = chainWith(() => Promise.resolve())
@@ -59,7 +77,6 @@ describe('a transactor', () => {
 
   it('gives no nonce twice, also beside another of the same key, where the node counts no waiting transactions', async () => {
     const { chain, nonces, end } = slowChain()
-    const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
     const makeOne = () => accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
     const [one, other] = [makeOne(), makeOne()]
     const sendAll = () => Promise.allSettled([one, other, one].map((each) => each.send(ADDRESS, new Uint8Array())))
@@ -76,21 +93,8 @@ describe('a transactor', () => {
   })
 
   it('gives no nonce of an included transaction again where the node is late', async () => {
-    const nonces: number[] = []
-    const outcomes = new Map<number, Outcome>()
-    const account: Account = {
-      address: ADDRESS,
-      canFillNonces: false,
-      fetchNextNonce: () => Promise.resolve(4),
-      sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
-      submit: ({ nonce }) => Promise.resolve(void nonces.push(nonce)),
-      fetchOutcome: ({ nonce }) => Promise.resolve(outcomes.get(nonce) ?? 'pending'),
-    }
-    const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
-    const transactor = accountTransactor({ id: '9', createAccount: () => account }, new Uint8Array(32), {
-      ...patience,
-      wait,
-    })
+    const { chain, nonces, outcomes } = lateChain()
+    const transactor = accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
     const [first, second] = [transactor.send(ADDRESS, new Uint8Array()), transactor.send(ADDRESS, new Uint8Array())]
     await expect.poll(() => nonces).toEqual([4, 5])
     outcomes.set(4, 'included')
@@ -99,6 +103,35 @@ describe('a transactor', () => {
     await expect.poll(() => nonces).toEqual([4, 5, 6])
     for (const nonce of [5, 6]) outcomes.set(nonce, 'included')
     await Promise.all([second, third])
+  })
+
+  it('gives no nonce again of a transaction that was included while the node was asked for the nonce', async () => {
+    const { chain, nonces, outcomes, account } = lateChain()
+    const transactor = accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
+    const first = transactor.send(ADDRESS, new Uint8Array())
+    await expect.poll(() => nonces).toEqual([4])
+    account.fetchNextNonce = async () => {
+      outcomes.set(4, 'included')
+      await first
+      return 4
+    }
+    const second = transactor.send(ADDRESS, new Uint8Array())
+    await expect.poll(() => nonces).toEqual([4, 5])
+    outcomes.set(5, 'included')
+    await second
+  })
+
+  it('gives no nonce again to what is sent after it, until the node has had its time', async () => {
+    const { chain, nonces, outcomes } = lateChain()
+    let time = 0
+    const now = () => new Date(time)
+    const transactor = accountTransactor(chain, new Uint8Array(32), { now, wait })
+    for (const nonce of [4, 5]) outcomes.set(nonce, 'included')
+    await transactor.send(ADDRESS, new Uint8Array())
+    await transactor.send(ADDRESS, new Uint8Array())
+    time = 30_000
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect(nonces).toEqual([4, 5, 4])
   })
 
   it.each<[string, ChainError, string]>([

@@ -37,9 +37,14 @@ interface AccountUse {
   /** Resolves when the last transaction was submitted, or could not be. */
   lastSubmission: Promise<unknown>
   sends: number
+  /** The time until which the use is kept while the account sends nothing, in milliseconds since 1970. */
+  keptUntil: number
 }
 
-/** The uses by chain and address, which all transactors of a key share. An account that sends nothing has none. */
+/** How long the node may be late with the nonce of an included transaction when nothing else is sent. */
+const LATE_MS = 30_000
+
+/** The uses by chain and address, which all transactors of a key share. */
 const accountUses = new Map<string, AccountUse>()
 
 /**
@@ -69,16 +74,23 @@ export function accountTransactor(
   }
   return {
     address: account.address,
-    send: (to, payload) => withAccountUse(`${chain.id} ${account.address}`, (use) => send(use, to, payload)),
+    send: (to, payload) => withAccountUse(`${chain.id} ${account.address}`, patience, (use) => send(use, to, payload)),
   }
 }
 
-async function withAccountUse(name: string, work: (use: AccountUse) => Promise<void>): Promise<void> {
+async function withAccountUse(
+  name: string,
+  { now }: Patience,
+  work: (use: AccountUse) => Promise<void>,
+): Promise<void> {
+  const time = now().getTime()
+  for (const [each, { sends, keptUntil }] of accountUses) if (sends === 0 && keptUntil <= time) accountUses.delete(each)
   const use = accountUses.get(name) ?? {
     pendingNonces: new Set(),
     nextNonce: 0,
     lastSubmission: Promise.resolve(),
     sends: 0,
+    keptUntil: 0,
   }
   accountUses.set(name, use)
   use.sends += 1
@@ -86,23 +98,25 @@ async function withAccountUse(name: string, work: (use: AccountUse) => Promise<v
     await work(use)
   } finally {
     use.sends -= 1
-    if (use.sends === 0) accountUses.delete(name)
+    use.keptUntil = now().getTime() + LATE_MS
   }
 }
 
 async function signAndSubmit(
   account: Account,
-  { pendingNonces, nextNonce }: AccountUse,
+  use: AccountUse,
   to: Address,
   payload: Uint8Array,
 ): Promise<SignedTransaction> {
   try {
-    let nonce = Math.max(await account.fetchNextNonce(), nextNonce)
+    const accountNonce = await account.fetchNextNonce()
+    // A transaction may have been included while the node was asked.
+    let nonce = Math.max(accountNonce, use.nextNonce)
     // A node may be late with what it counts, and those of Partisia count no waiting transaction at all.
-    while (pendingNonces.has(nonce)) nonce += 1
+    while (use.pendingNonces.has(nonce)) nonce += 1
     const transaction = await account.sign(to, payload, 0n, nonce)
     await account.submit(transaction)
-    pendingNonces.add(nonce)
+    use.pendingNonces.add(nonce)
     return transaction
   } catch (error) {
     if (error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)) refuseByChain(error.message)
