@@ -20,7 +20,8 @@ export interface UsedNonce {
 
 export interface OutboxMemory {
   /**
-   * The rows that could not be signed, because the chain neither estimated nor rejected them, with their next attempts.
+   * The rows that could not be signed, because the chain neither estimated nor rejected them, and the signed rows whose
+   * outcome the chain does not say, with their next attempts.
    */
   readonly refusedRows: RetryList
   /** The time at which this process last sent each transaction, by row id. */

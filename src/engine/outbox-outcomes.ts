@@ -69,7 +69,8 @@ export function failedTransactionInsert(id: string, value: FailedTransaction) {
 /** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
 export async function settleRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
   const { rows, monotonicMs } = context
-  const ids = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
+  const signedIds = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
+  const ids = signedIds.filter((id) => !memory.refusedRows.isWaiting(id, monotonicMs()))
   // The lookups run at once, so that the store writes the outcomes together.
   const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
   const pendingRows = results.flatMap((result) => {
@@ -82,10 +83,35 @@ export async function settleRows(context: OutboxContext, memory: OutboxMemory): 
   }
 }
 
-/** Looks up the outcome of one transaction and records it. Returns the row when the transaction may have to be sent. */
+/**
+ * Looks up the outcome of one transaction and records it. Returns the row when the transaction may have to be sent. A
+ * transaction whose outcome the chain does not say keeps no other waiting, and is looked up again later.
+ */
 async function settleRow(context: OutboxContext, memory: OutboxMemory, id: string): Promise<SignedRow | undefined> {
-  const row = await context.rows.read(id)
+  const { rows, log, monotonicMs } = context
+  const row = await rows.read(id)
   if (row === undefined || !isSigned(row)) return undefined
+  try {
+    const pendingRow = await settleSigned(context, memory, row)
+    memory.refusedRows.delete(id)
+    return pendingRow
+  } catch (error) {
+    if (!isTransactionError(error)) throw error
+    const { contract, signed } = row.value
+    const line = { event: 'transaction_unread', contract, transaction: signed.hash, why: error.message }
+    // The line is logged once, and not with every attempt.
+    if (memory.refusedRows.addFailure(id, monotonicMs()))
+      log.warn(line, 'the chain does not say what became of the transaction; it is asked again')
+    return undefined
+  }
+}
+
+async function settleSigned(
+  context: OutboxContext,
+  memory: OutboxMemory,
+  row: SignedRow,
+): Promise<SignedRow | undefined> {
+  const { id } = row
   const outcome = await context.account.fetchOutcome(row.value.signed)
   if ((outcome === 'lost' || outcome === 'expired') && !isGoneForLong(context, memory, id)) return undefined
   memory.goneSince.delete(id)

@@ -115,6 +115,32 @@ describe('the outbox', () => {
     expect(await again.store.list('outbox')).toEqual([])
   })
 
+  it('goes on with others while the chain does not say what became of one, and says so once', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    const [first] = engine.chain.submitted
+    const { outcomes } = engine.chain
+    const get = outcomes.get.bind(outcomes)
+    outcomes.get = (hash) => {
+      if (hash === first?.hash) throw new ChainRefusal('the answer is too large')
+      return get(hash)
+    }
+    await send(engine, 'b')
+    await pass(engine, 1)
+    expect(payloads(engine)).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+    ])
+    include(engine)
+    await pass(engine, 31)
+    expect(await engine.store.list('outbox')).toHaveLength(1)
+    expect(engine.logLines.filter((line) => line.includes('"transaction_unread"'))).toHaveLength(1)
+    outcomes.get = get
+    await pass(engine, 300)
+    expect([await engine.store.list('outbox'), engine.chain.submitted.length]).toEqual([[], 2])
+  })
+
   it('sends once more what nobody has included for a while, the same bytes', async () => {
     const engine = await started()
     await send(engine, 'a')

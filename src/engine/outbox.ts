@@ -115,7 +115,7 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   const { refusedRows } = memory
   const transactions = rows.list()
   const queued = transactions.filter(({ nonce }) => nonce === undefined)
-  const ids = new Set(queued.map(({ id }) => id))
+  const ids = new Set(transactions.map(({ id }) => id))
   for (const id of refusedRows.listIds()) if (!ids.has(id)) refusedRows.delete(id)
   if (transactions.length === 0) return
   const inFlight = transactions.filter(({ nonce }) => nonce !== undefined)
