@@ -6,10 +6,11 @@
 export interface CallQueue {
   /**
    * Runs `work` when there is room, and passes it the milliseconds for which the call may still wait for a worker.
-   * Returns `overloaded` when too many calls wait already, or when the call has waited for `queueSeconds`. A call with
-   * `isRetry` goes to the front of the queue, also when the queue is full.
+   * Returns `overloaded` when too many calls wait already, or when the call has waited for `queueSeconds`. A call
+   * with `goesFirst` goes to the front of the queue, also when the queue is full: one that runs again, and one that no
+   * client waits for, which requests of strangers must not hold up.
    */
-  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, isRetry?: boolean): Promise<T | QueueRefusal>
+  run<T>(mode: CallMode, work: (leftMs: number) => Promise<T>, goesFirst?: boolean): Promise<T | QueueRefusal>
   countWaiting(): number
 }
 
@@ -46,11 +47,11 @@ export function createCallQueue(limits: CallQueueLimits): CallQueue {
   const patienceMs = limits.queueSeconds * 1000
   return {
     countWaiting: () => state.waiting.length,
-    run: async (mode, work, isRetry = false) => {
+    run: async (mode, work, goesFirst = false) => {
       const since = performance.now()
       const mustWait = !mayStart(state, mode)
       if (mustWait) {
-        const limit = await waitForPlace(state, mode, isRetry)
+        const limit = await waitForPlace(state, mode, goesFirst)
         if (limit !== undefined) return { kind: 'overloaded', limit }
       } else takePlace(state, mode)
       try {
@@ -84,9 +85,13 @@ function freePlace(state: QueueState, mode: CallMode): void {
  * Waits for a place and takes it. Resolves to undefined, or to the exceeded limit when the queue is full or no place
  * becomes free in time.
  */
-function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Promise<QueueRefusal['limit'] | undefined> {
+function waitForPlace(
+  state: QueueState,
+  mode: CallMode,
+  goesFirst: boolean,
+): Promise<QueueRefusal['limit'] | undefined> {
   const { waiting, limits } = state
-  if (!isRetry && waiting.length >= limits.queued) return Promise.resolve('queued')
+  if (!goesFirst && waiting.length >= limits.queued) return Promise.resolve('queued')
   return new Promise((resolve) => {
     const call: WaitingCall = {
       mode,
@@ -100,7 +105,7 @@ function waitForPlace(state: QueueState, mode: CallMode, isRetry: boolean): Prom
       waiting.splice(waiting.indexOf(call), 1)
       resolve('queueSeconds')
     }, limits.queueSeconds * 1000)
-    if (isRetry) waiting.unshift(call)
+    if (goesFirst) waiting.unshift(call)
     else waiting.push(call)
   })
 }

@@ -103,7 +103,7 @@ async function performInTurn(
     const result = await entry.queue.run(
       mode,
       (queueMs) => attemptCall(context, findTarget, { ...request, mode, queueMs }),
-      runs > 0,
+      runs > 0 || request.request === undefined,
     )
     if (result.kind === 'overloaded') {
       context.metrics.refused.inc({ limit: result.limit })

@@ -313,11 +313,12 @@ describe('quotas', () => {
         return Promise.resolve()
       },
     }
-    const engine = await started(script, withLimits({ concurrent: 1, queued: 0 }))
+    const engine = await started(script, withLimits({ concurrent: 1, queueSeconds: 1 }))
     await put(engine, '')
     const waiting = engine.engine.app.inject(`${engine.url}/wait`)
     await expect.poll(() => engine.runtime.runs).toBe(2)
-    for (let tries = 0; tries < 20; tries++) {
+    // A timer is given up after eight attempts that fail.
+    for (let tries = 0; tries < 9; tries++) {
       engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
       await engine.rounds(1)
     }
@@ -327,5 +328,36 @@ describe('quotas', () => {
     engine.clock.now = new Date(engine.clock.now.getTime() + 10_000)
     await engine.rounds(1)
     expect(ran).toBe(1)
+  })
+
+  it('of calls that wait keep no hook and no timer behind requests, however many wait', async () => {
+    const order: string[] = []
+    let release: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const script: Script = {
+      http: async (hands) => {
+        order.push(uriOf(hands))
+        if (uriOf(hands) === '/a') hands.timer(1, 0)
+        if (uriOf(hands) === '/first') await gate
+        return {}
+      },
+      stateChange: () => Promise.resolve(order.push('hook')),
+      timer: () => Promise.resolve(order.push('timer')),
+    }
+    const engine = await started(script, withLimits({ concurrent: 1, queued: 2 }))
+    await put(engine, '')
+    const requests = ['/first', '/second', '/third'].map((path) => put(engine, '', path))
+    await expect.poll(() => order).toEqual(['hook', '/a', '/first'])
+    await expect.poll(() => engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_queued 2')
+    engine.clock.now = new Date(engine.clock.now.getTime() + 1000)
+    engine.chain.mine([CONTRACT])
+    for (const name of ['chain', 'background']) await engine.task(name)
+    await expect.poll(() => engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_queued 3')
+    release()
+    await Promise.all([...requests, engine.engine.waitUntilIdle()])
+    expect(order.slice(0, 5)).toEqual(['hook', '/a', '/first', 'hook', '/second'])
+    expect(order).toContain('timer')
   })
 })
