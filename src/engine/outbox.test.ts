@@ -76,6 +76,22 @@ describe('the outbox', () => {
     expect(payloads(engine).map(([, payload]) => payload)).toContain('mine')
   })
 
+  it('sends what is signed before many of another contract have been refused', async () => {
+    const engine = await withTwo()
+    let refusals = 0
+    engine.chain.refuses = (payload) => {
+      if (Buffer.from(payload).toString() !== 'no') return undefined
+      refusals++
+      return 'refused'
+    }
+    for (let calls = 0; calls < 5; calls += 1) await send(engine, Array<string>(16).fill('no').join())
+    await engine.engine.app.inject({ method: 'POST', url: `/offchain/${OTHER}/mine` })
+    await engine.task('outbox')
+    expect([payloads(engine), refusals < 40]).toEqual([[[0, 'mine']], true])
+    await engine.rounds()
+    expect([refusals, (await engine.store.list('failed_transaction')).length]).toEqual([80, 80])
+  })
+
   it('sends the same transaction, and never a second one, when it was killed before it was sent', async () => {
     const engine = await started()
     const isAboutToBeSent = new Promise<void>((resolve) => {

@@ -43,6 +43,8 @@ export interface Outbox extends Pick<OutboxRows, 'load' | 'addStored' | 'invalid
 
 /** The most transactions that are signed and not included yet. */
 const MAX_IN_FLIGHT = 16
+/** The most attempts to sign of a round, after which what was signed is sent; each asks the node twice. */
+const MAX_ATTEMPTS = 32
 const MAX_RETRY_PAUSE_MS = 300_000
 
 /** Makes the outbox of an engine. The caller calls `load` first, and then `runRound` again and again. */
@@ -134,22 +136,31 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   for (const row of signedRows) await submit(context, { ...row, version: row.version + 1 }, memory)
 }
 
-/** Signs transactions in this order until enough are in flight, without storing them. */
+/**
+ * Signs transactions in this order until enough are in flight, without storing them. After {@link MAX_ATTEMPTS} the
+ * next round goes on.
+ */
 async function signInTurns(
   context: OutboxContext,
-  { refusedRows }: OutboxMemory,
+  memory: OutboxMemory,
   transactions: readonly WaitingTransaction[],
   { usedNonces, next, inFlight, contractsInFlight }: NoncePlan & { readonly contractsInFlight: Set<Address> },
 ): Promise<readonly SignedRow[]> {
+  const { refusedRows } = memory
   const signedRows: SignedRow[] = []
   const contractsToSkip = new Set<Address>()
   let nonce = next
+  let attempts = 0
   for (const { id, contract } of transactions) {
     if (inFlight + signedRows.length >= MAX_IN_FLIGHT) break
     if (refusedRows.isWaiting(id, context.monotonicMs())) contractsToSkip.add(contract)
     if (contractsToSkip.has(contract)) continue
     const row = await context.rows.read(id)
     if (row === undefined || isSigned(row)) continue
+    if (attempts++ >= MAX_ATTEMPTS) {
+      memory.isDirty = true
+      break
+    }
     while (usedNonces.has(nonce)) nonce++
     const result = await signTransaction(context, row, {
       nonce,
