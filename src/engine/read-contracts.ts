@@ -14,13 +14,13 @@ const MAX_READING_MS = 5000
  * have no result.
  */
 export async function readContractsAt(
-  { chain, now }: { readonly chain: Chain; readonly now: () => Date },
+  { chain, monotonicMs }: { readonly chain: Chain; readonly monotonicMs: () => number },
   addresses: readonly Address[],
   head: Block,
 ): Promise<ReadonlyMap<Address, ContractReading>> {
   const results = new Map<Address, ContractReading>()
-  const endTime = now().getTime() + MAX_READING_MS
-  for (let at = 0; at < addresses.length && now().getTime() < endTime; at += READ_AT_ONCE) {
+  const endTime = monotonicMs() + MAX_READING_MS
+  for (let at = 0; at < addresses.length && monotonicMs() < endTime; at += READ_AT_ONCE) {
     const batch = addresses.slice(at, at + READ_AT_ONCE)
     const answers = await Promise.all(batch.map((address) => readContract(chain, address, head)))
     for (const [index, address] of batch.entries()) results.set(address, answers[index] as ContractReading)

@@ -93,6 +93,24 @@ describe('a contract that cannot be read', () => {
     expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts_unread 0')
   })
 
+  it('is read again by a clock that nobody sets, and is stale in its time', async () => {
+    const { engine, refused } = await withTwo()
+    refused.add(CONTRACT)
+    engine.chain.set({ address: CONTRACT, engines: [] })
+    await engine.rounds()
+    engine.clock.aheadMs = -3_600_000
+    for (let times = 0; times < 4; times++) {
+      later(engine, 16)
+      engine.chain.mine()
+      await engine.rounds()
+    }
+    expect(await answer(engine)).toBe('stale-chain')
+    refused.clear()
+    later(engine, 16)
+    await engine.rounds()
+    expect(await answer(engine)).toBe('not-this-engine')
+  })
+
   it('takes no more than some seconds of a look, after which the next goes on where it ended', async () => {
     const { engine } = await withTwo()
     const contract = engine.chain.fetchContract.bind(engine.chain)

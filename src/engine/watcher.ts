@@ -45,6 +45,7 @@ export interface WatcherContext {
   readonly engine: Address
   readonly config: EngineConfig
   readonly now: () => Date
+  readonly monotonicMs: () => number
   readonly log: Logger
   readonly metrics: Metrics
 }
@@ -67,6 +68,8 @@ interface WatchedContracts {
   readonly heads: Lru<number, string>
   /** The block of the last look; undefined before the first. */
   lastBlock: Block | undefined
+  /** The time of the last successful look, or of the start when there was none, by a clock that nobody sets. */
+  lastLookAt: number
 }
 
 /** The longest pause before a contract is read again; a contract that cannot be read for long is not served. */
@@ -75,25 +78,21 @@ const MAX_HEADS = 256
 
 /** Makes the watcher of an engine. The caller calls `lookAtChain` every `pollMilliseconds`. */
 export function createWatcher(context: WatcherContext): Watcher {
-  const { config, now, log, metrics } = context
+  const { config, now, monotonicMs, log, metrics } = context
   const entries = new Map<Address, ContractEntry>()
   const unreadContracts = createRetryList(MAX_RETRY_PAUSE_MS)
   const headAge = createHeadAge(now)
   const logStandstill = createStandstillLog(context, headAge)
   const heads = createLru<number, string>(MAX_HEADS)
-  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, lastBlock: undefined }
-  let lastLookAt = now().getTime()
+  const looks = { lastBlock: undefined, lastLookAt: monotonicMs() }
+  const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, ...looks }
   let isChainUnseen = false
-  const unseenSeconds = (contract?: Address): number => {
-    const time = now().getTime()
-    const since = contract === undefined ? undefined : unreadContracts.getFirstFailure(contract)
-    return (time - Math.min(lastLookAt, since ?? time)) / 1000
-  }
+  const unseenSeconds = (contract?: Address): number => unseenSecondsOf(contracts, monotonicMs(), contract)
   return {
     lookAtChain: async () => {
       try {
         await lookAtChain(context, contracts)
-        lastLookAt = now().getTime()
+        contracts.lastLookAt = monotonicMs()
         logStandstill()
         metrics.looks.inc({ outcome: 'seen' })
         const block = contracts.lastBlock?.number
@@ -115,17 +114,26 @@ export function createWatcher(context: WatcherContext): Watcher {
   }
 }
 
+function unseenSecondsOf(
+  { unreadContracts, lastLookAt }: WatchedContracts,
+  time: number,
+  contract: Address | undefined,
+): number {
+  const since = contract === undefined ? undefined : unreadContracts.getFirstFailure(contract)
+  return (time - Math.min(lastLookAt, since ?? time)) / 1000
+}
+
 /**
  * Polls the chain, and reads the contracts that may have changed. The new head is then the block of the last look,
  * unless the chain has no newer one.
  */
 async function lookAtChain(context: WatcherContext, contracts: WatchedContracts): Promise<void> {
-  const { chain, now, log, metrics } = context
+  const { chain, monotonicMs, log, metrics } = context
   const head = await chain.fetchHead()
   const move = await findHeadMove(chain, contracts.heads, head, contracts.lastBlock)
   contracts.headAge.noteHead(head.newest, move.kind === 'reorganised')
   if (move.kind === 'lagging') return
-  if (move.kind === 'none' && contracts.unreadContracts.listDue(now().getTime()).length === 0) return
+  if (move.kind === 'none' && contracts.unreadContracts.listDue(monotonicMs()).length === 0) return
   if (move.kind === 'reorganised') {
     metrics.reorganisations.inc()
     uncheckForks(contracts.entries.values())
@@ -145,8 +153,8 @@ async function findChanges(
   head: Block,
   move: HeadMove,
 ): Promise<LookResult> {
-  const { chain, config, now } = context
-  const dueContracts = unreadContracts.listDue(now().getTime())
+  const { chain, config, monotonicMs } = context
+  const dueContracts = unreadContracts.listDue(monotonicMs())
   if (move.kind === 'none') {
     const candidates = new Set([...entries.keys(), ...unreadContracts.listIds()])
     return { candidates, toRead: dueContracts, results: await readContractsAt(context, dueContracts, head) }
@@ -182,7 +190,7 @@ function applyLook(
   let hasNew = false
   for (const address of toRead) {
     const answer = results.get(address)
-    if (answer === undefined) unreadContracts.postpone(address, context.now().getTime())
+    if (answer === undefined) unreadContracts.postpone(address, context.monotonicMs())
     else if ('error' in answer) recordFailure(context, unreadContracts, address, answer.error)
     else {
       unreadContracts.delete(address)
@@ -195,12 +203,12 @@ function applyLook(
 }
 
 function recordFailure(
-  { now, log }: WatcherContext,
+  { monotonicMs, log }: WatcherContext,
   unreadContracts: RetryList,
   contract: Address,
   error: unknown,
 ): void {
-  if (!unreadContracts.addFailure(contract, now().getTime())) return
+  if (!unreadContracts.addFailure(contract, monotonicMs())) return
   log.warn(
     { event: 'contract_not_read', contract, ...failureMembers(error) },
     'the contract cannot be read; it is tried again',
