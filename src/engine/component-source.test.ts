@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { CONTRACT, type Script, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { closedAfterwards } from '../../test/support/engine-calls.ts'
+import { ChainError } from '../chain/chain.ts'
 import type { HttpClientRequest } from '../http/outbound.ts'
 import { SourceError } from './component-source.ts'
 
@@ -71,6 +72,34 @@ describe('the component of a contract', () => {
     later(engine, 5)
     await engine.rounds()
     expect([await answer(engine), engine.files.has(sha256)]).toEqual(['fetched', true])
+  })
+
+  it('stays in its place after a start for as long as its contract could not be read, for an hour at most', async () => {
+    const other = `00${'d2'.repeat(20)}`
+    let body = 'first'
+    const outbound = () => Promise.resolve({ status: 200, headers: {}, body: Buffer.from(body) })
+    const settings = { outbound: { allow: ['files.example'] } }
+    const engine = closedAfterwards(await startEngine({ outbound, settings }))
+    const [first, second, third] = ['first', 'second', 'third'].map((words) => engine.runtime.add(words, saying(words)))
+    const name = (address: string, component: { readonly sha256: string } | undefined): void =>
+      engine.chain.set({ address, component: { sha256: component?.sha256 ?? '', uri: 'https://files.example/c' } })
+    name(CONTRACT, first)
+    await engine.rounds()
+    expect(await answer(engine)).toBe('first')
+
+    const fetchContract = engine.chain.fetchContract.bind(engine.chain)
+    engine.chain.fetchContract = (address, block) =>
+      address === CONTRACT ? Promise.reject(new ChainError('too many requests')) : fetchContract(address, block)
+    const restarted = closedAfterwards(await engine.restart())
+    const fetchOther = async (words: string, component: { readonly sha256: string } | undefined) => {
+      body = words
+      name(other, component)
+      await restarted.rounds()
+      return engine.files.has(first?.sha256 ?? '')
+    }
+    expect(await fetchOther('second', second)).toBe(true)
+    later(engine, 3600)
+    expect(await fetchOther('third', third)).toBe(false)
   })
 
   it('is served where it cannot be kept, is fetched once, and the log says so once', async () => {

@@ -26,7 +26,7 @@ export interface SourceContext {
   readonly outbound: Outbound
   readonly log: Logger
   readonly config: Pick<EngineConfig, 'outbound' | 'limits' | 'componentDirectory'>
-  readonly watcher: Pick<Watcher, 'entries'>
+  readonly watcher: Pick<Watcher, 'entries' | 'mayLackContracts'>
 }
 
 const FETCH_TIMEOUT_MS = 30_000
@@ -65,7 +65,8 @@ export async function findComponent(
 async function keepOrWarn({ files, log, watcher }: SourceContext, { sha256, bytes }: ComponentCode): Promise<void> {
   const namedHashes = new Set([...watcher.entries()].map(({ contract }) => contract.component?.sha256))
   try {
-    await files.keep(sha256, bytes, (each) => namedHashes.has(each))
+    // A contract that was not read yet may name any.
+    await files.keep(sha256, bytes, (each) => watcher.mayLackContracts() || namedHashes.has(each))
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     const line = { event: 'component_not_kept', sha256, why: error.message }

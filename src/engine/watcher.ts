@@ -35,6 +35,10 @@ export interface Watcher {
   isStale(contract?: Address): boolean
   /** Returns the number of contracts that the last look could not read, or did not reach. */
   countUnread(): number
+  /**
+   * Tests whether contracts may be missing that were served before the start: some are unread, in the hour after it.
+   */
+  mayLackContracts(): boolean
   findEntry(contract: Address): ContractEntry | undefined
   /** Returns the contracts, ordered by address. */
   entries(): Iterable<ContractEntry>
@@ -75,16 +79,19 @@ interface WatchedContracts {
 /** The longest pause before a contract is read again; a contract that cannot be read for long is not served. */
 const MAX_RETRY_PAUSE_MS = 15_000
 const MAX_HEADS = 256
+/** How long after the start contracts are waited for. Later their owners decide whether they can be read. */
+const START_MS = 3_600_000
 
 /** Makes the watcher of an engine. The caller calls `lookAtChain` every `pollMilliseconds`. */
 export function createWatcher(context: WatcherContext): Watcher {
   const { config, now, monotonicMs, log, metrics } = context
+  const startTime = monotonicMs()
   const entries = new Map<Address, ContractEntry>()
   const unreadContracts = createRetryList(MAX_RETRY_PAUSE_MS)
   const headAge = createHeadAge(now)
   const logStandstill = createStandstillLog(context, headAge)
   const heads = createLru<number, string>(MAX_HEADS)
-  const looks = { lastBlock: undefined, lastLookAt: monotonicMs() }
+  const looks = { lastBlock: undefined, lastLookAt: startTime }
   const contracts: WatchedContracts = { entries, unreadContracts, headAge, heads, ...looks }
   let isChainUnseen = false
   const unseenSeconds = (contract?: Address): number => unseenSecondsOf(contracts, monotonicMs(), contract)
@@ -109,6 +116,7 @@ export function createWatcher(context: WatcherContext): Watcher {
     headAgeSeconds: headAge.getSeconds,
     isStale: (contract) => isStandingStill(config, headAge) || unseenSeconds(contract) > config.staleSeconds,
     countUnread: () => unreadContracts.listIds().length,
+    mayLackContracts: () => unreadContracts.listIds().length > 0 && monotonicMs() - startTime < START_MS,
     findEntry: (contract) => entries.get(contract),
     entries: () => entries.values(),
   }

@@ -235,7 +235,10 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
     log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) }),
     files: {
       read: (sha256) => Promise.resolve(files.get(sha256)),
-      keep: (sha256, bytes) => Promise.resolve(void files.set(sha256, bytes)),
+      keep: (sha256, bytes, isNamed) => {
+        for (const each of files.keys()) if (!isNamed(each)) files.delete(each)
+        return Promise.resolve(void files.set(sha256, bytes))
+      },
     },
   })
   const task = async (name: string): Promise<void> => engine.tasks.find((each) => each.name === name)?.run()
