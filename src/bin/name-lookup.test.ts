@@ -149,3 +149,12 @@ function answerUnlessSilent(name: string, type: number): string | undefined {
 function manyAddresses(count: number): string {
   return Array.from({ length: count }, (_, at) => `192.0.2.${at}`).join(' ')
 }
+
+it('asks the system once for a name, however many wait for it', async () => {
+  const [one, other] = [lookUpBySystem('localhost'), lookUpBySystem('localhost')]
+  expect(other).toBe(one)
+  await one
+  const later = lookUpBySystem('localhost')
+  expect(later).not.toBe(one)
+  expect(await later).toEqual(await one)
+})

@@ -7,6 +7,7 @@
 import { type LookupAddress, promises, lookup as systemLookup } from 'node:dns'
 import { promisify } from 'node:util'
 import { serialQueue } from '../async/concurrency.ts'
+import { singleFlightByKey } from '../async/single-flight.ts'
 
 /** The time limit for name servers, below that of the requests. */
 const LIMIT_MS = 4000
@@ -20,10 +21,14 @@ const MAX_WAITING = 8
 /** The most addresses of a family that are used: a connection tries each, and their owner chose how many there are. */
 const MAX_ADDRESSES = 8
 
-/** Looks up all addresses of a host name as the system does. */
-export function lookUpBySystem(hostname: string): Promise<LookupAddress[]> {
-  return promisify(systemLookup)(hostname, { all: true })
-}
+/**
+ * Looks up all addresses of a host name as the system does. Those who look the same name up share one look-up, so that
+ * a name whose server does not answer takes one thread, however often a stranger has it asked for.
+ */
+export const lookUpBySystem = singleFlightByKey(
+  (hostname) => hostname,
+  (hostname: string): Promise<readonly LookupAddress[]> => promisify(systemLookup)(hostname, { all: true }),
+)
 
 interface NameServerOptions {
   /** The name servers as addresses with ports; those of the system when absent. */
@@ -66,7 +71,7 @@ export async function lookUpPrivateName(
   hostname: string,
   options: NameServerOptions = {},
   bySystem = lookUpBySystem,
-): Promise<LookupAddress[]> {
+): Promise<readonly LookupAddress[]> {
   try {
     return await lookUpAtNameServers(hostname, options)
   } catch (error) {
