@@ -54,6 +54,8 @@ export interface OutboxRows {
     ...changes: readonly Change<EngineCollections>[]
   ): Promise<void>
   isEmpty(): boolean
+  /** Returns the latest time at which one of the rows was requested, in milliseconds since 1970; 0 without rows. */
+  getNewestTime(): number
   /** Counts the transactions of a contract that are not included yet. */
   countUse(contract: Address): OutboxUse
   getState(now: Date): { readonly count: number; readonly oldestSeconds: number }
@@ -101,6 +103,7 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
       if (await commitChanges(store, index, [deletion, ...changes])) waiting.delete(id)
     },
     isEmpty: () => waiting.size === 0,
+    getNewestTime: () => [...waiting.values()].reduce((newest, { createdAt }) => Math.max(newest, createdAt), 0),
     countUse: (contract) => countUse(waiting.values(), contract),
     getState: (now) => {
       const oldest = [...waiting.values()].reduce((least, { createdAt }) => Math.min(least, createdAt), now.getTime())

@@ -67,6 +67,23 @@ describe('the outbox', () => {
     expect(payloads(engine)).toHaveLength(3)
   })
 
+  it('sends in order also when the clock was set back in between, and after a restart', async () => {
+    const engine = await started()
+    engine.chain.refuses = () => {
+      throw new ChainRefusal('the node is busy')
+    }
+    await send(engine, 'a')
+    engine.clock.aheadMs = -3_600_000
+    await send(engine, 'b,c')
+    engine.clock.aheadMs = -7_200_000
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    await send(restarted, 'd')
+    engine.chain.refuses = () => undefined
+    await pass(restarted, 300)
+    expect(payloads(restarted)).toEqual(['a', 'b', 'c', 'd'].map((payload, nonce) => [nonce, payload]))
+  })
+
   it('takes contracts in turn, so that many of one, or such as are refused, do not keep another waiting', async () => {
     const engine = await withTwo()
     engine.chain.refuses = (payload) => (Buffer.from(payload).toString() === 'no' ? 'refused' : undefined)

@@ -51,7 +51,7 @@ const MAX_RETRY_PAUSE_MS = 300_000
 export function createOutbox(effects: OutboxEffects): Outbox {
   const { monotonicMs } = effects
   const rows = createOutboxRows(effects.store)
-  const createRows = createRowMaker(effects)
+  const createRows = createRowMaker(effects, rows)
   const context = { ...effects, rows, createRows }
   const memory = createOutboxMemory(MAX_RETRY_PAUSE_MS)
   return {
@@ -78,17 +78,22 @@ export function createOutbox(effects: OutboxEffects): Outbox {
   }
 }
 
-/** Makes the function that makes rows; their ids are in the order in which it makes them. */
-function createRowMaker({ now, random }: OutboxEffects): OutboxContext['createRows'] {
+/**
+ * Makes the function that makes rows; their ids are in the order in which it makes them, and after those of the rows
+ * that wait, also when the clock was set back.
+ */
+function createRowMaker({ now, random }: OutboxEffects, rows: OutboxRows): OutboxContext['createRows'] {
   let serial = 0
-  return (contract, transactions) =>
-    transactions.map(({ payload, gas }) => {
-      const createdAt = now().getTime()
+  return (contract, transactions) => {
+    if (transactions.length === 0) return []
+    const createdAt = Math.max(now().getTime(), rows.getNewestTime() + 1)
+    return transactions.map(({ payload, gas }) => {
       const order = `${String(createdAt).padStart(15, '0')}.${String(serial++ % 1e9).padStart(9, '0')}`
       const id = `${order}.${Buffer.from(random(9)).toString('base64url')}`
       const value = { contract, payload: Buffer.from(payload).toString('base64'), gas: String(gas), createdAt }
       return { insert: 'outbox', id, value, dueAt: new Date(createdAt) }
     })
+  }
 }
 
 async function processRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
