@@ -93,6 +93,22 @@ describe('a contract that cannot be read', () => {
     expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts_unread 0')
   })
 
+  it('is read by turns with those that are served, however many cannot be read in time', async () => {
+    const { engine } = await withTwo()
+    const contract = engine.chain.fetchContract.bind(engine.chain)
+    const slow = Array.from({ length: 400 }, (_, at) => `00${(at + 1).toString(16).padStart(40, '0')}`)
+    engine.chain.fetchContract = (address, block) => {
+      if (slow.includes(address)) later(engine, 1)
+      return contract(address, block)
+    }
+    engine.chain.listContracts = () => Promise.resolve([...slow, OTHER, CONTRACT])
+    engine.chain.mine()
+    await engine.rounds(1)
+    engine.chain.set({ address: CONTRACT, engines: [] })
+    await engine.rounds(1)
+    expect(await answer(engine)).toBe('not-this-engine')
+  })
+
   it('is read again by a clock that nobody sets, and is stale in its time', async () => {
     const { engine, refused } = await withTwo()
     refused.add(CONTRACT)

@@ -176,11 +176,22 @@ async function findChanges(
     move.kind === 'forward' ? await chain.listChanged(servedContracts, move.from, head) : servedContracts
   // Contracts that are not served yet are read at every block, since their creation may leave no log.
   const newContracts = [...candidates].filter((address) => !entries.has(address))
-  const toRead = [
-    ...dueContracts.filter((address) => candidates.has(address)),
-    ...new Set([...changedContracts, ...newContracts].filter((address) => !unreadContracts.has(address))),
-  ]
+  const isServed = (address: Address): boolean => entries.has(address)
+  const due = dueContracts.filter((address) => candidates.has(address))
+  const changed = [...changedContracts, ...newContracts].filter((address) => !unreadContracts.has(address))
+  const addresses = new Set([...due, ...changed])
+  // Strangers may add addresses to a registry, and those that are served must not wait for theirs.
+  const toRead = takeInTurns(
+    [...addresses].filter(isServed),
+    [...addresses].filter((address) => !isServed(address)),
+  )
   return { candidates, toRead, results: await readContractsAt(context, toRead, head) }
+}
+
+/** Returns the elements of both lists, one of each in turn. */
+function takeInTurns<T>(ones: readonly T[], others: readonly T[]): readonly T[] {
+  const [long, short] = ones.length > others.length ? [ones, others] : [others, ones]
+  return long.flatMap((each, at) => [each, ...short.slice(at, at + 1)])
 }
 
 /** Returns the members of a log line about an error: only the message of a ChainError, the whole of any other error. */
