@@ -7,6 +7,7 @@ import { createHostedCall, type WorkerFunctions } from './hosted-call.ts'
 import { askHost, callMessage, type HostQuestion } from './messages.ts'
 import type { Host } from './runtime.ts'
 
+const MIB = 1024 * 1024
 const workerOf = (ask: WorkerFunctions['ask']): WorkerFunctions => ({
   limits: LIMITS,
   authenticate: () => undefined,
@@ -92,6 +93,51 @@ describe('a question to the engine, whose thread serves all requests', () => {
     const readOnce = () => hosted.call(operation.readContract, read(0))
     for (let done = 0; done < most; done++) readOnce()
     expect(readOnce).toThrow(refusal)
+  })
+
+  /** Makes a call whose loads all give a value of so many bytes, and counts its questions. */
+  const loading = (bytes: number, hook?: { readonly kind: 'state-change' }) => {
+    const asked = { questions: 0 }
+    const worker = workerOf(({ ask }) => {
+      asked.questions += 1
+      return ask === 'listTimers' ? [] : ask === 'getGeneration' ? 'one' : new Uint8Array(bytes)
+    })
+    const limits = { ...LIMITS, memoryBytes: 64 * MIB }
+    const hosted = createHostedCall(callMessage(call(script(''), hook && { hook })), { ...worker, limits })
+    const load = (at: number) =>
+      hosted.call(
+        operation.storageLoad,
+        writer()
+          .bytes(new Uint8Array(1))
+          .bytes(Buffer.from(String(at)))
+          .done(),
+      )
+    return { asked, hosted, load }
+  }
+
+  it('is of eight MiB at most for a request, with a KiB for each question', () => {
+    const large = loading(MIB - 1024)
+    for (let at = 0; at < 8; at++) large.load(at)
+    expect(() => large.load(8)).toThrow(/asks the engine for too much: .* 8388608/)
+    const small = loading(0)
+    for (let at = 0; at < 8192; at++) small.load(at)
+    expect(() => small.load(8192)).toThrow(/asks the engine for too much/)
+  })
+
+  it('is of what its memory allows for a change of state', () => {
+    const { load, asked } = loading(MIB, { kind: 'state-change' })
+    for (let at = 0; at < 10; at++) load(at)
+    expect(asked.questions).toBe(10)
+  })
+
+  it('is asked once in a call for the timers and for the generation', () => {
+    const { hosted, asked } = loading(0)
+    for (let times = 0; times < 3; times++) {
+      hosted.call(operation.timerList, new Uint8Array())
+      hosted.call(operation.timerStatus, new Uint8Array(4))
+      hosted.call(operation.generation, new Uint8Array())
+    }
+    expect(asked.questions).toBe(2)
   })
 
   it('names an operation of the engine, and nothing else that every object has', async () => {

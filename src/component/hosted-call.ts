@@ -36,9 +36,23 @@ export interface HostedCall {
   readonly getTrap: () => Trap | undefined
 }
 
+/**
+ * The most bytes of values that a request may load, where `limits.storageValueBytes` does not allow more for a single
+ * value. The engine's thread, which serves all requests, decrypts them, and anyone may send a request.
+ */
+const MAX_ASKED_BYTES = 8 * 1024 * 1024
+/** The bytes as which each question to the engine counts beside those that it loads. */
+const QUESTION_BYTES = 1024
+
 interface RunningCall extends Omit<WorkerFunctions, 'ask'> {
   /** Checks a question, and asks the engine. */
   readonly ask: <M extends keyof Host>(ask: M, ...args: Parameters<Host[M]>) => HostAnswer<M>
+  /** Returns the timers of the contract. Asks the engine once in a call. */
+  readonly listTimers: () => HostAnswer<'listTimers'>
+  /** Returns the generation of the database. Asks the engine once in a call. */
+  readonly getGeneration: () => HostAnswer<'getGeneration'>
+  /** Counts bytes that the engine loads for the call. Traps when the limit is exceeded. */
+  readonly countAsked: (bytes: number) => void
   readonly message: CallMessage
   readonly effects: EffectCollector
   /** The random bytes, requests, and reads of the contract that the limits still allow the call. */
@@ -51,17 +65,13 @@ type Operation = (from: Reader, running: RunningCall) => Uint8Array | undefined
 export function createHostedCall(message: CallMessage, worker: WorkerFunctions): HostedCall {
   const { limits } = worker
   const effects = createEffectCollector(limits)
-  const ask: RunningCall['ask'] = (operationName, ...args) => {
-    const question = { ask: operationName, args } as HostQuestion
-    checkQuestion(question, limits)
-    return worker.ask(question) as HostAnswer<typeof operationName>
-  }
+  const questions = createQuestions(message, worker)
   const remaining = {
     random: limits.randomBytes,
     requests: limits.outboundRequests,
     reads: limits[readLimitOf(message)],
   }
-  const running: RunningCall = { ...worker, ask, message, effects, remaining }
+  const running: RunningCall = { ...worker, ...questions, message, effects, remaining }
   let firstTrap: Trap | undefined
   const end = (error: unknown): never => {
     firstTrap ??= error instanceof Trap ? error : new Trap((error as Error).message)
@@ -79,6 +89,39 @@ export function createHostedCall(message: CallMessage, worker: WorkerFunctions):
     },
     fail: end,
     getTrap: () => firstTrap,
+  }
+}
+
+function createQuestions(
+  { expects }: CallMessage,
+  worker: WorkerFunctions,
+): Pick<RunningCall, 'ask' | 'listTimers' | 'getGeneration' | 'countAsked'> {
+  const { limits } = worker
+  const most = expects === 'response' ? Math.max(MAX_ASKED_BYTES, limits.storageValueBytes + QUESTION_BYTES) : Infinity
+  let askedBytes = 0
+  const countAsked = (bytes: number): void => {
+    askedBytes += bytes
+    if (askedBytes > most) trap(`the request asks the engine for too much: ${askedBytes} bytes; the most are ${most}`)
+  }
+  const ask: RunningCall['ask'] = (operationName, ...args) => {
+    const question = { ask: operationName, args } as HostQuestion
+    checkQuestion(question, limits)
+    countAsked(QUESTION_BYTES)
+    return worker.ask(question) as HostAnswer<typeof operationName>
+  }
+  return {
+    ask,
+    countAsked,
+    listTimers: rememberResult(() => ask('listTimers')),
+    getGeneration: rememberResult(() => ask('getGeneration')),
+  }
+}
+
+function rememberResult<T>(work: () => T): () => T {
+  let result: { readonly value: T } | undefined
+  return () => {
+    result ??= { value: work() }
+    return result.value
   }
 }
 
@@ -122,6 +165,7 @@ const operations: Readonly<Record<number, Operation>> = {
     const ownValue = running.effects.getSeen(bucket, key)
     if (ownValue !== undefined) return ownValue.value
     const value = running.ask('load', bucket, key)
+    running.countAsked(value?.length ?? 0)
     running.effects.noteLoaded(bucket, key, value)
     return value
   },
@@ -185,7 +229,7 @@ const operations: Readonly<Record<number, Operation>> = {
     effects.log(from.text())
     return undefined
   },
-  [operation.generation]: (_from, { ask }) => writer().text(ask('getGeneration')).done(),
+  [operation.generation]: (_from, { getGeneration }) => writer().text(getGeneration()).done(),
   [operation.bodyDigest]: (_from, { message }) =>
     message.expects === 'response' ? createHash('sha256').update(readRequest(message).body).digest() : undefined,
   [operation.block]: (_from, { message: { chain, block } }) =>
@@ -209,9 +253,8 @@ function timerStatusOf(id: number, running: RunningCall): number {
 }
 
 /** Returns the status of each timer by id: the engine's timers, with the changes of this call. */
-function readTimers({ ask, effects }: RunningCall): Map<number, number> {
-  const engineTimers = ask('listTimers')
-  const timers = new Map<number, number>(engineTimers.map(({ id, status }) => [id, timerStatus[status]]))
+function readTimers({ listTimers, effects }: RunningCall): Map<number, number> {
+  const timers = new Map<number, number>(listTimers().map(({ id, status }) => [id, timerStatus[status]]))
   for (const timer of effects.listTimers()) {
     timers.set(timer.id, 'cancel' in timer ? timerStatus.cancelled : timerStatus.scheduled)
   }
