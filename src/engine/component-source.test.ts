@@ -74,6 +74,25 @@ describe('the component of a contract', () => {
     expect([await answer(engine), engine.files.has(sha256)]).toEqual(['fetched', true])
   })
 
+  it('is read once and kept once in memory for all contracts that name it', async () => {
+    const files = new Map<string, Uint8Array>()
+    let reads = 0
+    files.get = () => {
+      reads++
+      return Buffer.from('same')
+    }
+    const engine = closedAfterwards(await startEngine({ from: { files } }))
+    const { sha256 } = engine.runtime.add('same', saying('same'))
+    const addresses = ['d2', 'd3', 'd4'].map((byte) => `00${byte.repeat(20)}`)
+    const serve = (address: string): void => engine.chain.set({ address, component: { sha256, uri: '' } })
+    for (const address of addresses.slice(0, 2)) serve(address)
+    await engine.rounds()
+    for (const address of addresses.slice(2)) serve(address)
+    await engine.rounds()
+    const answers = await Promise.all(addresses.map((each) => engine.engine.app.inject(`/offchain/${each}`)))
+    expect([answers.map(({ body }) => body), reads]).toEqual([['same', 'same', 'same'], 1])
+  })
+
   it('stays in its place after a start for as long as its contract could not be read, for an hour at most', async () => {
     const other = `00${'d2'.repeat(20)}`
     let body = 'first'

@@ -1,5 +1,6 @@
 /** Finds the bytes of a component by their hash: in the component directory, or at the URL that its contract names. */
 import type { Logger } from 'pino'
+import { singleFlightByKey } from '../async/single-flight.ts'
 import { sha256Hex } from '../codec/digest.ts'
 import type { ComponentCode } from '../component/runtime.ts'
 import { type Outbound, OutboundError } from '../http/outbound.ts'
@@ -36,14 +37,34 @@ export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
+interface ComponentReference {
+  readonly sha256: string
+  readonly uri: string
+}
+
 /**
  * Returns the component, whose hash is verified. Fetches it from `uri` when it is not on this machine, and keeps it if
  * it can. Rejects with a {@link SourceError}.
  */
-export async function findComponent(
-  context: SourceContext,
-  { sha256, uri }: { readonly sha256: string; readonly uri: string },
-): Promise<ComponentCode> {
+export type FindComponent = (reference: ComponentReference) => Promise<ComponentCode>
+
+/** Makes the function that finds components. Contracts that name the same one share its bytes. */
+export function createComponentFinder(context: SourceContext): FindComponent {
+  const components = new Map<string, WeakRef<ComponentCode>>()
+  return singleFlightByKey(
+    ({ sha256, uri }) => `${sha256} ${uri}`,
+    async (reference: ComponentReference) => {
+      const usedComponent = components.get(reference.sha256)?.deref()
+      if (usedComponent !== undefined) return usedComponent
+      const component = await findComponent(context, reference)
+      for (const [sha256, each] of components) if (each.deref() === undefined) components.delete(sha256)
+      components.set(reference.sha256, new WeakRef(component))
+      return component
+    },
+  )
+}
+
+async function findComponent(context: SourceContext, { sha256, uri }: ComponentReference): Promise<ComponentCode> {
   const { files, outbound, config } = context
   const storedBytes = await files.read(sha256, config.limits.moduleBytes)
   if (storedBytes !== undefined) return { sha256, bytes: storedBytes }

@@ -8,7 +8,7 @@ import type { BodyBuffer } from './body.ts'
 import type { CallHistory } from './call-history.ts'
 import type { EngineCollections } from './collections.ts'
 import type { CommitContext } from './commit.ts'
-import type { ComponentFiles } from './component-source.ts'
+import type { ComponentFiles, FindComponent } from './component-source.ts'
 import type { EngineConfig } from './config.ts'
 import type { Metrics } from './metrics.ts'
 import type { ResponseSigner } from './response-signer.ts'
@@ -31,6 +31,7 @@ export interface EngineContext extends EngineEffects, CommitContext {
   readonly engine: Address
   readonly metrics: Metrics
   readonly watcher: Watcher
+  readonly findComponent: FindComponent
   /** {@link Chain.read} with a cache. */
   readonly readContract: Chain['read']
   readonly bodyBuffer: BodyBuffer

@@ -11,6 +11,7 @@ import { giveUpBackupTransactions } from './backup-transactions.ts'
 import { createBodyBuffer } from './body.ts'
 import { createCallHistory } from './call-history.ts'
 import { cacheReads } from './chain-read-cache.ts'
+import { createComponentFinder } from './component-source.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
 import { CONTRACT_STATES, contractStateOf } from './contract-entry.ts'
@@ -111,6 +112,7 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
     contractRows: cacheContractRows(store),
     timers: createTimerBook(store),
     outbox: createOutbox({ ...effects, account, metrics }),
+    findComponent: createComponentFinder({ ...effects, config, watcher }),
     readContract: cacheReads(effects.chain),
     watcher,
     bodyBuffer: createBodyBuffer(limits, now),

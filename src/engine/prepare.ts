@@ -7,7 +7,7 @@ import { ComponentError } from '../component/runtime.ts'
 import { addressOf } from '../offchain/address.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { reader } from '../offchain/rpc.ts'
-import { findComponent, SourceError } from './component-source.ts'
+import { SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
@@ -59,7 +59,7 @@ async function loadComponent(
   if (reference === undefined) {
     throw new SourceError('the contract names no component; name one in `components` of the configuration')
   }
-  const component = await findComponent(context, reference)
+  const component = await context.findComponent(reference)
   const { hooks } = await context.runtime.describe(component)
   return { kind: 'ready', component, hooks } as const
 }
