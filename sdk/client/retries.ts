@@ -11,6 +11,7 @@ interface Asking {
 }
 
 interface RetryTimeout {
+  /** The time to wait, which begins anew whenever the engine has reached a later block. */
   readonly patienceMs: number
   readonly signal?: AbortSignal
 }
@@ -24,6 +25,11 @@ export interface RetryTerms extends RetryTimeout {
 const ATTEMPTS = 3
 const FIRST_DELAY_MS = 200
 const MAX_DELAY_MS = 2000
+/**
+ * The longest time to wait for an engine whose blocks come nearer, when the patience ends sooner: as long as 64
+ * confirmations of 12 seconds take, and a little longer.
+ */
+const MAX_RISING_MS = 900_000
 
 /**
  * Returns the answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}.
@@ -72,9 +78,15 @@ async function repeatAttempt(
   { patienceMs, signal }: RetryTimeout,
   mayHelp: (result: EngineAnswer | EngineError, attempts: number) => boolean,
 ): Promise<EngineAnswer> {
-  const end = now().getTime() + patienceMs
+  let end = now().getTime() + patienceMs
+  const lastEnd = Math.max(end, now().getTime() + MAX_RISING_MS)
+  let highestBlock = 0
   for (let attempts = 1; ; attempts++) {
     const result = await catchEngineError(attempt())
+    if (!(result instanceof EngineError) && result.block !== undefined && result.block > highestBlock) {
+      highestBlock = result.block
+      end = Math.min(now().getTime() + patienceMs, lastEnd)
+    }
     if (!mayHelp(result, attempts) || now().getTime() >= end) {
       if (result instanceof EngineError) throw result
       return result
