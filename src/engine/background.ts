@@ -17,7 +17,7 @@ export interface Background {
 
 /** Makes the background work of an engine. The caller calls `runRound` every `everyMs` milliseconds. */
 export function createBackground(context: EngineContext, everyMs: number): Background {
-  const { watcher, timers, now } = context
+  const { watcher, timers, now, monotonicMs } = context
   const runner = createTaskRunner(context, everyMs)
   const entriesInPreparation = new WeakSet<ContractEntry>()
   const preparationTask = (entry: ContractEntry): BackgroundTask => {
@@ -32,7 +32,8 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
       const time = now().getTime()
       const calls: BackgroundTask[] = []
       for (const entry of watcher.entries()) {
-        if (needsPreparation(entry, time) && !entriesInPreparation.has(entry)) runner.add(preparationTask(entry))
+        if (needsPreparation(entry, monotonicMs()) && !entriesInPreparation.has(entry))
+          runner.add(preparationTask(entry))
         if (needsHookRun(entry, time)) calls.push(hookTask(context, entry))
       }
       for (const { contract, id } of dueTimers) {

@@ -36,6 +36,7 @@ describe('the component of a contract', () => {
     expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_contracts{state="failed"} 1')
     expect(engine.logLines.filter((line) => line.includes('component_unavailable'))).toHaveLength(1)
     isUsable = true
+    engine.clock.aheadMs = -3_600_000
     later(engine, 5)
     await engine.rounds()
     expect(await answer(engine)).toBe('right')

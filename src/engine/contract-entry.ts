@@ -55,8 +55,8 @@ export interface ContractEntry {
   readonly fork: ForkState
   readonly queue: CallQueue
   /**
-   * The earliest time of the next attempt to prepare the component, in milliseconds since 1970, and the number of
-   * failures.
+   * The earliest time of the next attempt to prepare the component, in milliseconds of a clock that nobody sets, and
+   * the number of failures.
    */
   retry: { readonly at: number; readonly attempts: number }
 }

@@ -11,13 +11,13 @@ import { SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { performCall } from './perform.ts'
-import { callBackOffMs } from './retry.ts'
+import { callBackOffMs, FULL_SECONDS } from './retry.ts'
 import { firstHooks } from './status.ts'
 
 /**
  * Tests whether the component of a contract has to be prepared now: it is not ready, or it has to list the engines
  * because the contract has changed. Returns false before the next attempt is due, and when the contract lists other
- * engines only. `time` is in milliseconds since 1970.
+ * engines only. `time` is in milliseconds of the clock of `entry.retry`.
  */
 export function needsPreparation(entry: ContractEntry, time: number): boolean {
   const { state, retry, listsThisEngine, contract } = entry
@@ -64,11 +64,11 @@ async function loadComponent(
   return { kind: 'ready', component, hooks } as const
 }
 
-function recordFailure({ log, now }: EngineContext, entry: ContractEntry, why: string): void {
+function recordFailure({ log, monotonicMs }: EngineContext, entry: ContractEntry, why: string): void {
   const attempts = entry.retry.attempts + 1
   const isNewReason = entry.state.kind !== 'failed' || entry.state.why !== why
   entry.state = { kind: 'failed', why }
-  entry.retry = { at: now().getTime() + callBackOffMs(attempts), attempts }
+  entry.retry = { at: monotonicMs() + callBackOffMs(attempts), attempts }
   if (!isNewReason) return
   const line = { event: 'component_unavailable', contract: entry.address, why }
   log.error(line, 'the component of the contract cannot be run')
@@ -88,7 +88,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
   } else {
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
-    if (result.kind === 'overloaded') return result.until.getTime()
+    if (result.kind === 'overloaded') return context.monotonicMs() + FULL_SECONDS * 1000
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
     const engines = readOrProblem(() => readEngines(result.result))
     if ('problem' in engines)
