@@ -217,11 +217,6 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   /** The preferred form of status list tokens. Token Status List, Status List Token in JWT and in CWT Format. */
   readonly statusListType: 'jwt' | 'cwt'
   /**
-   * Whether the CA of an issuer's certificate is an authority for this format alone (IACA), so that its certificates
-   * without an extended key usage may sign status lists. ISO/IEC 18013-5 12.3.6.2 and annex B.
-   */
-  readonly hasIssuingAuthority: boolean
-  /**
    * The format's value in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
    */
   readonly presentationAlgorithms: JsonObject

@@ -40,6 +40,7 @@ import {
   signWith,
   startWorld,
   type World,
+  type WorldOptions,
 } from '../support/forge.ts'
 import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
@@ -52,13 +53,14 @@ const network = makeNetwork()
 let world: World
 let mdocs: World
 /** Another authority that is trusted as well, and one that nobody trusts. */
+const documentSigner = [EXTENDED_KEY_USAGE.mdlDocumentSigner]
 let second: Authority
 let stranger: Authority
 beforeAll(async () => {
   second = await makeAuthority('Second CA')
   stranger = await makeAuthority('Stranger CA')
   world = await startWorld({ outbound: network.outbound, moreAnchors: [toPem(second.der)] })
-  mdocs = await startMdocWorld({ outbound: network.outbound })
+  mdocs = await startMdocWorld({ outbound: network.outbound, issuerPurposes: documentSigner })
 })
 afterAll(() => Promise.all([world.services.close(), mdocs.services.close()]))
 afterEach(() => {
@@ -656,6 +658,14 @@ describe('who may sign a list', () => {
   ])('not %s', async (_, change, problem) => expect(await ofToken(change)).toMatch(problem))
 
   describe('of mdocs', () => {
+    const inMdocWorld = async (options: WorldOptions): Promise<void> => {
+      const own = mdocs
+      mdocs = await startMdocWorld({ outbound: network.outbound, ...options })
+      onTestFinished(async () => {
+        await mdocs.services.close()
+        mdocs = own
+      })
+    }
     const byMdocs =
       (authority: () => Authority, options: Parameters<typeof certify>[2] = {}): Change<CwtParts> =>
       async (parts) => {
@@ -679,7 +689,12 @@ describe('who may sign a list', () => {
     it.each<[string, Change<CwtParts>, RegExp]>([
       [
         'another issuer of mdocs under the authority',
-        byMdocs(() => mdocs.ca, { purposes: [EXTENDED_KEY_USAGE.mdlDocumentSigner] }),
+        byMdocs(() => mdocs.ca, { purposes: documentSigner }),
+        /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
+      ],
+      [
+        'a CA below the authority',
+        byMdocs(() => mdocs.ca, { isCa: true, usages: ['digitalSignature', 'keyCertSign'] }),
         /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
       ],
       ['a signer of an unknown authority', byMdocs(() => stranger), /is not trusted/],
@@ -692,13 +707,13 @@ describe('who may sign a list', () => {
 
     it('not a signer of another authority that is trusted', async () => {
       const other = await makeAuthority('Other IACA')
-      const own = mdocs
-      mdocs = await startMdocWorld({ outbound: network.outbound, moreAnchors: [toPem(other.der)] })
-      onTestFinished(async () => {
-        await mdocs.services.close()
-        mdocs = own
-      })
+      await inMdocWorld({ issuerPurposes: documentSigner, moreAnchors: [toPem(other.der)] })
       expect(await ofCwt(byMdocs(() => other))).toMatch(/: it is signed by CN=Status Provider, who is not/)
+    })
+
+    it('not another company of an authority that certifies others than document signers of mdocs', async () => {
+      await inMdocWorld({})
+      expect(await ofCwt(byMdocs(() => mdocs.ca))).toMatch(/: it is signed by CN=Status Provider, who is not/)
     })
   })
 

@@ -65,14 +65,18 @@ export interface Authority {
   readonly der: Buffer
 }
 
-export async function startWorld({
-  moreAnchors = [],
-  ...more
-}: ServiceOptions & { readonly moreAnchors?: readonly string[] } = {}): Promise<World> {
+export interface WorldOptions extends ServiceOptions {
+  readonly moreAnchors?: readonly string[]
+  /** The extended key usages of the issuer's certificate; none when absent. */
+  readonly issuerPurposes?: readonly string[]
+}
+
+export async function startWorld({ moreAnchors = [], issuerPurposes, ...more }: WorldOptions = {}): Promise<World> {
   const ca = await makeAuthority('Example CA', { subjectKeyId: CA_KEY_ID })
   const services = await startServices({
     anchors: [toPem(ca.der), ...moreAnchors],
-    issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+    issuerCertificates: (key) =>
+      Promise.resolve(toPem(certify(ca, key, issuerPurposes && { purposes: issuerPurposes })) + toPem(ca.der)),
     ...more,
   })
   const holder = await holderSigner()

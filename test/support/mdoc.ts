@@ -23,7 +23,7 @@ import { deviceAuthentication } from '../../src/credential/mso-mdoc/device-auth.
 import { digestItem } from '../../src/credential/mso-mdoc/elements.ts'
 import { readPublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { responseKey } from './encryption.ts'
-import { signWith, startWorld, type World } from './forge.ts'
+import { signWith, startWorld, type World, type WorldOptions } from './forge.ts'
 import type { Profile } from './profiles.ts'
 import { bindingTo, issueCredential, type RequestObject } from './wire.ts'
 
@@ -111,7 +111,7 @@ export interface MdocForgery {
 }
 
 /** Starts the services like `startWorld`, with a mobile document of a holder. */
-export async function startMdocWorld(more: Parameters<typeof startWorld>[0] = {}): Promise<World> {
+export async function startMdocWorld(more: WorldOptions = {}): Promise<World> {
   const world = await startWorld(more)
   return {
     ...world,

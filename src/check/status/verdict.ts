@@ -20,8 +20,6 @@ import type { ListType, StatusPolicy } from './status-list-loader.ts'
 export interface StatusEvidence extends Pick<Evidence, 'status' | 'credentialStatus'> {
   /** The type of list to ask for first. */
   readonly listType: ListType
-  /** See {@link CredentialFormat.hasIssuingAuthority}. */
-  readonly hasIssuingAuthority: boolean
   /** The issuers that the credential names. */
   readonly identifiers: readonly string[]
   /** The certificates of the credential, with the issuer's own first. */
@@ -156,7 +154,7 @@ function readSignerChain(
 function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
-  { certificates: [issuerLeaf], identifiers, hasIssuingAuthority }: StatusEvidence,
+  { certificates: [issuerLeaf], identifiers }: StatusEvidence,
   context: StatusCheckContext,
 ): string | undefined {
   const [leaf] = signerChain
@@ -171,7 +169,7 @@ function signerProblem(
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
   if (isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
   const issuerPath = context.findIssuerPath()
-  if ('path' in issuerPath && isProvider(trustPath.path, issuerPath.path, hasIssuingAuthority)) return undefined
+  if ('path' in issuerPath && isProvider(trustPath.path, issuerPath.path)) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
@@ -188,17 +186,15 @@ function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: reado
 
 /**
  * Tests whether a path begins with a certificate for signing status lists, and has the same trust anchor as that of the
- * issuer. A certificate without an extended key usage is for that if the CA of the issuer, which is an authority for
- * its format, has signed it.
+ * issuer. An authority for mdocs (IACA), which certified the issuer as a document signer, needs no extended key usage
+ * for that. ISO/IEC 18013-5 12.3.6.2 and annex B.
  */
-function isProvider(
-  path: readonly Certificate[],
-  issuerPath: readonly Certificate[],
-  hasIssuingAuthority: boolean,
-): boolean {
-  const isSame = (one?: Certificate, other?: Certificate): boolean => one?.fingerprint === other?.fingerprint
-  const [leaf, ca] = path
-  if (!isSame(path.at(-1), issuerPath.at(-1))) return false
-  if (leaf?.extendedKeyUsage !== undefined) return leaf.extendedKeyUsage.includes(EXTENDED_KEY_USAGE.statusSigning)
-  return hasIssuingAuthority && ca !== undefined && isSame(ca, issuerPath[1])
+function isProvider(path: readonly Certificate[], issuerPath: readonly Certificate[]): boolean {
+  const [signer, signerCa] = path
+  const [issuer, issuerCa] = issuerPath
+  if (signer === undefined || path.at(-1)?.fingerprint !== issuerPath.at(-1)?.fingerprint) return false
+  const { extendedKeyUsage } = signer
+  if (extendedKeyUsage !== undefined) return extendedKeyUsage.includes(EXTENDED_KEY_USAGE.statusSigning)
+  const isOfDocumentSigner = issuer?.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.mdlDocumentSigner) === true
+  return isOfDocumentSigner && !signer.isCa && signerCa !== undefined && signerCa.fingerprint === issuerCa?.fingerprint
 }

@@ -25,7 +25,6 @@ export const msoMdoc: CredentialFormat = {
   descriptiveMembers: [],
   requiresEncryptedResponse: true,
   statusListType: 'cwt',
-  hasIssuingAuthority: true,
   presentationAlgorithms: { issuerauth_alg_values: [...coseAlgorithms], deviceauth_alg_values: [...coseAlgorithms] },
   isInHaip: true,
   signatureCoversRequest: true,

@@ -28,7 +28,6 @@ export const sdJwtVc: CredentialFormat = {
   descriptiveMembers: [],
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
-  hasIssuingAuthority: false,
   signatureCoversRequest: false,
   presentationAlgorithms: sdJwtAlgorithms,
   isInHaip: true,

@@ -14,7 +14,6 @@ export const w3cFormat = {
   descriptiveMembers: WRITTEN_MEMBERS,
   requiresEncryptedResponse: false,
   statusListType: 'jwt',
-  hasIssuingAuthority: false,
   signatureCoversRequest: false,
   isInHaip: false,
   signingAlgorithm: (alg) => alg,

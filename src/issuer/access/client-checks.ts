@@ -204,7 +204,7 @@ const statusCheck: ClientCheck = {
     if (!isObject(statusClaim)) return fail('status must be an object')
     const certificates = readChain()
     return fetchStatusVerdict(
-      { listType: 'jwt', hasIssuingAuthority: false, identifiers: [], certificates, status: statusClaim },
+      { listType: 'jwt', identifiers: [], certificates, status: statusClaim },
       {
         ...context,
         trustAnchors: context.anchors,

@@ -66,9 +66,8 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
 function statusVerdict({ issuerChain, ...evidence }: EvidenceWithChain, context: PresentationCheckContext) {
   const { certificates } = issuerChain
   if ('problem' in certificates) return cannotAsk('the certificates of the issuer could not be read')
-  const { statusListType: listType, hasIssuingAuthority } = context.format
   return fetchStatusVerdict(
-    { ...evidence, listType, hasIssuingAuthority, identifiers: evidence.issuer.identifiers, certificates },
+    { ...evidence, listType: context.format.statusListType, identifiers: evidence.issuer.identifiers, certificates },
     { ...context, findIssuerPath: () => context.findIssuerPath(issuerChain) },
   )
 }
