@@ -9,7 +9,7 @@ import { CBOR_TAG, type Cbor, type CborKey, encodeCbor, makeTagged } from '../..
 import { writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { writeJws } from '../../codec/jws.ts'
-import { CWT_CLAIM, STATUS_LIST_TYPES, type StatusPurpose, statusPurposes } from '../../codec/status-list.ts'
+import { CWT_CLAIM, STATUS_LIST_TYPES, type StatusPurpose } from '../../codec/status-list.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { algorithms } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
@@ -83,7 +83,7 @@ async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buf
       CWT_CLAIM.statusList,
       new Map<CborKey, Cbor>([
         ['bits', 1],
-        ['lst', await compressors.zlib(denialsOf(list.bits), COMPRESSION)],
+        ['lst', await compressors.zlib(packStatuses(list.bits, REVOCATIONS), COMPRESSION)],
       ]),
     ],
     [CWT_CLAIM.ttl, list.ttlSeconds],
@@ -102,7 +102,7 @@ async function makeStatusListCwt(list: ListContent, signer: Signer): Promise<Buf
 
 async function makeStatusListCredential(purpose: StatusPurpose, list: ListContent, signer: Signer): Promise<string> {
   const { uri, issuer, issuedAt, expiresAt, ttlSeconds } = list
-  const encoded = await compressors.gzip(bitstringOf(list.bits, purpose), COMPRESSION)
+  const encoded = await compressors.gzip(packStatuses(list.bits, BITSTRINGS[purpose], LEAST_BITSTRING / 8), COMPRESSION)
   const payload: JsonObject = {
     iss: issuer,
     ...timesOf(list),
@@ -134,42 +134,33 @@ function timesOf({ issuedAt, expiresAt }: ListContent) {
   return { iat, exp }
 }
 
-/** Maps a byte of a list, which has four entries, to four bits, with the first in the most significant bit. */
-const NIBBLES = Object.fromEntries(
-  statusPurposes.map((purpose) => [purpose, Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte, purpose))]),
-) as Readonly<Record<StatusPurpose, Uint8Array>>
-
-function nibbleOf(byte: number, purpose: StatusPurpose): number {
-  const status = STATUS_VALUES[purpose === 'revocation' ? 'REVOKED' : 'SUSPENDED']
-  return [0, 1, 2, 3].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === status ? 1 : 0), 0)
+/** How entries of two bits become entries of one: for each byte of four entries its four bits, and which come first. */
+interface Packing {
+  readonly nibbles: Uint8Array
+  readonly first: 'highest' | 'lowest'
 }
 
-/**
- * Makes the bitstring of a purpose: one bit for each entry, which is set if the credential is revoked or suspended,
- * depending on the purpose.
- */
-function bitstringOf(bits: Buffer, purpose: StatusPurpose): Buffer {
-  const nibbles = NIBBLES[purpose]
-  const bitstring = Buffer.alloc(Math.max(bits.length / 2, LEAST_BITSTRING / 8))
-  for (let at = 0; at < bits.length; at += 2) {
-    bitstring[at / 2] = ((nibbles[bits[at] as number] as number) << 4) | (nibbles[bits[at + 1] as number] as number)
-  }
-  return bitstring
+function makePacking(first: Packing['first'], isSet: (status: number) => boolean): Packing {
+  const positions = first === 'highest' ? [0, 1, 2, 3] : [3, 2, 1, 0]
+  const nibbleOf = (byte: number): number =>
+    positions.reduce((nibble, at) => (nibble << 1) | Number(isSet((byte >> (2 * at)) & 3)), 0)
+  return { nibbles: Uint8Array.from({ length: 256 }, (_, byte) => nibbleOf(byte)), first }
 }
 
-/** Maps a byte of a list to the bits of its entries that are not valid, with the first in the least significant bit. */
-const DENIALS = Uint8Array.from({ length: 256 }, (_, byte) =>
-  [3, 2, 1, 0].reduce((nibble, at) => (nibble << 1) | (((byte >> (2 * at)) & 3) === STATUS_VALUES.VALID ? 0 : 1), 0),
-)
+/** The bitstring of each purpose. Bitstring Status List, Bitstring Generation Algorithm. */
+const BITSTRINGS: Readonly<Record<StatusPurpose, Packing>> = {
+  revocation: makePacking('highest', (status) => status === STATUS_VALUES.REVOKED),
+  suspension: makePacking('highest', (status) => status === STATUS_VALUES.SUSPENDED),
+}
+/** The list of mdocs, which has no other status than revoked. ISO/IEC 18013-5 12.3.6. */
+const REVOCATIONS = makePacking('lowest', (status) => status !== STATUS_VALUES.VALID)
 
-/**
- * Makes the bits of a list with one bit for each entry, which is set if the credential is revoked or suspended: a list
- * of ISO/IEC 18013-5 12.3.6 has no other status than revoked.
- */
-function denialsOf(bits: Buffer): Buffer {
-  const denials = Buffer.alloc(bits.length / 2)
+/** Makes a list of one bit for each entry from one of two bits. The result has `leastBytes` or more. */
+function packStatuses(bits: Buffer, { nibbles, first }: Packing, leastBytes = 0): Buffer {
+  const packed = Buffer.alloc(Math.max(bits.length / 2, leastBytes))
   for (let at = 0; at < bits.length; at += 2) {
-    denials[at / 2] = (DENIALS[bits[at] as number] as number) | ((DENIALS[bits[at + 1] as number] as number) << 4)
+    const [one, other] = [nibbles[bits[at] as number] as number, nibbles[bits[at + 1] as number] as number]
+    packed[at / 2] = first === 'highest' ? (one << 4) | other : (other << 4) | one
   }
-  return denials
+  return packed
 }
