@@ -30,8 +30,6 @@ import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
 const CHECK_MS = 5000
 /** How long to wait for another process that has removed the WAL and is about to record that the database is closed. */
 const CLOSING_MS = 500
-const GOES_ON =
-  'the database may lack the newest changes: a standby of its server took over, or it was put back; what was open is made void'
 /** The error codes of a disk that cannot be written now, and of a file that another process has locked. */
 const TEMPORARY_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EBUSY']
 
@@ -47,8 +45,7 @@ export async function openServiceDatabase<C extends GenerationCollections>(
   if (database.kind === 'sqlite' && database.file !== ':memory:') return openServiceFile(database, migrations, options)
   if (database.kind === 'postgresql') await refuseMissingRights(database)
   const onWait = (text: string): void => options.log.info({ event: 'migration_awaited' }, text)
-  const { onReplaced = () => options.log.warn({ event: 'database_replaced' }, GOES_ON) } = options
-  const store = await openDatabase<C>(database, migrations, { onWait, onReplaced })
+  const store = await openDatabase<C>(database, migrations, { onWait, onReplaced: options.onReplaced })
   try {
     await confirmDatabase(partOf(store), database, options)
   } catch (error) {

@@ -102,8 +102,8 @@ interface OpeningWays<C> {
   readonly openFile?: typeof openSqlite<C>
   /** Reports, once, that another process migrates the database for long. */
   readonly onWait?: (text: string) => void
-  /** Reports that a new connection leads to a copy of the database on a server. */
-  readonly onReplaced?: () => void
+  /** Called when a new connection leads to a copy of the database on a server, before that is used. */
+  readonly onReplaced?: (() => void | Promise<void>) | undefined
 }
 
 /**

@@ -71,9 +71,10 @@ export function getCurrentGeneration({ store, now, random, retryOnConflict }: Ge
     const row = await store.get('generation', CURRENT)
     const origin = await store.readOrigin()
     const comparison = row && compareWithGeneration(store, row.value, origin)
-    if (row !== undefined && comparison === 'same') return { committed: row.value.id }
+    if (row !== undefined && comparison === 'same' && origin.length <= row.value.origin.length)
+      return { committed: row.value.id }
     const value =
-      row?.value.hasSynchronousStandbys === true && comparison === 'later timeline'
+      row !== undefined && (comparison === 'same' || isTrustedTakeover(row.value, comparison))
         ? { ...row.value, origin }
         : { number: 0, ...row?.value, id: newId(random), origin, ...(row && restoredMembers(now())) }
     const conflict = await replaceGeneration(store, row, value)
@@ -123,7 +124,7 @@ export function confirmGeneration(
     const value = {
       ...(isSameGeneration ? lastingMembers(row.value) : { id: newId(random), ...(row && restoredMembers(now())) }),
       number,
-      origin,
+      origin: isSameGeneration && row.value.origin.length > origin.length ? row.value.origin : origin,
       ...(nextWitness !== undefined && { witness: nextWitness }),
       ...(external.hasSynchronousStandbys && { hasSynchronousStandbys: true as const }),
     }
@@ -193,14 +194,18 @@ export function findRestoreReason(
   if (restoredBecause !== undefined) return restoredBecause
   const comparison = compareWithGeneration(store, generation, origin)
   if (comparison === 'copy') return 'it is a copy of the database that it was'
-  // A synchronous standby that took over has every commit.
-  const hasEveryCommit = external.hasSynchronousStandbys === true && generation.hasSynchronousStandbys === true
-  if (comparison === 'later timeline' && !hasEveryCommit)
+  const isTrusted = external.hasSynchronousStandbys === true && isTrustedTakeover(generation, comparison)
+  if (comparison === 'later timeline' && !isTrusted)
     return 'a standby of its server took over, or a point in time was recovered'
   if (generation.number < number) return 'database.generation is higher than it was'
   if (witnesses !== undefined && !witnesses.some((each) => each === generation.witness))
     return 'the file beside it is of another state of it'
   return undefined
+}
+
+/** Tests whether a synchronous standby took over, which has every commit. */
+function isTrustedTakeover({ hasSynchronousStandbys }: DatabaseGeneration, comparison?: OriginComparison): boolean {
+  return hasSynchronousStandbys === true && comparison === 'later timeline'
 }
 
 function compareWithGeneration(

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import {
+  confirmGeneration,
   findUnnoticedRestore,
   type GenerationCollections,
   generationCollection,
@@ -32,6 +33,11 @@ describe('a new connection', () => {
     ['to a dump that was restored', [ORIGIN, '7000.00000001.5.16500'], 1],
     ['to the same database by a user who lost a right', [ORIGIN, '5.16384'], 0],
     ['to the same database by a user who got a right', ['5.16384', ORIGIN], 0],
+    [
+      'to a standby that took over, after a user lost a right for a while',
+      [ORIGIN, '5.16384', '7000.00000002.5.16384'],
+      1,
+    ],
     ['to a restored dump by a user who lost a right', [ORIGIN, '6.16384'], 1],
   ])('%s', async (_, origins, replaced) => {
     expect(await countReplaced(origins)).toBe(replaced)
@@ -65,3 +71,23 @@ it.each<[string, string, OriginComparison, string?]>([
     expect((await getCurrentGeneration(effects)) === generation).toBe(comparison === 'same')
   },
 )
+
+it.each([
+  ['5.16384', ORIGIN],
+  [ORIGIN, '5.16384'],
+])('a takeover is noticed after a right of the user changed from %s to %s', async (before, between) => {
+  const inner = await openTestStore<GenerationCollections>([
+    { id: 'generation-0001', statements: generationCollection },
+  ])
+  onTestFinished(() => inner.close())
+  let current = before
+  const store: Store<GenerationCollections> = { ...inner, compareOrigins, readOrigin: () => Promise.resolve(current) }
+  const effects = { store, now: () => new Date(0), random: randomBytes, retryOnConflict }
+  await getCurrentGeneration(effects)
+  current = between
+  const generation = await getCurrentGeneration(effects)
+  expect(await confirmGeneration(effects, { number: 0 })).toBe(undefined)
+  current = '7000.00000002.5.16384'
+  expect(await findUnnoticedRestore(store, { number: 0 })).toMatch(/a standby of its server took over/)
+  expect(await getCurrentGeneration(effects)).not.toBe(generation)
+})

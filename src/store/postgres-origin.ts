@@ -26,28 +26,36 @@ export async function readOrigin(run: StatementRunner): Promise<string> {
   }
 }
 
-/** The position of the timeline in an origin, counted from its end, since the first two parts may be absent. */
-const TIMELINE_FROM_END = 2
-
 /**
  * Compares two origins by the parts that both have, since the server may offer more or fewer of them to this user than
  * before. See {@link Store.compareOrigins}.
  */
 export function compareOrigins(earlier: string, origin: string): OriginComparison {
-  const [parts, partsNow] = [earlier.split('.').reverse(), origin.split('.').reverse()]
-  const differing = parts.flatMap((part, at) => (partsNow[at] === undefined || partsNow[at] === part ? [] : [at]))
-  if (differing.length === 0) return 'same'
-  const [timeline, timelineNow] = [parts, partsNow].map((each) => Number.parseInt(each[TIMELINE_FROM_END] ?? '', 16))
-  const isOfLaterTimeline = differing.every((at) => at === TIMELINE_FROM_END) && Number(timelineNow) > Number(timeline)
-  return isOfLaterTimeline ? 'later timeline' : 'copy'
+  const [before, now] = [earlier, origin].map(readParts)
+  const isSame = (name: keyof OriginParts): boolean =>
+    before?.[name] === undefined || now?.[name] === undefined || before[name] === now[name]
+  if (!isSame('table') || !isSame('database') || !isSame('system')) return 'copy'
+  if (isSame('timeline')) return 'same'
+  return timelineNumber(now) > timelineNumber(before) ? 'later timeline' : 'copy'
+}
+
+type OriginParts = Partial<Readonly<Record<'table' | 'database' | 'timeline' | 'system', string>>>
+
+function readParts(origin: string): OriginParts {
+  const [table = '', database = '', timeline, system] = origin.split('.').reverse()
+  return { table, database, ...(timeline !== undefined && { timeline }), ...(system !== undefined && { system }) }
+}
+
+function timelineNumber(parts: OriginParts | undefined): number {
+  return Number.parseInt(parts?.timeline ?? '', 16)
 }
 
 /** The options of the check of new connections. */
 export interface OriginWatch {
   /** Whether a later timeline of the server is the same database, since its standbys have every commit. */
   readonly hasSynchronousStandbys?: boolean | undefined
-  /** Called when a new connection leads to a copy. The connection is refused when this throws, and used otherwise. */
-  readonly onReplaced: () => void
+  /** Called when a new connection leads to a copy, which is used when this has ended, and not when it throws. */
+  readonly onReplaced: () => void | Promise<void>
 }
 
 /**
@@ -63,7 +71,8 @@ export function createOriginCheck({
     const origin = await readOrigin(run)
     const comparison = compareOrigins(knownOrigin ?? origin, origin)
     const isPromoted = hasSynchronousStandbys === true && comparison === 'later timeline'
-    if (comparison !== 'same' && !isPromoted) onReplaced()
-    knownOrigin = origin
+    if (comparison !== 'same' && !isPromoted) await onReplaced()
+    // A user who lost a right reads fewer parts.
+    if (comparison !== 'same' || origin.length > (knownOrigin?.length ?? 0)) knownOrigin = origin
   }
 }

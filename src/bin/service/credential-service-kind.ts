@@ -1,13 +1,13 @@
 /** The issuer and the verifier as service kinds: a server with a database that encrypts personal data. */
 import type { Logger } from 'pino'
-import type { Task } from '../../async/task.ts'
+import { singleFlight } from '../../async/single-flight.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
 import { MissingKeyError } from '../../store/encrypted.ts'
-import { finishRestore, type GenerationCollections, getCurrentGeneration } from '../../store/generation.ts'
+import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
 import { partOf, type Store } from '../../store/store.ts'
 import { createCertificateTask } from '../certificate-task.ts'
 import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
@@ -20,6 +20,9 @@ import { keepNewSpaceSize } from '../v8-new-space.ts'
 import { type ConfigOf, type CredentialServiceName, credentialServices, type StoreOf } from './credential-services.ts'
 import { findKeyMistakes } from './reload.ts'
 import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
+
+const REPLACED =
+  'a standby of the database server took over, or a backup was put back: the database may lack the newest changes, and is used again when what was open is void; see docs/operating.md, High availability'
 
 /** Returns the issuer or the verifier as a service kind. */
 export function credentialServiceKind<Name extends CredentialServiceName>(
@@ -47,7 +50,7 @@ async function openParts<Name extends CredentialServiceName>(
 ): Promise<{ readonly parts: StoreOf<Name> } | OpeningMistake> {
   const mistakes = await findPkcs11Mistakes(config.keys, pkcs11Tokens)
   if (mistakes.length > 0) return { mistake: mistakes.join('; ') }
-  const result = await openStore(name, config, { log })
+  const result = await openStore(name, config, { log, onReplaced: createTakeover(name, config, log) })
   if ('mistake' in result) return result
   const { store, voidedSessions } = result
   logVoidedSessions(voidedSessions, log)
@@ -57,7 +60,10 @@ async function openParts<Name extends CredentialServiceName>(
 function logVoidedSessions(voidedSessions: number | undefined, log: Logger): void {
   if (voidedSessions === undefined) return
   const line = { event: 'open_sessions_voided', sessions: voidedSessions }
-  log.warn(line, 'sessions that were open in the backup are void, as they may have been used since')
+  log.warn(
+    line,
+    'sessions that were open in the database are void, as they may have been used since; the application begins new ones',
+  )
 }
 
 /** Opens the database, with encryption if there are keys. Returns a mistake if it cannot be opened. */
@@ -107,16 +113,21 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 }
 
 /**
- * Makes the task that ends the open sessions when a copy takes the place of the database while the service runs, as
- * after a failover of PostgreSQL.
+ * Makes the function that runs before a copy of the database is used that took its place, as after a standby of the
+ * server took over. The copy is opened as at a start, which ends the open sessions.
  */
-function createRestoreTask<Name extends CredentialServiceName>(name: Name, store: StoreOf<Name>, log: Logger): Task {
-  const generations: Store<GenerationCollections> = partOf(store)
-  const run = async (): Promise<void> => {
-    await getCurrentGeneration({ store: generations, now, random, retryOnConflict })
-    logVoidedSessions(await voidOpenSessions(name, store), log)
-  }
-  return { name: 'restore', everyMs: 1000, run }
+function createTakeover<Name extends CredentialServiceName>(
+  name: Name,
+  config: ConfigOf<Name>,
+  log: Logger,
+): () => Promise<void> {
+  return singleFlight(async () => {
+    log.warn({ event: 'database_replaced' }, REPLACED)
+    const result = await openStore(name, config, { log })
+    if ('mistake' in result) throw new Error(result.mistake)
+    await result.store.close()
+    logVoidedSessions(result.voidedSessions, log)
+  })
 }
 
 async function buildServer<Name extends CredentialServiceName>(
@@ -148,7 +159,6 @@ async function buildServer<Name extends CredentialServiceName>(
     ...(metrics && { metrics: metrics.registry }),
     tasks: [
       ...createTasks(config, effects),
-      createRestoreTask(name, store, log),
       createConflictTask(log),
       createCertificateTask(getCurrentConfig, log, now),
       ...tokenKeys.tasks,

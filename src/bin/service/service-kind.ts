@@ -39,9 +39,9 @@ export interface OpeningOptions {
   readonly consequence?: string
   /**
    * Called when a copy of the database takes its place while the service runs, as after a standby of its server took
-   * over. The copy is not used when this throws; the log has a line, and the service goes on, when this is absent.
+   * over. The copy is used when this has ended, and not when it throws. It is used at once when this is absent.
    */
-  readonly onReplaced?: () => void
+  readonly onReplaced?: () => void | Promise<void>
 }
 
 /** Why a service cannot be opened or cannot listen; begins with the setting. */
