@@ -161,7 +161,8 @@ function refuseContraryGrants(
     refuse('invalid_request', `grants: ${AUTHORIZATION_CODE_GRANT} ${problem}`)
   }
   const { openidConnect, presentation, trustsOffers } = config.codeFlow ?? {}
-  const isGuarded = (openidConnect ?? presentation) !== undefined && !trustsOffers
+  const isTrusted = trustsOffers === true && request.tx_code === undefined
+  const isGuarded = (openidConnect ?? presentation) !== undefined && !isTrusted
   const isForAnybody = request.credential_dataset !== undefined && request.person === undefined
   if (isGuarded && hasGrant(offered, AUTHORIZATION_CODE_GRANT) && isForAnybody) {
     const ways = openidConnect ? 'say by person whom it is for, or leave it out and' : 'leave it out, and'
