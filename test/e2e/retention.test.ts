@@ -184,10 +184,11 @@ describe('an issuance session whose code was redeemed', () => {
     const { clock } = await start()
     const begun = clock.now
     const { key, sessionId } = await boundSession(services)
-    const storedKey = async () => (await services.issuerStore.get('issuance_session', sessionId))?.value.token?.jkt
-    expect(await storedKey()).toBe(thumbprint(key.jwk))
+    const storedToken = async () => (await services.issuerStore.get('issuance_session', sessionId))?.value.token
+    expect(await storedToken()).toHaveProperty('jkt', thumbprint(key.jwk))
     await at(begun, ACCESS_TOKEN_SECONDS)
-    expect(await storedKey()).toBe(undefined)
+    expect(await storedToken()).toMatchObject({ digest: expect.any(String) as string })
+    expect((await storedToken())?.jkt).toBe(undefined)
   })
 
   it('lives as long as its refresh token, and then as long as the last token of that', async () => {
