@@ -34,8 +34,7 @@ export interface Upload {
   readonly engines: readonly Address[]
   /** The shares in hexadecimal, in the order of the engines. */
   readonly shares: readonly string[]
-  /** The scheme of the shares; absent in what 0.1.0 kept. */
-  readonly scheme?: Scheme
+  readonly scheme: Scheme
 }
 
 export interface NewSecret {

@@ -47,7 +47,7 @@ function continueUpload(file: string, { id, threshold, scheme }: SecretCommand['
     ['threshold', upload.scheme === 'xor' ? undefined : threshold, upload.threshold],
   ] as const
   for (const [name, option, kept] of comparisons) {
-    if (option !== undefined && kept !== undefined && option !== kept) {
+    if (option !== undefined && option !== kept) {
       const difference = `${file} keeps an upload with the ${name} ${kept}, and --${name} says ${option}`
       throw new Error(`${difference}. Give another file to --resume for another secret.`)
     }
@@ -82,9 +82,8 @@ function readUpload(file: string): Upload {
     if (shares.length !== engines.length || shares.some((share) => !/^([0-9a-f]{2})+$/.test(share))) {
       return malformed('its shares are damaged')
     }
-    // Earlier releases kept no scheme.
-    if (scheme !== undefined && scheme !== 'shamir' && scheme !== 'xor') return malformed('there is no such scheme')
-    return { chain, contract, id, threshold, engines, shares, ...(scheme === undefined ? {} : { scheme }) }
+    if (scheme !== 'shamir' && scheme !== 'xor') return malformed('there is no such scheme')
+    return { chain, contract, id, threshold, scheme, engines, shares }
   } catch (cause) {
     throw new Error(`${file} is not an upload that vouchsafe secret put kept.`, { cause })
   }
