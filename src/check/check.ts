@@ -141,7 +141,7 @@ function findOutcomeWithoutRun<Evidence, Context>(
 
 /**
  * Tests whether a check that another one needs has failed or was not run. Throws when it has no outcome, being misspelt
- * or later in the list, so that the check which needs it fails.
+ * or later in the list, so that the check which needs it is not passed.
  */
 function isUnmet(id: string, { outcomes, checksLeftOut }: RunSoFar): boolean {
   const outcome = outcomes.get(id)

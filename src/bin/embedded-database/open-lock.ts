@@ -63,12 +63,12 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
     work()
     return
   }
-  const lock = await lockUnlessOpen(file)
-  if (typeof lock === 'string') return
+  const release = await lockUnlessOpen(file)
+  if (typeof release === 'string') return
   try {
     work()
   } finally {
-    lock()
+    release()
   }
 }
 
@@ -76,9 +76,9 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
 export async function isMarkedOpen(databaseFile: string): Promise<boolean> {
   const file = lockFileOf(databaseFile)
   if (!existsSync(file)) return false
-  const lock = await lockUnlessOpen(file)
-  if (typeof lock === 'function') lock()
-  return lock === 'open'
+  const release = await lockUnlessOpen(file)
+  if (typeof release === 'function') release()
+  return release === 'open'
 }
 
 /**

@@ -10,7 +10,7 @@ import type { PresentationCheckContext } from './context.ts'
 
 const NEEDS = ['holder.binding']
 
-function notApplicableReason({ credentialQuery }: PresentationCheckContext): string | undefined {
+function findUnboundReason({ credentialQuery }: PresentationCheckContext): string | undefined {
   return credentialQuery.require_cryptographic_holder_binding === false
     ? 'the query does not require holder binding'
     : undefined
@@ -22,7 +22,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     asks: 'Is the credential bound to a key, and is there a proof by a holder?',
     spec: 'RFC 9901, Verification by the Verifier; RFC 7800 section 3.2; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
-    notApplicableReason,
+    notApplicableReason: findUnboundReason,
     run({ holder, boundKey }) {
       if ('problem' in boundKey) return fail(boundKey.problem, boundKey.cause)
       if (holder === undefined) return fail('the presentation has no proof of the holder')
@@ -35,7 +35,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier; ISO/IEC 18013-5 section 9.1.3',
     level: 'MUST',
     needs: NEEDS,
-    notApplicableReason,
+    notApplicableReason: findUnboundReason,
     run({ holder, boundKey }, { binding }) {
       if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no proof of the holder')
       const { nonce = '', audience = '' } = binding
@@ -51,7 +51,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     level: 'MUST',
     needs: NEEDS,
     notApplicableReason: (context) =>
-      context.binding.nonce === undefined ? 'no nonce was given to compare' : notApplicableReason(context),
+      context.binding.nonce === undefined ? 'no nonce was given to compare' : findUnboundReason(context),
     run: ({ holder }, { binding }) =>
       holder?.nonce === binding.nonce ? pass() : fail("the nonce of the holder's proof is not the one of the request"),
   },
@@ -62,7 +62,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     level: 'MUST',
     needs: NEEDS,
     notApplicableReason: (context) =>
-      context.binding.audience === undefined ? 'no audience was given to compare' : notApplicableReason(context),
+      context.binding.audience === undefined ? 'no audience was given to compare' : findUnboundReason(context),
     run: ({ holder }, { binding }) =>
       holder?.audience === binding.audience
         ? pass()
@@ -74,7 +74,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier (iat of the key binding)',
     level: 'MUST',
     needs: NEEDS,
-    notApplicableReason,
+    notApplicableReason: findUnboundReason,
     run({ holder }, { sessionStart, now, clockSkewSeconds }) {
       const at = holder?.presentedAt?.getTime()
       if (Number.isNaN(at)) return fail("the holder's proof does not say when it was made (iat)")
@@ -97,7 +97,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     spec: 'RFC 9901, Verification by the Verifier (sd_hash)',
     level: 'MUST',
     needs: NEEDS,
-    notApplicableReason,
+    notApplicableReason: findUnboundReason,
     run: ({ holder }) =>
       holder?.coversPresentation ? pass() : fail('sd_hash of the key binding is not the hash of the presentation'),
   },
