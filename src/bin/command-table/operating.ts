@@ -205,7 +205,7 @@ export const operatingCommands = {
     exits: {
       0: 'done',
       1: 'with --check: steps of the schema are missing',
-      2: `not done, and nothing was changed, but for what a copy wrote that was cut off or differs: the message says why; or ${WRONG_WORDS}`,
+      2: `not done, and nothing was changed, but that a copy which was cut off leaves what it wrote; the message says why; or ${WRONG_WORDS}`,
     },
   },
   wallet: {
