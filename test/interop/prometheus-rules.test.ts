@@ -175,6 +175,17 @@ const cases: readonly Case[] = [
     staysQuiet: { [`vouchsafe_issuer_task_failures_total{${INSTANCE},task="events"}`]: '0x20 3x40' },
   },
   {
+    alert: 'VouchsafeEngineTransactionsWait',
+    fires: { [`vouchsafe_engine_outbox_oldest_seconds{${INSTANCE}}`]: constant(3700) },
+    // A transaction waits while its fee is raised.
+    staysQuiet: { [`vouchsafe_engine_outbox_oldest_seconds{${INSTANCE}}`]: '0+60x50 0x10' },
+  },
+  {
+    alert: 'VouchsafeEngineHooksDead',
+    fires: { [`vouchsafe_engine_dead_hooks{${INSTANCE}}`]: constant(1) },
+    staysQuiet: { [`vouchsafe_engine_dead_hooks{${INSTANCE}}`]: constant(0) },
+  },
+  {
     alert: 'VouchsafeEngineUnread',
     fires: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: '0+60x60' },
     staysQuiet: { [`vouchsafe_engine_chain_unseen_seconds{${INSTANCE}}`]: constant(3) },
