@@ -88,7 +88,12 @@ async function openStore<Name extends CredentialServiceName>(
     if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
     return { mistake: `${ENCRYPTION_KEYS_SETTING}: ${error.message}` }
   }
-  return { store, voidedSessions: await voidOpenSessions(name, store) }
+  try {
+    return { store, voidedSessions: await voidOpenSessions(name, store) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
 }
 
 /**
