@@ -32,12 +32,14 @@ const SETTINGS = `select set_config(name, value, true) from pg_settings join (va
 export async function lockPostgres(server: PostgresServer): Promise<ProcessLock | undefined> {
   let heldLock = await holdLock(server)
   if (heldLock === undefined) return undefined
+  let lostBackend: string | undefined
   return {
     keep: async () => {
       if (await heldLock?.isAlive()) return true
       // The server may not have noticed yet that the connection was lost, and may still hold its lock.
       void heldLock?.release()
-      heldLock = await holdLock(server)
+      lostBackend = heldLock?.backend ?? lostBackend
+      heldLock = await holdLock(server, lostBackend)
       return heldLock !== undefined
     },
     release: async () => heldLock?.release(),
@@ -46,16 +48,23 @@ export async function lockPostgres(server: PostgresServer): Promise<ProcessLock 
 
 /** A transaction that has the lock. */
 interface HeldLock {
+  /** The server's process for the connection, and its start: a text that no other process of the server has. */
+  readonly backend: string
   isAlive(): Promise<boolean>
   /** Ends the transaction, and resolves when its connection is closed. */
   release(): Promise<void>
 }
 
+const BACKEND = `concat_ws(' ', pid, backend_start)`
+const OWN_BACKEND = `select ${BACKEND} as backend from pg_stat_activity where pid = pg_backend_pid()`
+/** Ends a process of the server, which its user may do. */
+const END_BACKEND = `select pg_terminate_backend(pid) from pg_stat_activity where ${BACKEND} = $1`
+
 /**
  * Opens a connection and a transaction, and takes the lock in it. Resolves to undefined when another process has the
- * lock.
+ * lock. `lostBackend` is of a connection that was lost, whose lock the server may still hold.
  */
-function holdLock(server: PostgresServer): Promise<HeldLock | undefined> {
+function holdLock(server: PostgresServer, lostBackend?: string): Promise<HeldLock | undefined> {
   return new Promise((resolve, reject) => {
     let end = (): void => undefined
     const untilReleased = new Promise<void>((resolveRelease) => {
@@ -64,12 +73,15 @@ function holdLock(server: PostgresServer): Promise<HeldLock | undefined> {
     const connection = withConnection(server, async (run) => {
       await run({ text: 'begin isolation level read committed', values: [] })
       await run({ text: SETTINGS, values: [] })
+      const backend = String((await run({ text: OWN_BACKEND, values: [] })).rows[0]?.backend)
+      if (lostBackend !== undefined) await run({ text: END_BACKEND, values: [lostBackend] })
       if (!(await takeLock(run, server))) {
         resolve(undefined)
         return
       }
       const ask = () => run({ text: 'select 1', values: [] }).then(() => true)
       resolve({
+        backend,
         isAlive: () => Promise.race([ask(), setTimeout(ANSWER_MS, false, { ref: false })]).catch(() => false),
         release: () => {
           end()

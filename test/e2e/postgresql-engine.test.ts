@@ -4,9 +4,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { readSharing, sharingMethods } from '../../sdk/client/sharing-contract.ts'
 import { keySigner } from '../../sdk/client/signers.ts'
 import { transact } from '../../src/bin/chain/transactions.ts'
@@ -136,6 +137,55 @@ it(
     expect([third.status, third.stderr]).toEqual(refusal)
     await engine.kill('SIGKILL')
     await engine.start()
+  },
+  STARTS_MS,
+)
+
+/** Starts a relay to a local port, which can lose its clients without a word to the server. */
+async function startHalfOpenRelay(to: number) {
+  const clients = new Set<Socket>()
+  const onEnd: (() => void)[] = []
+  const relay = createServer((client) => {
+    const upstream = connect(to, '127.0.0.1').on('error', () => client.destroy())
+    clients.add(client.on('error', () => undefined))
+    client.pipe(upstream)
+    upstream.pipe(client)
+    onEnd.push(() => upstream.destroy())
+  })
+  const port = await freePort()
+  await new Promise<void>((resolve) => relay.listen(port, '127.0.0.1', resolve))
+  const loseClients = (): void => {
+    for (const client of clients) client.destroy()
+    clients.clear()
+  }
+  onTestFinished(() => {
+    loseClients()
+    for (const end of onEnd) end()
+    relay.close()
+  })
+  return { port, loseClients }
+}
+
+it(
+  'takes its own lock again where the server has not noticed that the connection is gone',
+  async () => {
+    const otherUrl = new URL(freshUrl())
+    const relay = await startHalfOpenRelay(Number(otherUrl.port))
+    otherUrl.port = String(relay.port)
+    const other = await makeEngine({ database: { url: otherUrl.href } })
+    onTestFinished(() => other.remove())
+    await other.start()
+    await withConnection(postgresOf(url), async (run) => {
+      const holders = `select pid from pg_locks where locktype = 'advisory' and granted and classid = $1`
+      const findHolders = async () => (await run({ text: holders, values: [PROCESS_LOCK] })).rows.map(({ pid }) => pid)
+      const before = await findHolders()
+      relay.loseClients()
+      await eventually(async () => {
+        const now = await findHolders()
+        return now.length === before.length && now.some((pid) => !before.includes(pid))
+      })
+    })
+    expect(other.log().filter(({ event }) => event === 'database_taken')).toEqual([])
   },
   STARTS_MS,
 )
