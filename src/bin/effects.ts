@@ -14,6 +14,7 @@ import type { Outbound } from '../http/outbound.ts'
 import { loadPkcs11js } from '../keys/pkcs11/module.ts'
 import { createPkcs11Tokens, type Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { type EncryptionCollections, encryptStore, makeEncryptionKey } from '../store/encrypted.ts'
+import type { OriginWatch } from '../store/postgres-origin.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
@@ -102,8 +103,8 @@ interface OpeningWays<C> {
   readonly openFile?: typeof openSqlite<C>
   /** Reports, once, that another process migrates the database for long. */
   readonly onWait?: (text: string) => void
-  /** Called when a new connection leads to a copy of the database on a server, before that is used. */
-  readonly onReplaced?: (() => void | Promise<void>) | undefined
+  /** See {@link OriginWatch.onReplaced}. */
+  readonly onReplaced?: OriginWatch['onReplaced'] | undefined
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The comparison of origins that a server could give. */
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import {
@@ -17,13 +18,50 @@ const ORIGIN = '7000.00000001.5.16384'
 /** Checks a connection for each origin in turn, and returns how often another database was found. */
 async function countReplaced(origins: readonly string[], hasSynchronousStandbys = false): Promise<number> {
   let replaced = 0
-  const onReplaced = (): void => {
+  let current = ''
+  const onReplaced = (): Promise<string> => {
     replaced += 1
+    return Promise.resolve(current)
   }
   const check = createOriginCheck({ hasSynchronousStandbys, onReplaced })
-  for (const origin of origins) await check(() => Promise.resolve({ rows: [{ origin }], rowCount: 1 }))
+  for (const origin of origins) {
+    current = origin
+    await checkOrigin(check, origin)
+    await setImmediate()
+  }
   return replaced
 }
+
+/** Checks a connection to a database of the origin, and tells whether it may be used. */
+function checkOrigin(check: ReturnType<typeof createOriginCheck>, origin: string): Promise<boolean> {
+  return check(() => Promise.resolve({ rows: [{ origin }], rowCount: 1 })).then(
+    () => true,
+    () => false,
+  )
+}
+
+it('connections to a copy are refused, and hold nothing up, until the copy that they lead to is fit for use', async () => {
+  const ends: ((origin: string | Error) => void)[] = []
+  const onReplaced = () =>
+    new Promise<string>((resolve, reject) => {
+      ends.push((origin) => (typeof origin === 'string' ? resolve(origin) : reject(origin)))
+    })
+  const check = createOriginCheck({ onReplaced })
+  const standby = '7000.00000002.5.16384'
+  expect(await checkOrigin(check, ORIGIN)).toBe(true)
+  const answers = await Promise.all([standby, standby, ORIGIN].map((origin) => checkOrigin(check, origin)))
+  expect([answers, ends.length]).toEqual([[false, false, true], 1])
+  ends[0]?.(new Error('the server is gone'))
+  await setImmediate()
+  expect([await checkOrigin(check, standby), ends.length]).toEqual([false, 2])
+  // The takeover reached the former server, which can still be written.
+  ends[1]?.(ORIGIN)
+  await setImmediate()
+  expect([await checkOrigin(check, standby), ends.length]).toEqual([false, 3])
+  ends[2]?.(standby)
+  await setImmediate()
+  expect([await checkOrigin(check, standby), ends.length]).toEqual([true, 3])
+})
 
 describe('a new connection', () => {
   it.each([

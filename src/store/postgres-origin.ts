@@ -2,6 +2,7 @@
  * The origin of a PostgreSQL database, a text that differs between the database and a copy of it. Checks that new
  * connections lead to the database on which the process started.
  */
+import { singleFlight } from '../async/single-flight.ts'
 import type { StatementRunner } from './postgres-connections.ts'
 import type { OriginComparison } from './store.ts'
 
@@ -54,24 +55,37 @@ function timelineNumber(parts: OriginParts | undefined): number {
 export interface OriginWatch {
   /** Whether a later timeline of the server is the same database, since its standbys have every commit. */
   readonly hasSynchronousStandbys?: boolean | undefined
-  /** Called when a new connection leads to a copy, which is used when this has ended, and not when it throws. */
-  readonly onReplaced: () => void | Promise<void>
+  /**
+   * Called when a new connection leads to a copy, once until it has ended. Makes the copy fit for use, through other
+   * connections, and resolves to its origin; rejects or throws when it is not fit.
+   */
+  readonly onReplaced: () => Promise<string>
 }
 
+const REPLACED = 'another database is in the place of this one, and is not fit for use yet'
+
 /**
- * Makes the check of new connections. Another server than that of the open connections, such as a standby that took
- * over, is reached by a new connection alone, so that no statement runs on a copy before the check.
+ * Makes the check of new connections, which throws for one that leads to a copy until the copy is fit for use. Another
+ * server than that of the open connections, such as a standby that took over, is reached by a new connection alone, so
+ * that no statement runs on a copy before the check.
  */
 export function createOriginCheck({
   hasSynchronousStandbys,
   onReplaced,
 }: OriginWatch): (run: StatementRunner) => Promise<void> {
   let knownOrigin: string | undefined
+  // A connection that waited would keep the room at the server that `onReplaced` needs.
+  const takeOver = singleFlight(async () => {
+    knownOrigin = await onReplaced()
+  })
   return async (run) => {
     const origin = await readOrigin(run)
     const comparison = compareOrigins(knownOrigin ?? origin, origin)
     const isPromoted = hasSynchronousStandbys === true && comparison === 'later timeline'
-    if (comparison !== 'same' && !isPromoted) await onReplaced()
+    if (comparison !== 'same' && !isPromoted) {
+      takeOver().catch(() => undefined)
+      throw new Error(REPLACED)
+    }
     // A user who lost a right reads fewer parts.
     if (comparison !== 'same' || origin.length > (knownOrigin?.length ?? 0)) knownOrigin = origin
   }

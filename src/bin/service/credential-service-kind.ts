@@ -1,6 +1,5 @@
 /** The issuer and the verifier as service kinds: a server with a database that encrypts personal data. */
 import type { Logger } from 'pino'
-import { singleFlight } from '../../async/single-flight.ts'
 import type { CallbackCollections } from '../../callback/queue.ts'
 import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
@@ -118,21 +117,29 @@ function voidOpenSessions<Name extends CredentialServiceName>(
 }
 
 /**
- * Makes the function that runs before a copy of the database is used that took its place, as after a standby of the
+ * Makes the function that makes a copy fit for use which took the place of the database, as after a standby of the
  * server took over. The copy is opened as at a start, which ends the open sessions.
  */
 function createTakeover<Name extends CredentialServiceName>(
   name: Name,
   config: ConfigOf<Name>,
   log: Logger,
-): () => Promise<void> {
-  return singleFlight(async () => {
+): () => Promise<string> {
+  return async () => {
     log.warn({ event: 'database_replaced' }, REPLACED)
     const result = await openStore(name, config, { log })
-    if ('mistake' in result) throw new Error(result.mistake)
-    await result.store.close()
-    logVoidedSessions(result.voidedSessions, log)
-  })
+    if ('mistake' in result) {
+      log.error({ event: 'database_unfit', why: result.mistake }, 'the database cannot be used; it is tried again')
+      throw new Error(result.mistake)
+    }
+    const { store, voidedSessions } = result
+    logVoidedSessions(voidedSessions, log)
+    try {
+      return await store.readOrigin()
+    } finally {
+      await store.close()
+    }
+  }
 }
 
 async function buildServer<Name extends CredentialServiceName>(

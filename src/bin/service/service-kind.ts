@@ -10,6 +10,7 @@ import type { Stopping } from '../../config/stopping.ts'
 import type { TelemetryConfig } from '../../config/telemetry.ts'
 import type { App } from '../../http/app-type.ts'
 import type { ProcessMetrics } from '../../http/metrics-server.ts'
+import type { OriginWatch } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
 import type { Telemetry } from '../../telemetry/telemetry.ts'
 
@@ -38,10 +39,10 @@ export interface OpeningOptions {
   /** The consequence of a restored database, for the log; that for an issuer or a verifier when absent. */
   readonly consequence?: string
   /**
-   * Called when a copy of the database takes its place while the service runs, as after a standby of its server took
-   * over. The copy is used when this has ended, and not when it throws. It is used at once when this is absent.
+   * Makes a copy of the database fit for use that takes its place while the service runs, as after a standby of its
+   * server took over. The copy is used at once when this is absent. See {@link OriginWatch.onReplaced}.
    */
-  readonly onReplaced?: () => void | Promise<void>
+  readonly onReplaced?: OriginWatch['onReplaced']
 }
 
 /** Why a service cannot be opened or cannot listen; begins with the setting. */
