@@ -19,7 +19,7 @@ export interface SecretSharing {
   readonly transactor: Transactor
   /**
    * The time for which engines may be behind the chain, or busy, before they are given up; half a minute unless given.
-   * It begins anew, for a quarter of an hour at most, while the blocks of an engine come nearer.
+   * The time begins anew, for a quarter of an hour at most, while the blocks of an engine come nearer.
    */
   readonly patienceMs?: number
 }
