@@ -87,6 +87,20 @@ describe('a new connection', () => {
   })
 })
 
+/** Opens a database that says it has the origin, until it is moved to another. */
+async function openDatabaseOf(first: string) {
+  const inner = await openTestStore<GenerationCollections>([
+    { id: 'generation-0001', statements: generationCollection },
+  ])
+  onTestFinished(() => inner.close())
+  let current = first
+  const store: Store<GenerationCollections> = { ...inner, compareOrigins, readOrigin: () => Promise.resolve(current) }
+  const moveTo = (origin: string): void => {
+    current = origin
+  }
+  return { store, effects: { store, now: () => new Date(0), random: randomBytes, retryOnConflict }, moveTo }
+}
+
 it.each<[string, string, OriginComparison, string?]>([
   ['by a user who got a right', '7000.00000003.5.16384', 'same'],
   ['by a user who has fewer rights', '5.16384', 'same'],
@@ -95,15 +109,9 @@ it.each<[string, string, OriginComparison, string?]>([
 ] as const)(
   'an origin %s is compared with that of the generation',
   async (_, origin, comparison, earlier = '5.16384') => {
-    const inner = await openTestStore<GenerationCollections>([
-      { id: 'generation-0001', statements: generationCollection },
-    ])
-    onTestFinished(() => inner.close())
-    let current = earlier
-    const store: Store<GenerationCollections> = { ...inner, compareOrigins, readOrigin: () => Promise.resolve(current) }
-    const effects = { store, now: () => new Date(0), random: randomBytes, retryOnConflict }
+    const { store, effects, moveTo } = await openDatabaseOf(earlier)
     const generation = await getCurrentGeneration(effects)
-    current = origin
+    moveTo(origin)
     expect(compareOrigins(earlier, origin)).toBe(comparison)
     expect((await findUnnoticedRestore(store, { number: 0 })) === undefined).toBe(comparison === 'same')
     expect((await getCurrentGeneration(effects)) === generation).toBe(comparison === 'same')
@@ -114,18 +122,12 @@ it.each([
   ['5.16384', ORIGIN],
   [ORIGIN, '5.16384'],
 ])('a takeover is noticed after a right of the user changed from %s to %s', async (before, between) => {
-  const inner = await openTestStore<GenerationCollections>([
-    { id: 'generation-0001', statements: generationCollection },
-  ])
-  onTestFinished(() => inner.close())
-  let current = before
-  const store: Store<GenerationCollections> = { ...inner, compareOrigins, readOrigin: () => Promise.resolve(current) }
-  const effects = { store, now: () => new Date(0), random: randomBytes, retryOnConflict }
+  const { store, effects, moveTo } = await openDatabaseOf(before)
   await getCurrentGeneration(effects)
-  current = between
+  moveTo(between)
   const generation = await getCurrentGeneration(effects)
   expect(await confirmGeneration(effects, { number: 0 })).toBe(undefined)
-  current = '7000.00000002.5.16384'
+  moveTo('7000.00000002.5.16384')
   expect(await findUnnoticedRestore(store, { number: 0 })).toMatch(/a standby of its server took over/)
   expect(await getCurrentGeneration(effects)).not.toBe(generation)
 })
