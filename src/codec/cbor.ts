@@ -38,30 +38,36 @@ const LONG_NUMBERS = { ...OPTIONS, strict: false }
 
 /** The number of values that may still be decoded; several calls may share one budget. */
 export interface Budget {
+  readonly maxValues: number
   valuesLeft: number
 }
 
 interface Reader {
   readonly tokens: Tokenizer
   readonly budget: Budget
+  readonly byteStringKeys: boolean
 }
 
-/** Creates a budget for decoding. */
-export function createBudget(): Budget {
-  return { valuesLeft: MAX_VALUES }
+/** Creates a budget of `maxValues` for decoding. */
+export function createBudget(maxValues = MAX_VALUES): Budget {
+  return { maxValues, valuesLeft: maxValues }
 }
 
 /**
  * Decodes the single value in `bytes`. Throws a MalformedError for trailing bytes, a duplicate key, a key that is not
  * text or integer, invalid UTF-8, undefined and simple values, and a depth over 32. With `longNumbers`, integers and
- * lengths need not be in the shortest form. The decoded values are subtracted from `budget`.
+ * lengths need not be in the shortest form. With `byteStringKeys`, a key may also be a byte string, which becomes the
+ * text of {@link byteStringKey}. The decoded values are subtracted from `budget`.
  */
-export function decodeCbor(bytes: Uint8Array, { longNumbers = false, budget = createBudget() } = {}): Cbor {
+export function decodeCbor(
+  bytes: Uint8Array,
+  { longNumbers = false, byteStringKeys = false, budget = createBudget() } = {},
+): Cbor {
   if (bytes.length > MAX_BYTES) malformed(`the CBOR is larger than ${MAX_BYTES} bytes`)
   // The tokenizer copies slices of a Uint8Array; slices of a Buffer would share its memory.
   const plainBytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   const tokens = new Tokenizer(plainBytes, longNumbers ? LONG_NUMBERS : OPTIONS)
-  const reader = { tokens, budget }
+  const reader = { tokens, budget, byteStringKeys }
   const value = readValue(reader, readToken(reader), MAX_NESTING)
   return reader.tokens.done() ? value : malformed('bytes follow the CBOR value')
 }
@@ -153,7 +159,7 @@ function readToken({ tokens }: Reader): Token {
 }
 
 function readValue(reader: Reader, token: Token, depthLeft: number): Cbor {
-  if (--reader.budget.valuesLeft < 0) malformed(`the CBOR has more than ${MAX_VALUES} values`)
+  if (--reader.budget.valuesLeft < 0) malformed(`the CBOR has more than ${reader.budget.maxValues} values`)
   const { type } = token
   if (type.terminal) return type === Type.string ? readText(token) : (token.value as Cbor)
   if (depthLeft === 0) malformed(`the CBOR is nested deeper than ${MAX_NESTING}`)
@@ -184,8 +190,20 @@ function readTagged(tag: number | bigint, next: () => Cbor): Tagged {
   return typeof tag === 'number' ? new Tagged(tag, next()) : malformed('the CBOR has a tag number above 2^53')
 }
 
+/** Returns a byte string as the key of a map, in the diagnostic notation `h'00ff'`. RFC 8949 section 8. */
+export function byteStringKey(bytes: Uint8Array): string {
+  return `h'${Buffer.from(bytes).toString('hex')}'`
+}
+
+/** Tests whether a key is the result of {@link byteStringKey}. */
+export function isByteStringKey(key: CborKey): boolean {
+  return typeof key === 'string' && /^h'[0-9a-f]*'$/.test(key)
+}
+
 function readKey(reader: Reader): CborKey {
   const token = readToken(reader)
+  if (reader.byteStringKeys && token.type === Type.bytes)
+    return byteStringKey(readValue(reader, token, 0) as Uint8Array)
   const isKeyType = token.type === Type.string || token.type === Type.uint || token.type === Type.negint
   return isKeyType
     ? (readValue(reader, token, 0) as CborKey)

@@ -6,8 +6,22 @@
 /** The media types of status list tokens. Token Status List, Status List Request. */
 export const STATUS_LIST_TYPES = { jwt: 'application/statuslist+jwt', cwt: 'application/statuslist+cwt' } as const
 
-/** The numbers of CWT claims. RFC 8392 section 4; Token Status List, IANA Considerations. */
-export const CWT_CLAIM = { sub: 2, exp: 4, nbf: 5, iat: 6, statusList: 65_533, ttl: 65_534 } as const
+/** The media type of identifier lists. ISO/IEC 18013-5, second edition, 12.3.6.4. */
+export const IDENTIFIER_LIST_TYPE = 'application/identifierlist+cwt'
+
+/**
+ * The numbers of CWT claims. RFC 8392 section 4; Token Status List, IANA Considerations; ISO/IEC 18013-5, second
+ * edition, 12.3.6.4.
+ */
+export const CWT_CLAIM = {
+  sub: 2,
+  exp: 4,
+  nbf: 5,
+  iat: 6,
+  identifierList: 65_530,
+  statusList: 65_533,
+  ttl: 65_534,
+} as const
 
 export type StatusWidth = 1 | 2 | 4 | 8
 

@@ -140,23 +140,62 @@ async function ofToken(change: Change<ListParts>, bytes = entries(IDX, 0)): Prom
   return statusOfCredential(tokenAt(uri))
 }
 
-async function ofCwt(change: Change<CwtParts>, bytes = entries(IDX, 0)): Promise<string> {
+async function ofCwt(
+  change: Change<CwtParts>,
+  bytes = entries(IDX, 0),
+  more: Record<string, Cbor> = {},
+): Promise<string> {
   const uri = newUri()
   const parts = cwtParts(mdocs, uri, bytes)
   await change(parts, uri)
   network.at.set(uri, await signCwt(parts))
-  return statusOfMdoc(uri)
+  return statusOfMdoc(mdocEntryAt(uri, more))
 }
 
-async function statusOfMdoc(uri: string): Promise<string> {
+/** The identifier of the mdoc, and those of others. */
+const [own, other, third] = [7, 8, 9].map((byte) => new Uint8Array(16).fill(byte)) as [
+  Uint8Array,
+  Uint8Array,
+  Uint8Array,
+]
+const identifierEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbor] => [
+  'identifier_list',
+  new Map(Object.entries({ id: own, uri, ...more })),
+]
+
+/** Makes the parts of an identifier list, whose keys may be anything. */
+function identifierParts(uri: string, identifiers: readonly unknown[]): CwtParts {
+  const parts = cwtParts(mdocs, uri, new Uint8Array(1))
+  const list = new Map([['identifiers', new Map(identifiers.map((id) => [id as CborKey, new Map()]))]])
+  parts.claims.delete(65_533)
+  parts.claims.set(65_530, list)
+  parts.protectedHeader.set(16, 'application/identifierlist+cwt')
+  return { ...parts, contentType: 'application/identifierlist+cwt' }
+}
+
+async function ofIdentifierList(
+  identifiers: readonly unknown[],
+  change: Change<CwtParts> = same,
+  more: Record<string, Cbor> = {},
+): Promise<string> {
+  const uri = newUri()
+  const parts = identifierParts(uri, identifiers)
+  await change(parts, uri)
+  network.at.set(uri, await signCwt(parts))
+  return statusOfMdoc(identifierEntryAt(uri, more))
+}
+
+/** The entry of `status` in an mdoc for a status list. */
+const mdocEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbor] => [
+  'status_list',
+  new Map(Object.entries({ idx: IDX, uri, ...more })),
+]
+
+async function statusOfMdoc(...members: [string, Cbor][]): Promise<string> {
   const { services } = mdocs
   const { sessionId, request } = await startVerification(services, mdocQuery)
   const forgery = await makeMdocForgery(mdocs, bindingOf(request, services.clock.now))
-  const list = new Map<CborKey, Cbor>([
-    ['idx', IDX],
-    ['uri', uri],
-  ])
-  forgery.mso.set('status', new Map([['status_list', list]]))
+  forgery.mso.set('status', new Map(members))
   const vp_token = { licence: [await putMdocTogether(forgery)] }
   const response = await encryptedResponse(request, { vp_token, state: request.state })
   await postForm(services, request.response_uri, { response })
@@ -305,11 +344,7 @@ describe('a status that cannot be looked up', () => {
       { status: { identifier_list: {} } },
       'its status has no status_list, and no other way is supported',
     ],
-    [
-      'a status_list that is not an object',
-      { status: { status_list: [] } },
-      'its status has no status_list, and no other way is supported',
-    ],
+    ['a status_list that is not an object', { status: { status_list: [] } }, 'status_list is not an object'],
     ...[-1, 1.5, '1', null, 2 ** 53].map((idx): [string, JsonObject, string] => [
       `the index ${idx}`,
       tokenAt(uri, idx),
@@ -659,11 +694,11 @@ describe('who may sign a list', () => {
 
   describe('of mdocs', () => {
     const inMdocWorld = async (options: WorldOptions): Promise<void> => {
-      const own = mdocs
+      const usualMdocs = mdocs
       mdocs = await startMdocWorld({ outbound: network.outbound, ...options })
       onTestFinished(async () => {
         await mdocs.services.close()
-        mdocs = own
+        mdocs = usualMdocs
       })
     }
     const byMdocs =
@@ -704,6 +739,59 @@ describe('who may sign a list', () => {
         /: the x5chain of the token is in both headers$/,
       ],
     ])('not %s', async (_, change, problem) => expect(await ofCwt(change)).toMatch(problem))
+
+    describe('with a certificate that the mdoc names', () => {
+      const naming = (der: () => Uint8Array) => ({ certificate: new Uint8Array(der()) })
+
+      it('its signer, and whoever that certified', async () => {
+        expect(
+          await ofCwt(
+            byMdocs(() => stranger),
+            undefined,
+            naming(() => stranger.der),
+          ),
+        ).toMatch(/^passed/)
+        const key = await makeKey()
+        const der = certify(stranger, key, { name, uris })
+        const itself: Change<CwtParts> = (parts) => {
+          parts.key = key
+          parts.unprotectedHeader.set(33, new Uint8Array(der))
+        }
+        expect(
+          await ofCwt(
+            itself,
+            undefined,
+            naming(() => der),
+          ),
+        ).toMatch(/^passed/)
+      })
+
+      it.each<[string, Change<CwtParts>]>([
+        ['the issuer under its authority', same],
+        ['a signer whom the issuing authority certified', byMdocs(() => mdocs.ca, { purposes })],
+      ])('and not %s', async (_, change) =>
+        expect(
+          await ofCwt(
+            change,
+            undefined,
+            naming(() => stranger.der),
+          ),
+        ).toMatch(/cannot be used: the credential names the certificate of CN=Stranger CA for it: .* is not trusted/),
+      )
+
+      it('and nobody, where it is no certificate', async () => {
+        expect(
+          await ofCwt(
+            same,
+            undefined,
+            naming(() => new Uint8Array([1])),
+          ),
+        ).toMatch(/cannot be used: the certificate that the credential names for it cannot be read: /)
+        expect(await ofCwt(same, undefined, { certificate: 5 })).toBe(
+          'failed: certificate of its status_list is not a byte string',
+        )
+      })
+    })
 
     it('not a signer of another authority that is trusted', async () => {
       const other = await makeAuthority('Other IACA')
@@ -839,6 +927,90 @@ describe('when nobody answers', () => {
     const lines = world.services.logLines.filter((line) => line.includes('status_list_not_usable'))
     expect(lines.at(-1)).toContain('issuer.example takes no connections')
     expect(lines.join('')).not.toContain('/status-list/')
+  })
+})
+
+describe('an identifier list, which mdocs may have', () => {
+  it('names the mdocs that are revoked', async () => {
+    expect(await ofIdentifierList([])).toMatch(
+      /^passed: not revoked by the identifier list https:\S+, fetched at \S+Z$/,
+    )
+    expect(await ofIdentifierList([other, third])).toMatch(/^passed/)
+    expect(await ofIdentifierList([other, own, third])).toMatch(/^failed: revoked by the identifier list https:/)
+    expect(network.requests[0]).toMatchObject({ headers: { accept: 'application/identifierlist+cwt' } })
+  })
+
+  it('counts beside a status list', async () => {
+    const statusOfBoth = async (index: number, identifiers: readonly unknown[]): Promise<string> => {
+      const [statusUri, uri] = [newUri(), newUri()]
+      network.at.set(statusUri, await signCwt(cwtParts(mdocs, statusUri, entries(index, 1))))
+      network.at.set(uri, await signCwt(identifierParts(uri, identifiers)))
+      return statusOfMdoc(mdocEntryAt(statusUri), identifierEntryAt(uri))
+    }
+    expect(await statusOfBoth(IDX + 1, [other])).toMatch(
+      /^passed: .* status list .*; not revoked by the identifier list/,
+    )
+    expect(await statusOfBoth(IDX, [other])).toMatch(/^failed: revoked by the status list/)
+    expect(await statusOfBoth(IDX + 1, [own])).toMatch(/^failed: revoked by the identifier list/)
+  })
+
+  it('may have fifty thousand identifiers', async () => {
+    const many = Array.from({ length: 50_000 }, (_, index) => Buffer.from(String(index).padStart(16, '0')))
+    expect(await ofIdentifierList(many)).toMatch(/^passed/)
+    expect(await ofIdentifierList([...many, own])).toMatch(/^failed: revoked/)
+    const more = Array.from({ length: 60_000 }, (_, index) => Buffer.from(String(index).padStart(8, '0')))
+    expect(await ofIdentifierList(more)).toMatch(/cannot be used: the CBOR has more than 120000 values$/)
+  })
+
+  it.each<[string, Change<CwtParts>, RegExp]>([
+    [
+      'of another type',
+      ({ protectedHeader }) => void protectedHeader.set(16, 'application/statuslist+cwt'),
+      /: its type is not application\/identifierlist\+cwt$/,
+    ],
+    [
+      'under another media type',
+      (parts) => void Object.assign(parts, { contentType: 'application/statuslist+cwt' }),
+      /: what was answered is not application\/identifierlist\+cwt$/,
+    ],
+    ['for another address', claim(2, 'https://issuer.example/other'), /: its sub is not the address/],
+    ['without an end', ({ claims: all }) => void all.delete(4), /: it does not say until when it is valid \(exp\)$/],
+    ['that is over', ({ claims: all }) => void all.set(4, now(mdocs) - 61), /: it expired on/],
+    ['with a status list', claim(65_533, new Map()), /: it is a list of identifiers and a status list at once$/],
+    ['without identifiers', claim(65_530, new Map()), /: identifiers of its identifier list is not a CBOR map$/],
+    [
+      'with texts',
+      claim(65_530, new Map([['identifiers', new Map([['a', 1]])]])),
+      /: an identifier of it is not a byte string$/,
+    ],
+    [
+      'by another key',
+      async (parts) => void Object.assign(parts, { key: await makeKey() }),
+      /: its signature is not by/,
+    ],
+  ])('is not used %s', async (_, change, problem) => {
+    const answer = await ofIdentifierList([], change)
+    expect(answer).toMatch(/^failed: the identifier list \S+ cannot be used: /)
+    expect(answer).toMatch(problem)
+  })
+
+  it('is signed under the certificate that the mdoc names', async () => {
+    const byStranger: Change<CwtParts> = async (parts) => {
+      parts.key = await makeKey()
+      parts.unprotectedHeader.set(33, new Uint8Array(certify(stranger, parts.key)))
+    }
+    const certificate = new Uint8Array(stranger.der)
+    expect(await ofIdentifierList([other], byStranger, { certificate })).toMatch(/^passed/)
+    expect(await ofIdentifierList([other], byStranger)).toMatch(/is not trusted/)
+  })
+
+  it('is not looked up for an identifier that is no byte string', async () => {
+    const uri = newUri()
+    expect(await statusOfMdoc(identifierEntryAt(uri, { id: 'CAgI' }))).toMatch(/^failed: its status has no status_list/)
+    expect(await statusOfMdoc(['identifier_list', new Map([['uri', uri]])])).toBe(
+      'failed: its identifier_list has no id',
+    )
+    expect(network.requests).toEqual([])
   })
 })
 

@@ -1,4 +1,5 @@
 /** The modules of the OpenID Foundation's conformance suite. */
+import { TOKEN_STATUS_LIST } from '../../src/protocol/specifications.ts'
 import { at, type Row, type Section } from './row.ts'
 import { fapiModules } from './suite-fapi.ts'
 
@@ -162,6 +163,23 @@ encrypted and with the profile of HAIP. To be certified, ask for \`dc+sd-jwt\` o
     verifierModule('kb-jwt-iat-in-future', 'A key binding of next year is refused', BINDING, [
       [at.holder, 'The key binding is from next year.'],
     ]),
+    verifierModule(
+      'present-credential-without-status',
+      'A credential that names no status list is taken',
+      `${TOKEN_STATUS_LIST}, Referenced Token`,
+    ),
+    verifierModule(
+      'present-revoked-credential',
+      'A credential whose status list says that it is revoked is refused',
+      `${TOKEN_STATUS_LIST}, Validation Rules; ISO/IEC 18013-5, second edition, 12.3.6`,
+      [[at.statusLists, '%i of %i bits']],
+    ),
+    {
+      id: 'oid4vp-1final-verifier-present-credential-on-identifier-list',
+      asks: 'An mdoc that is on the identifier list it names is refused',
+      source: 'ISO/IEC 18013-5, second edition, 12.3.6.4',
+      tests: [[at.statusLists, 'names the mdocs that are revoked']],
+    },
     {
       id: 'oid4vp-1final-verifier-haip-test-plan',
       asks: 'The same modules with encrypted responses in every format: each is played with `profile` as well',

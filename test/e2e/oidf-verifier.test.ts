@@ -18,7 +18,7 @@ import {
   respond,
 } from '../support/oidf-verifier.ts'
 import type { Services } from '../support/services.ts'
-import { holderSigner } from '../support/wire.ts'
+import { call, holderSigner } from '../support/wire.ts'
 
 const YEAR = 365 * 86_400
 
@@ -64,6 +64,24 @@ describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
     expect(jws.payload).toEqual({ ...asked.request, wallet_nonce: walletNonce })
     expect(requestMistakes({ ...asked, jws, request: jws.payload })).toEqual([])
     await expectAccepted(await respond(asked, held))
+  })
+
+  it('oid4vp-1final-verifier-present-credential-without-status', async () => {
+    const configuration = { ...driven.configuration, revocable: false }
+    const heldWithout = await heldCredential(services, { ...driven, configuration })
+    await expectAccepted(await respond(await ask(services, driven), heldWithout))
+  })
+
+  it('oid4vp-1final-verifier-present-revoked-credential', async () => {
+    const heldAndRevoked = await heldCredential(services, driven)
+    const { origin, pathname } = new URL(heldAndRevoked.issuer)
+    const revoked = await call(services, `${origin}/credential-status/revoke/${pathname.split('/').at(-1) ?? ''}`, {})
+    expect(revoked.status).toBe(200)
+    // The list that an earlier test looked at is kept for its ttl.
+    services.clock.now = new Date(services.clock.now.getTime() + 301_000)
+    const asked = await ask(services, driven)
+    await expectRejected(asked, await respond(asked, heldAndRevoked))
+    await expectAccepted(await respond(await ask(services, driven), held))
   })
 })
 

@@ -12,10 +12,11 @@ import { credentialIn, credentialResponse, HTTPS_VERIFIER, textOf, walletWithTok
 import type { Services } from './services.ts'
 import { call, postForm } from './wire.ts'
 
-/** A credential of ours, and the key it is bound to. */
+/** A credential of ours, the key it is bound to, and the URL of its issuer, which ends in the id of the session. */
 export interface HeldByWallet {
   readonly credential: unknown
   readonly holder: Signer
+  readonly issuer: string
 }
 
 export interface PlayedRequest {
@@ -29,7 +30,8 @@ export interface PlayedRequest {
 
 export async function heldCredential(services: Services, driven: DrivenFormat): Promise<HeldByWallet> {
   const wallet = await walletWithToken(services, driven)
-  return { credential: await credentialIn(await credentialResponse(wallet)), holder: wallet.holder }
+  const credential = await credentialIn(await credentialResponse(wallet))
+  return { credential, holder: wallet.holder, issuer: textOf(wallet.offer, 'credential_issuer') }
 }
 
 /** Makes a new session of the application, and fetches its request as the wallet does. */

@@ -9,7 +9,7 @@ import { malformed, readPart } from '../../codec/malformed.ts'
 import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence.ts'
 import { w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
-import { type FetchedStatusList, unpack } from './referenced-list.ts'
+import { type FetchedStatusList, makeEntries, unpack } from './status-list-token.ts'
 
 const TYPES: readonly unknown[] = ['vc+jwt', 'JWT', undefined]
 /** The minimum length of a list, for herd privacy. Bitstring Status List 1.0, BitstringStatusListCredential. */
@@ -41,7 +41,7 @@ export async function readBitstringCredential(text: string, uri: string): Promis
 
 async function readContent(
   subject: unknown,
-): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'width' | 'first' | 'bytes'>> {
+): Promise<Pick<FetchedStatusList, 'ttlSeconds' | 'purposes' | 'findStatus' | 'memoryBytes'>> {
   if (!isObject(subject) || !readOneOrMoreStrings(memberOf(subject, 'type')).includes('BitstringStatusList')) {
     return malformed('its credentialSubject is not a BitstringStatusList')
   }
@@ -56,9 +56,8 @@ async function readContent(
   return {
     ttlSeconds: readTtl(subject),
     purposes: readOneOrMoreStrings(memberOf(subject, 'statusPurpose')),
-    width: 1,
-    first: 'highest',
-    bytes,
+    // Index 0 is the most significant bit.
+    ...makeEntries(bytes, 1, (index) => index ^ 7),
   }
 }
 

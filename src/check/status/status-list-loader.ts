@@ -5,7 +5,7 @@
 import { createLru } from '../../async/cache.ts'
 import { singleFlightByKey } from '../../async/single-flight.ts'
 import { MalformedError, type Problem } from '../../codec/malformed.ts'
-import { STATUS_LIST_TYPES } from '../../codec/status-list.ts'
+import { IDENTIFIER_LIST_TYPE, STATUS_LIST_TYPES } from '../../codec/status-list.ts'
 import { earliestEnd } from '../../credential/evidence.ts'
 import type { CredentialFormat } from '../../credential/format.ts'
 import type { Effects } from '../../http/effects.ts'
@@ -14,10 +14,11 @@ import { readBitstringCredential } from './bitstring.ts'
 import {
   type FetchedStatusList,
   MAX_LIST_BYTES,
+  readIdentifierListCwt,
   readStatusListCwt,
   readStatusListJwt,
-  type StatusReference,
-} from './referenced-list.ts'
+} from './status-list-token.ts'
+import type { StatusReference } from './status-reference.ts'
 
 interface FetchedAnswer {
   readonly list: FetchedStatusList
@@ -171,6 +172,7 @@ async function requestList(
 function acceptOf(kind: StatusReference['kind'], listType: ListType): string {
   const { jwt, cwt } = STATUS_LIST_TYPES
   if (kind === 'bitstring') return 'application/vc+jwt, application/jwt;q=0.9, text/plain;q=0.1'
+  if (kind === 'identifier list') return IDENTIFIER_LIST_TYPE
   return listType === 'cwt' ? `${cwt}, ${jwt};q=0.9` : `${jwt}, ${cwt};q=0.9`
 }
 
@@ -183,6 +185,10 @@ async function readList(
   const text = (): string => Buffer.from(body).toString('latin1').trimEnd()
   if (kind === 'bitstring') return readBitstringCredential(text(), uri)
   const type = headers['content-type']?.split(';')[0]?.trim().toLowerCase()
+  if (kind === 'identifier list') {
+    if (type === IDENTIFIER_LIST_TYPE) return readIdentifierListCwt(body, uri)
+    throw new MalformedError(`what was answered is not ${IDENTIFIER_LIST_TYPE}`)
+  }
   if (type === STATUS_LIST_TYPES.cwt) return readStatusListCwt(body, uri)
   if (type === STATUS_LIST_TYPES.jwt) return readStatusListJwt(text(), uri)
   throw new MalformedError(`what was answered is neither ${STATUS_LIST_TYPES.jwt} nor ${STATUS_LIST_TYPES.cwt}`)
@@ -198,6 +204,6 @@ function lifeOf({ list: { ttlSeconds, validity }, fetchedAt }: FetchedAnswer): n
 /** Estimates the memory size of a cached list. */
 function bytesOf(result: CachedResult['result']): number {
   return 'list' in result
-    ? Math.max(MIN_ENTRY_BYTES, result.list.bytes.length + 2 * result.answerBytes)
+    ? Math.max(MIN_ENTRY_BYTES, result.list.memoryBytes + 2 * result.answerBytes)
     : MIN_ENTRY_BYTES
 }

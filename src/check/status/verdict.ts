@@ -4,7 +4,7 @@
  * Key Usage Extension; Bitstring Status List 1.0.
  */
 import { type Problem, readOrProblem, readPart } from '../../codec/malformed.ts'
-import { capacityOf, type StatusPurpose, statusAt } from '../../codec/status-list.ts'
+import type { StatusPurpose } from '../../codec/status-list.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
@@ -13,8 +13,9 @@ import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, EXTENDED_KEY_USAGE, tlsProblem } from '../../keys/certificate-purpose.ts'
 import { anchorAsSigner, findTrustPath, MAX_CHAIN, type TrustPath } from '../../keys/trust-path.ts'
 import { fail, pass, tolerate, type Verdict } from '../check.ts'
-import { type FetchedStatusList, readStatusReferences, type StatusReference } from './referenced-list.ts'
 import type { ListType, StatusPolicy } from './status-list-loader.ts'
+import type { FetchedStatusList } from './status-list-token.ts'
+import { readStatusReferences, type StatusReference } from './status-reference.ts'
 
 /** The parts of a credential or a wallet attestation that its status check needs. */
 export interface StatusEvidence extends Pick<Evidence, 'status' | 'credentialStatus'> {
@@ -67,7 +68,7 @@ async function judgeReference(
   context: StatusCheckContext,
 ): Promise<Verdict> {
   const { loadList, onUnreachable } = context.status
-  const at = `status list ${untrustedText(reference.uri)}`
+  const at = `${reference.kind === 'identifier list' ? 'identifier list' : 'status list'} ${untrustedText(reference.uri)}`
   const result = await loadList(reference, evidence.listType)
   if ('unreachable' in result) {
     const why = `the ${at} could not be looked at: ${result.unreachable}`
@@ -78,12 +79,13 @@ async function judgeReference(
   const signerChain = readSignerChain(list, evidence, context)
   if ('problem' in signerChain) return fail(`the ${at} cannot be used: ${signerChain.problem}`, signerChain.cause)
   const problem =
-    signerProblem(list, signerChain, evidence, context) ??
+    signerProblem(list, signerChain, { reference, evidence, context }) ??
     timeProblem(list, context) ??
     contentProblem(list, reference, evidence)
   if (problem !== undefined) return fail(`the ${at} cannot be used: ${problem}`)
   result.markVerified()
-  const value = statusValueOf(list, reference.index)
+  const value = list.findStatus(reference.entry)
+  if (value === undefined) return fail(`the ${at} cannot be used: it has no entry of that index`)
   const when = `by the ${at}, fetched at ${fetchedAt.toISOString()}${isCached ? ' and kept since' : ''}`
   return value === 0 ? pass(`not ${deniedStates(reference)} ${when}`) : fail(`${stateText(reference, value)} ${when}`)
 }
@@ -103,21 +105,16 @@ function timeProblem(
 
 function contentProblem(
   list: FetchedStatusList,
-  { index, purpose }: StatusReference,
+  { purpose }: StatusReference,
   { identifiers }: StatusEvidence,
 ): string | undefined {
   if (list.identifiers.some((name) => name !== identifiers[0])) return 'it names another issuer than the credential'
-  if (purpose !== undefined && !list.purposes.includes(purpose)) return `its statusPurpose is not ${purpose}`
-  return index < capacityOf(list.bytes, list.width) ? undefined : 'it has no entry of that index'
-}
-
-function statusValueOf({ bytes, width, first }: FetchedStatusList, index: number): number {
-  // In a bitstring status list, index 0 is the most significant bit.
-  return statusAt(bytes, width, first === 'lowest' ? index : index ^ 7)
+  return purpose !== undefined && !list.purposes.includes(purpose) ? `its statusPurpose is not ${purpose}` : undefined
 }
 
 /** Returns the states that a value of zero in this list denies, in words. */
-function deniedStates({ purpose }: StatusReference): string {
+function deniedStates({ kind, purpose }: StatusReference): string {
+  if (kind === 'identifier list') return 'revoked'
   return purpose === undefined ? 'revoked or suspended' : stateOfPurpose(purpose)
 }
 
@@ -147,22 +144,31 @@ function readSignerChain(
   )
 }
 
+/** The reference for which a list is judged, and the credential that has it. */
+interface ListUse {
+  readonly reference: StatusReference
+  readonly evidence: StatusEvidence
+  readonly context: StatusCheckContext
+}
+
 /**
  * Returns why the signer of the list is not authorized for the issuer of the credential; undefined if it is.
- * `signerChain` is the result of {@link readSignerChain}.
+ * `signerChain` is the result of {@link readSignerChain}. If the credential names a certificate for its list, that
+ * certificate alone is the trust anchor. ISO/IEC 18013-5, second edition, 12.3.6.2.
  */
 function signerProblem(
   list: FetchedStatusList,
   signerChain: readonly Certificate[],
-  { certificates: [issuerLeaf], identifiers }: StatusEvidence,
-  context: StatusCheckContext,
+  { reference: { trustPoint }, evidence: { certificates, identifiers }, context }: ListUse,
 ): string | undefined {
+  const [issuerLeaf] = certificates
   const [leaf] = signerChain
   if (issuerLeaf === undefined || leaf === undefined) return 'there is no certificate of its key'
   if (!list.isSignedBy(leaf.publicKey)) return `its signature is not by the key of ${leaf.subjectText}`
   const { trustAnchors = [], now, clockSkewSeconds } = context
   const problem = leafProblem(anchorAsSigner(leaf, trustAnchors), now, clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
+  if (trustPoint !== undefined) return trustPointProblem(signerChain, trustPoint, context)
   if (isSamePublicKey(leaf.publicKey, issuerLeaf.publicKey)) return undefined
   const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
   if ('problem' in trustPath) return trustPath.problem
@@ -172,6 +178,21 @@ function signerProblem(
   if ('path' in issuerPath && isProvider(trustPath.path, issuerPath.path)) return undefined
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
+}
+
+function trustPointProblem(
+  signerChain: readonly Certificate[],
+  trustPoint: Uint8Array,
+  { now, clockSkewSeconds, parseCertificate }: StatusCheckContext,
+): string | undefined {
+  const anchor = readOrProblem(() =>
+    readPart('the certificate that the credential names for it cannot be read', () => parseCertificate(trustPoint)),
+  )
+  if ('problem' in anchor) return anchor.problem
+  const trustPath = findTrustPath(signerChain, [anchor], { now, clockSkewSeconds })
+  return 'problem' in trustPath
+    ? `the credential names the certificate of ${anchor.subjectText} for it: ${trustPath.problem}`
+    : undefined
 }
 
 /**

@@ -13,11 +13,13 @@ import {
   contentOfTag,
   decodeCbor,
   isArray,
+  isBytes,
   isMap,
   readEmbedded,
   type Tagged,
 } from '../../codec/cbor.ts'
 import { readCoseKey, readSign1 } from '../../codec/cose.ts'
+import type { JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
 import { isSign1SignedBy } from '../../keys/signature.ts'
@@ -76,8 +78,18 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       notBefore: [signedAt, readInstant(mso.validityInfo, 'validFrom')],
       notAfter: [readInstant(mso.validityInfo, 'validUntil')],
     },
-    status: statusObject(mso.status === undefined ? undefined : toJson(mso.status)),
+    status: readStatus(mso.status),
   }
+}
+
+/**
+ * Returns the status with its byte strings in base64url. A text in place of the identifier would be taken for one of
+ * them, so that such a status becomes an empty object, whose look-up fails.
+ */
+function readStatus(status: Cbor | undefined): JsonObject | undefined {
+  if (status === undefined) return undefined
+  const identifier = memberOfMap(memberOfMap(status, 'identifier_list'), 'id')
+  return statusObject(identifier === undefined || isBytes(identifier) ? toJson(status) : {})
 }
 
 /** Returns the only Document of a DeviceResponse. Ignores `documentErrors`. */

@@ -15,7 +15,7 @@ import {
 import { makeKey } from '../../../test/support/services.ts'
 import { bindingTo, dcqlQuery, startVerification } from '../../../test/support/wire.ts'
 import { runChecks } from '../../check/check.ts'
-import type { FetchedStatusList } from '../../check/status/referenced-list.ts'
+import type { FetchedStatusList } from '../../check/status/status-list-token.ts'
 import { malformed } from '../../codec/malformed.ts'
 import type { Evidence, HolderEvidence } from '../../credential/format.ts'
 import { formatOf } from '../../credential/formats.ts'

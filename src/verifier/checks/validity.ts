@@ -54,7 +54,7 @@ export const validityChecks: readonly Check<EvidenceWithChain, PresentationCheck
   {
     id: 'status.valid',
     asks: 'Has the issuer neither revoked nor suspended the credential?',
-    spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm`,
+    spec: `${TOKEN_STATUS_LIST}, Validation Rules; Bitstring Status List 1.0, Validate Algorithm; ISO/IEC 18013-5, second edition, 12.3.6`,
     level: 'MUST',
     needs: STATUS_NEEDS,
     notApplicableReason: ({ trustAnchors }) =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { unpack } from './referenced-list.ts'
+import { unpack } from './status-list-token.ts'
 
 const MIB = 2 ** 20
 
