@@ -3,7 +3,7 @@
  * could be redeemed again. docs/decisions/0010-generations.md.
  */
 import type { Effects } from '../http/effects.ts'
-import { readEveryRow } from '../store/every-row.ts'
+import { changeEveryRow } from '../store/every-row.ts'
 import { type Change, END_OF_TIME } from '../store/store.ts'
 import type { IssuerCollections } from './collections.ts'
 import { endTokens } from './issued-tokens.ts'
@@ -20,12 +20,10 @@ type VoidingEffects = Pick<Effects<IssuerCollections>, 'store' | 'now' | 'random
 export async function voidIssuanceSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('authorization_request', END_OF_TIME)
   await effects.store.purge('idempotent_answer', END_OF_TIME)
-  let endedCount = 0
-  for await (const { id, value, createdAt } of readEveryRow(effects.store, 'issuance_session')) {
-    if (createdAt > restoredAt || closeSession(value, effects.now()) === undefined) continue
-    if (await voidSession(effects, id)) endedCount += 1
-  }
-  return endedCount
+  return changeEveryRow(effects.store, 'issuance_session', async ({ id, value, createdAt }) => {
+    const isOpen = createdAt <= restoredAt && closeSession(value, effects.now()) !== undefined
+    return isOpen && voidSession(effects, id)
+  })
 }
 
 /** Ends a session, and returns whether it was offered or waited for credentials. */

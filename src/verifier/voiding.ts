@@ -3,7 +3,7 @@
  * and would accept it again. docs/decisions/0010-generations.md.
  */
 import type { Effects } from '../http/effects.ts'
-import { readEveryRow } from '../store/every-row.ts'
+import { changeEveryRow } from '../store/every-row.ts'
 import { END_OF_TIME } from '../store/store.ts'
 import type { VerifierCollections } from './collections.ts'
 import { makeEndEvent, verificationStatus } from './session.ts'
@@ -16,12 +16,10 @@ type VoidingEffects = Pick<Effects<VerifierCollections>, 'store' | 'now' | 'rand
  */
 export async function voidVerificationSessions(effects: VoidingEffects, restoredAt: Date): Promise<number> {
   await effects.store.purge('idempotent_answer', END_OF_TIME)
-  let count = 0
-  for await (const { id, value, createdAt } of readEveryRow(effects.store, 'verification_session')) {
-    if (createdAt > restoredAt || verificationStatus(value, effects.now()) !== 'STARTED') continue
-    if (await voidSession(effects, id)) count += 1
-  }
-  return count
+  return changeEveryRow(effects.store, 'verification_session', async ({ id, value, createdAt }) => {
+    const isOpen = createdAt <= restoredAt && verificationStatus(value, effects.now()) === 'STARTED'
+    return isOpen && voidSession(effects, id)
+  })
 }
 
 function voidSession({ store, now, random, retryOnConflict }: VoidingEffects, id: string): Promise<boolean> {
