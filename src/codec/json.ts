@@ -195,12 +195,17 @@ function readWord(scan: Scan, isNumber: boolean): void {
   if (isNumber && !isExact(text.slice(at, end))) refuseAt(scan, 'this number loses digits; send it as text')
 }
 
-/** Tests whether the number keeps its value when it is parsed, like `1.0`, `1e2` and `-0`. */
+/**
+ * Tests whether the number keeps its value when it is parsed, like `1.0`, `1e2` and `-0`. A fraction may have the 17
+ * digits by which some writers name a binary number, in place of the fewest: `0.10000000000000001` is 0.1.
+ */
 function isExact(numberText: string): boolean {
   const value = Number(numberText)
   if (!Number.isFinite(value)) return false
   if (numberText.length <= SAFE_DIGITS && !/[eE]/.test(numberText)) return true
-  return normalizeDecimal(numberText) === normalizeDecimal(String(value))
+  const digits = normalizeDecimal(numberText)
+  if (digits === normalizeDecimal(String(value))) return true
+  return !Number.isInteger(value) && digits === normalizeDecimal(value.toPrecision(17))
 }
 
 /** Normalizes a number to its digits without leading and trailing zeros, and an exponent. */
