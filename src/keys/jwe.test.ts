@@ -107,7 +107,7 @@ describe('a JWE', () => {
     ['enc A128CBC-HS256', { enc: 'A128CBC-HS256' }, /^enc is not A128GCM or A256GCM$/],
     ['enc A192GCM', { enc: 'A192GCM' }, /^enc/],
     ['another kid', { kid: 'k2' }, /kid/],
-    ['no kid', { kid: undefined }, /kid/],
+    ['no kid, for another key', { kid: undefined }, /^it cannot be decrypted with the key that is published/],
     ['a kid that is not text', { kid: 1 }, /kid/],
     ['a long kid', { kid: 'k'.repeat(257) }, /kid/],
     ['no epk', { epk: undefined }, /epk: it is missing/],
@@ -123,6 +123,14 @@ describe('a JWE', () => {
     const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: 'k1', epk: publicPart, ...change }
     const text = [toBase64url(JSON.stringify(header)), ...rest].join('.')
     expect(await refusal(text, { ...decryption, maxBytes: 20_000 })).toMatch(why)
+  })
+
+  it('without a kid is decrypted with the first key', async () => {
+    const text = await encryptJwe('{"a":1}', { ...to, kid: undefined })
+    expect(JSON.parse(Buffer.from(text.split('.')[0] ?? '', 'base64url').toString())).not.toHaveProperty('kid')
+    expect(await decryptJwe(text, decryption)).toEqual({ a: 1 })
+    const keys = [{ key: makePrivateJwk(randomBytes), kid: 'newest' }, ...decryption.keys]
+    expect(await refusal(text, { ...decryption, keys })).toMatch(/cannot be decrypted with the key that is published/)
   })
 
   it('with an epk off the curve is refused where it would decrypt', async () => {

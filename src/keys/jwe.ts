@@ -44,7 +44,7 @@ export interface JweKey {
 }
 
 export interface JweDecryption {
-  /** The keys with which a message may be encrypted. */
+  /** The keys with which a message may be encrypted. One that names no key (`kid`) is decrypted with the first. */
   readonly keys: readonly JweKey[]
   readonly encs: readonly JweEncryption[]
   /** The maximum size of the JWE, and of its content after inflation. */
@@ -91,7 +91,7 @@ export async function decryptJwe(text: string, decryption: JweDecryption): Promi
     // The library refuses a point off the curve (RFC 7518 section 8.1), but without saying so.
     readPart('epk', () => importPublicKey(sender))
     const limit = zip ? ', or not inflated within the limit' : ''
-    return malformed(`it cannot be decrypted with the key of its kid${limit}`, cause)
+    return malformed(`it cannot be decrypted with ${keyText(header)}${limit}`, cause)
   })
   return readPart('its content, which must be an unsigned JSON object', () => parseJsonObject(plaintext))
 }
@@ -146,8 +146,8 @@ function readParts(text: string): { readonly header: JsonObject; readonly encryp
 }
 
 /**
- * Returns the sender's key, and the recipient's key that the header names. Throws a MalformedError for an invalid
- * header.
+ * Returns the sender's key, and the recipient's key that the header names, or the first one. Throws a MalformedError
+ * for an invalid header.
  */
 function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   // RFC 7516 section 4.1.13: `crit` lists extensions that the recipient must understand; none is supported.
@@ -159,8 +159,12 @@ function readSender(header: JsonObject, { keys, encs, zip }: JweDecryption) {
   for (const party of ['apu', 'apv']) requireParty(header, party)
   const kid = memberOf(header, 'kid')
   if (kid !== undefined && !isKid(kid)) malformed(`kid is not a text of up to ${MAX_KID} characters`)
-  const { key } = keys.find((each) => each.kid === kid) ?? malformed(KID_PROBLEM)
+  const { key } = keys.find((each) => kid === undefined || each.kid === kid) ?? malformed(KID_PROBLEM)
   return { sender: readPart('epk', () => readPoint(memberOf(header, 'epk'))), key }
+}
+
+function keyText(header: JsonObject): string {
+  return Object.hasOwn(header, 'kid') ? 'the key of its kid' : 'the key that is published (it names none by a kid)'
 }
 
 function requireOneOf(header: JsonObject, name: 'alg' | 'enc', allowedValues: readonly string[]): void {

@@ -84,7 +84,14 @@ interface JweAttack {
 }
 
 const jweAttacks: readonly JweAttack[] = [
-  { attack: 'no kid', body: (issuer) => withHeader(issuer, { kid: undefined as never }), why: /kid/ },
+  {
+    attack: 'no kid, for another key',
+    body: async (issuer) => {
+      const key = { ...issuer.key, jwk: readPublicJwk(walletJwk), kid: undefined as never }
+      return seal({ ...issuer, key }, '{}')
+    },
+    why: /cannot be decrypted with the key that is published/,
+  },
   { attack: 'the kid of another key', body: (issuer) => withHeader(issuer, { kid: 'other' }), why: /kid/ },
   {
     attack: 'another key under our kid',
@@ -233,6 +240,13 @@ describe('an encrypted credential request', () => {
     })
     const response = await post(issuer, body)
     expect([response.status, await response.json()]).toEqual([200, oneCredential])
+  })
+
+  it('may name no key, as some wallets do, and is for the published one', async () => {
+    const issuer = await session()
+    const body = await withHeader(issuer, { kid: undefined as never })
+    expect(JSON.parse(Buffer.from(body.split('.')[0] ?? '', 'base64url').toString())).not.toHaveProperty('kid')
+    expect((await post(issuer, body)).status).toBe(200)
   })
 
   it('is answered without a kid when the key of the wallet has none', async () => {
