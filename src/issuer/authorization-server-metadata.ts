@@ -68,7 +68,8 @@ async function makeCodeFlowMetadata(
     authorization_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.authorize, sessionId),
     pushed_authorization_request_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.pushedRequest, sessionId),
     require_pushed_authorization_requests: pushedRequired,
-    scopes_supported: [...idsByScope.keys()],
+    // RFC 8414 section 3.2: an empty array is left out.
+    ...(idsByScope.size > 0 && { scopes_supported: [...idsByScope.keys()] }),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     code_challenge_methods_supported: ['S256'],
