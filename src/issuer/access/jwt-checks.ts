@@ -41,9 +41,9 @@ export function headerValueProblem(value: string): string | undefined {
   return value.length > MAX_LENGTH ? `it is longer than ${MAX_LENGTH} characters` : undefined
 }
 
-/** Returns why the `typ` of a JWT's header is not `type`; undefined if it is. */
-export function typeProblem(header: JsonObject, type: string): string | undefined {
-  return memberOf(header, 'typ') === type ? undefined : `typ must be ${type}`
+/** Returns why the `typ` of a JWT's header is neither `type` nor one of `olderNames` for it; undefined if it is. */
+export function typeProblem(header: JsonObject, type: string, ...olderNames: readonly string[]): string | undefined {
+  return [type, ...olderNames].some((name) => name === memberOf(header, 'typ')) ? undefined : `typ must be ${type}`
 }
 
 /** Returns why the `alg` of a JWT's header is not accepted; undefined if it is. */
@@ -83,9 +83,10 @@ function timeProblem(
 
 export type ProofKind = 'key proof' | 'key attestation'
 
-const PROOF_TYPES: Readonly<Record<ProofKind, string>> = {
-  'key proof': 'openid4vci-proof+jwt',
-  'key attestation': 'key-attestation+jwt',
+/** The `typ` of each kind, followed by its name in older drafts, which libraries wrote until July 2026. */
+const PROOF_TYPES: Readonly<Record<ProofKind, readonly [string, ...string[]]>> = {
+  'key proof': ['openid4vci-proof+jwt'],
+  'key attestation': ['key-attestation+jwt', 'keyattestation+jwt'],
 }
 /** Headers that refer to keys or trust outside of the proof. */
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
@@ -95,7 +96,7 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
   const jws = readOrRefuseProof(kind, () => readJws(text))
   refuseKeyProofProblem(
     kind,
-    typeProblem(jws.header, PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms),
+    typeProblem(jws.header, ...PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms),
   )
   const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
   if (unsupportedHeader !== undefined)
