@@ -1,7 +1,9 @@
 /** A service whose own certificate ends while it runs: nothing is signed that others refuse, and nothing is used up. */
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { formatOf } from '../../src/credential/formats.ts'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
+import { drivenFormats } from '../support/oidf-formats.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   call,
@@ -10,6 +12,7 @@ import {
   fetchNonce,
   GRANT,
   holderSigner,
+  issueCredential,
   keyProof,
   postForm,
   redeem,
@@ -21,7 +24,9 @@ import {
 const HOUR_MS = 3_600_000
 
 let services: Services
+let certificateEnd: Date
 beforeEach(async () => {
+  certificateEnd = new Date(Date.now() + HOUR_MS)
   const hourLong = (url: string) => (privateKey: KeyObject) =>
     Promise.resolve(
       toPem(
@@ -32,7 +37,7 @@ beforeEach(async () => {
           uris: [url],
           serial: randomBytes(16),
           notBefore: new Date(Date.now() - HOUR_MS),
-          notAfter: new Date(Date.now() + HOUR_MS),
+          notAfter: certificateEnd,
         }),
       ),
     )
@@ -77,6 +82,19 @@ it('an issuer refuses the credential and leaves the nonce', async () => {
   expect([refused.status, await refused.json()]).toEqual([503, unavailable])
   passTime(-120_000)
   expect((await requestCredential(services, token, body)).status).toBe(200)
+})
+
+it.each(drivenFormats)('an issuer issues no $format that is valid for longer', async (driven) => {
+  const { format, configuration, dataset: claims } = driven
+  const issue = async (validity_seconds: number) => {
+    const posted = { ...configuration, validity_seconds }
+    const credential = await issueCredential(services, await holderSigner(), posted, claims)
+    // A credential of the W3C says it in two places.
+    return formatOf(format)?.readHeld(credential).validity.notAfter.at(-1)?.at?.getTime()
+  }
+  const end = Math.floor(certificateEnd.getTime() / 1000) * 1000
+  expect(await issue(86_400)).toBe(end)
+  expect(await issue(60)).toBeLessThan(end)
 })
 
 it('an issuer signs no status list that has ended when it begins, nor sends one that it signed before', async () => {

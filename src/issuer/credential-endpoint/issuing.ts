@@ -110,8 +110,9 @@ async function loadDataset(
 
 /**
  * Makes the order for a credential. Rounds the issue time down and the expiry up, so that the times do not link two
- * credentials (RFC 9901 section 10.1), and the validity is not shorter than configured. The issue time is not before
- * the start of the signing certificate's validity (ISO/IEC 18013-5 section 9.3.1).
+ * credentials (RFC 9901 section 10.1), and the validity is not shorter than configured. Neither time is outside of the
+ * signing certificate's validity (ISO/IEC 18013-5 section 9.3.1): the credential carries that certificate, so that
+ * verifiers refuse it from the end of the certificate on.
  */
 function orderOf(
   { config }: IssuerContext,
@@ -120,13 +121,15 @@ function orderOf(
 ): Order {
   const { validitySeconds } = configuration
   const roundingMs = roundingMsOf(validitySeconds)
-  const certifiedSince = Math.min(config.keys.signing.chain[0].notBefore.getTime(), now.getTime())
+  const [{ notBefore, notAfter }] = config.keys.signing.chain
+  const certifiedSince = Math.min(notBefore.getTime(), now.getTime())
+  const expiresAt = Math.ceil((now.getTime() + validitySeconds * 1000) / roundingMs) * roundingMs
   return {
     configuration,
     ...orderContent,
     issuer: config.issuer.id,
     issuedAt: new Date(Math.max(Math.floor(now.getTime() / roundingMs) * roundingMs, certifiedSince)),
-    expiresAt: new Date(Math.ceil((now.getTime() + validitySeconds * 1000) / roundingMs) * roundingMs),
+    expiresAt: new Date(Math.min(expiresAt, notAfter.getTime())),
   }
 }
 
