@@ -68,6 +68,11 @@ describe('a dataset', () => {
     ['with half a character in a namespace', { [half]: { a: 1 } }, 'a text is not Unicode'],
     ['with half a character in a name', { a: { [half]: 1 } }, 'a text is not Unicode'],
     ['with half a character in a text', { a: { b: [1, half] } }, 'credential_dataset.a.b[1]: a text is not Unicode'],
+    [
+      'with a time in a driving privilege',
+      { 'org.iso.18013.5.1': { driving_privileges: [{ issue_date: '2026-12-31T00:00:00Z' }] } },
+      '.driving_privileges[0].issue_date: it must be a date, as 2026-12-31',
+    ],
     ['with a date that is none', { 'org.iso.18013.5.1': { birth_date: 'x' } }, '.birth_date: it must be a date'],
     [
       'with a date below that is none',

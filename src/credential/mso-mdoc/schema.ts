@@ -113,7 +113,7 @@ function refuseInvalidValue(value: Json, { path, nameSpace, name, depthLeft }: V
   if (depthLeft === 0) refuse('invalid_request', `${pathText(path)}: nested deeper than ${MAX_DEPTH}`)
   if (name !== undefined) refuseInvalidName(name, path)
   if (typeof value !== 'object' || value === null) {
-    refuseIfMalformed(path, () => toCbor(value, nameSpace, name))
+    refuseIfMalformed(path, () => toCbor(value, nameSpace, name, depthLeft < MAX_DEPTH))
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) {
       refuseInvalidValue(element, { path: [...path, index], nameSpace, name: undefined, depthLeft: depthLeft - 1 })

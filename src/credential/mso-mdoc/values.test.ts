@@ -9,14 +9,33 @@ const MDL = 'org.iso.18013.5.1'
 const PID = 'eu.europa.ec.eudi.pid.1'
 
 describe('a text in a dataset', () => {
+  const [day, time] = ['2026-02-28', '2026-02-28T23:59:59Z']
+  const fullDate = makeTagged(CBOR_TAG.fullDate, day)
+  const tdate = makeTagged(CBOR_TAG.dateTime, time)
+
   it.each([
-    ...['birth_date', 'issue_date', 'expiry_date', 'portrait_capture_date'].map((name) => [MDL, name]),
-    ...['birth_date', 'issue_date', 'issuance_date', 'expiry_date'].map((name) => [PID, name]),
-  ])('of %s %s is a date', (nameSpace, name) => {
-    expect(toCbor('2026-02-28', nameSpace, name)).toEqual(makeTagged(CBOR_TAG.fullDate, '2026-02-28'))
-    expect(toCbor('2026-02-28T23:59:59Z', nameSpace, name)).toEqual(
-      makeTagged(CBOR_TAG.dateTime, '2026-02-28T23:59:59Z'),
-    )
+    ...['issue_date', 'expiry_date'].map((name) => [MDL, name] as const),
+    ...['issue_date', 'issuance_date', 'expiry_date'].map((name) => [PID, name] as const),
+  ])('of %s %s is a date, with a time or without', (nameSpace, name) => {
+    expect(toCbor(day, nameSpace, name)).toEqual(fullDate)
+    expect(toCbor(time, nameSpace, name)).toEqual(tdate)
+  })
+
+  it.each([MDL, PID])('of %s birth_date is a day', (nameSpace) => {
+    expect(toCbor(day, nameSpace, 'birth_date')).toEqual(fullDate)
+    expect(() => toCbor(time, nameSpace, 'birth_date')).toThrow(/^it must be a date, as 2026-12-31$/)
+  })
+
+  it('of an mDL portrait_capture_date has a time, and the dates of a driving privilege have none', () => {
+    expect(toCbor(time, MDL, 'portrait_capture_date')).toEqual(tdate)
+    expect(() => toCbor(day, MDL, 'portrait_capture_date')).toThrow(/^it must be a date, as 2026-12-31T23:59:59Z$/)
+    const privilege = (expiry_date: string) => [{ vehicle_category_code: 'B', expiry_date }]
+    const entry = new Map<CborKey, Cbor>([
+      ['vehicle_category_code', 'B'],
+      ['expiry_date', fullDate],
+    ])
+    expect(toCbor(privilege(day), MDL, 'driving_privileges')).toEqual([entry])
+    expect(() => toCbor(privilege(time), MDL, 'driving_privileges')).toThrow(/^it must be a date, as 2026-12-31$/)
   })
 
   it.each([

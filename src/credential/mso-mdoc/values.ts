@@ -8,17 +8,33 @@ import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { isCalendarDay, isCalendarTime } from '../../codec/time.ts'
 
+/** A `full-date`, a `tdate`, or either of them. */
+type DateType = 'day' | 'time' | 'day or time'
+
 /** The elements of a namespace that are dates or bytes. In all other namespaces, texts stay texts. */
 interface Types {
-  readonly dates: readonly string[]
+  readonly dates: ReadonlyMap<string, DateType>
   readonly bytes: RegExp
 }
 
 const MDL: Types = {
-  dates: ['birth_date', 'issue_date', 'expiry_date', 'portrait_capture_date'],
+  dates: new Map([
+    ['birth_date', 'day'],
+    ['issue_date', 'day or time'],
+    ['expiry_date', 'day or time'],
+    ['portrait_capture_date', 'time'],
+  ]),
   bytes: /^(portrait|signature_usual_mark|biometric_template_.+)$/,
 }
-const PID: Types = { dates: ['birth_date', 'issue_date', 'issuance_date', 'expiry_date'], bytes: /^portrait$/ }
+const PID: Types = {
+  dates: new Map([
+    ['birth_date', 'day'],
+    ['issue_date', 'day or time'],
+    ['issuance_date', 'day or time'],
+    ['expiry_date', 'day or time'],
+  ]),
+  bytes: /^portrait$/,
+}
 const TYPES: ReadonlyMap<string, Types> = new Map([
   ['org.iso.18013.5.1', MDL],
   ['eu.europa.ec.eudi.pid.1', PID],
@@ -26,13 +42,15 @@ const TYPES: ReadonlyMap<string, Types> = new Map([
 
 /**
  * Converts the member `name` of `nameSpace` to CBOR, at any depth. Throws a MalformedError if a text is not the
- * required date or bytes, or is not valid Unicode.
+ * required date or bytes, or is not valid Unicode. Dates inside of an element, as in `driving_privileges`, are days.
  */
-export function toCbor(value: Json, nameSpace: string, name: string | undefined): Cbor {
-  if (typeof value === 'string') return textToCbor(value, nameSpace, name)
-  if (Array.isArray(value)) return value.map((element) => toCbor(element, nameSpace, undefined))
+export function toCbor(value: Json, nameSpace: string, name: string | undefined, isInElement = false): Cbor {
+  if (typeof value === 'string') return textToCbor(value, nameSpace, name, isInElement)
+  if (Array.isArray(value)) return value.map((element) => toCbor(element, nameSpace, undefined, true))
   if (!isObject(value)) return value
-  return new Map(Object.entries(value).map(([key, member]) => [requireUnicode(key), toCbor(member, nameSpace, key)]))
+  return new Map(
+    Object.entries(value).map(([key, member]) => [requireUnicode(key), toCbor(member, nameSpace, key, true)]),
+  )
 }
 
 /** Converts a value to JSON. Throws a MalformedError if two members of a map get the same name. */
@@ -59,17 +77,24 @@ export function requireUnicode(text: string): string {
   return text.isWellFormed() ? text : malformed('a text is not Unicode')
 }
 
-function textToCbor(text: string, nameSpace: string, name: string | undefined): Cbor {
+function textToCbor(text: string, nameSpace: string, name: string | undefined, isInElement: boolean): Cbor {
   const types = TYPES.get(nameSpace)
   if (name === undefined || types === undefined) return requireUnicode(text)
-  if (types.dates.includes(name)) return dateToCbor(text)
+  const dateType = types.dates.get(name)
+  if (dateType !== undefined) return dateToCbor(text, isInElement ? 'day' : dateType)
   return types.bytes.test(name) ? decodeBase64(text) : requireUnicode(text)
 }
 
-function dateToCbor(text: string): Cbor {
-  if (isCalendarDay(text)) return makeTagged(CBOR_TAG.fullDate, text)
-  if (isCalendarTime(text)) return makeTagged(CBOR_TAG.dateTime, text)
-  return malformed('it must be a date, as 2026-12-31 or 2026-12-31T23:59:59Z')
+const DATE_EXAMPLES: Readonly<Record<DateType, string>> = {
+  day: '2026-12-31',
+  time: '2026-12-31T23:59:59Z',
+  'day or time': '2026-12-31 or 2026-12-31T23:59:59Z',
+}
+
+function dateToCbor(text: string, type: DateType): Cbor {
+  if (type !== 'time' && isCalendarDay(text)) return makeTagged(CBOR_TAG.fullDate, text)
+  if (type !== 'day' && isCalendarTime(text)) return makeTagged(CBOR_TAG.dateTime, text)
+  return malformed(`it must be a date, as ${DATE_EXAMPLES[type]}`)
 }
 
 /** Decodes base64 or base64url, plain or in a `data:` URL. */
