@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { backOffMs, drawFraction } from './back-off.ts'
 import { cacheById, cacheDerived, cacheValue, createBytesCache, createLru, createPromiseCache } from './cache.ts'
 import { cacheRemote, type RemoteValue } from './cache-remote.ts'
-import { limitConcurrency, serialQueue } from './concurrency.ts'
+import { limitConcurrency, serialQueue, serialQueueByKey } from './concurrency.ts'
 import { singleFlight, singleFlightByKey } from './single-flight.ts'
 
 /** Makes work that counts its runs; a run ends when it is settled. */
@@ -65,8 +65,29 @@ describe('singleFlight', () => {
   })
 })
 
+const refuse = (): never => {
+  throw new Error('too many')
+}
+const queueByKey = serialQueueByKey(3, refuse)
+
+describe('serialQueueByKey', () => {
+  it('runs other keys at once, says who waited, and takes so many of a key', async () => {
+    const run = serialQueueByKey(2, refuse)
+    const said = (key: string) => run(key, async (hasWaited) => immediately().then(() => [key, hasWaited]))
+    const tasks = [said('a'), said('a'), said('b')]
+    await expect(said('a')).rejects.toThrow('too many')
+    expect(await Promise.all(tasks)).toEqual([
+      ['a', false],
+      ['a', true],
+      ['b', false],
+    ])
+    expect(await said('a')).toEqual(['a', false])
+  })
+})
+
 const QUEUES: [string, () => <T>(task: () => Promise<T>) => Promise<T>][] = [
   ['serialQueue', serialQueue],
+  ['serialQueueByKey, for one key', () => (task) => queueByKey('a', task)],
   ['limitConcurrency(1)', () => limitConcurrency(1)],
   ['limitConcurrency(1, longMs)', () => limitConcurrency(1, 60_000)],
 ]

@@ -56,6 +56,30 @@ export function serialQueue(): <T>(task: () => Promise<T>) => Promise<T> {
   }
 }
 
+/**
+ * Returns a function that runs the tasks with the same key one after another, in the order of the calls, and tells each
+ * whether it had to wait. When `most` tasks of a key wait or run, `refuse` is called in place of another one.
+ */
+export function serialQueueByKey(
+  most: number,
+  refuse: () => never,
+): <T>(key: string, task: (hasWaited: boolean) => Promise<T>) => Promise<T> {
+  const queues = new Map<string, { readonly run: ReturnType<typeof serialQueue>; taskCount: number }>()
+  return async (key, task) => {
+    const queue = queues.get(key) ?? { run: serialQueue(), taskCount: 0 }
+    if (queue.taskCount >= most) refuse()
+    queues.set(key, queue)
+    queue.taskCount += 1
+    const hasWaited = queue.taskCount > 1
+    try {
+      return await queue.run(() => task(hasWaited))
+    } finally {
+      queue.taskCount -= 1
+      if (queue.taskCount === 0) queues.delete(key)
+    }
+  }
+}
+
 /** Runs `work` on each value, one after another, and yields to the event loop in between. Returns the results. */
 export async function runInTurn<T, R>(values: readonly T[], work: (value: T) => R | Promise<R>): Promise<readonly R[]> {
   const results: R[] = []

@@ -11,6 +11,7 @@ import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 import { secretPurposes } from './access/context.ts'
 import { createAuthorizationServer } from './access/external-authorization-server.ts'
+import { createSessionQueue } from './access/open-session.ts'
 import { createReusableNonces } from './access/reusable-nonce.ts'
 import { createSignInProvider } from './authorization-endpoint/sign-in-provider.ts'
 import type { IssuerCollections } from './collections.ts'
@@ -76,6 +77,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     externalAuthorizationServer:
       config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusListSigners),
+    queueForSession: createSessionQueue(),
     progress: createProgressRecorder(effects, config.retention),
     decryptionKeys: keys().deriveDecryptionKeys(),
     dpopNonces: createReusableNonces(secrets.dpopNonce),

@@ -150,12 +150,27 @@ describe('a batch', () => {
   })
 
   it('lets one of 20 with the same nonce through, and leaves the others without effect', async () => {
-    const ready = await batchSession(2)
-    const holders = await makeHolders(2)
+    const ready = await batchSession(20)
+    const holders = await makeHolders(20)
+    const leased = async () => (await services.issuerStore.get('status_space', 'current'))?.value.next ?? 0
+    const before = await leased()
     const responses = await Promise.all(Array.from({ length: 20 }, () => requestBatch(ready, holders)))
+    // The others are refused before an entry is taken or a credential is signed for them.
+    expect((await leased()) - before).toBeLessThanOrEqual(64)
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
     const { credentials } = (await statusOf(services, ISSUER_URL, ready.sessionId)) as { credentials: object[] }
-    expect(credentials).toHaveLength(2)
+    expect(credentials).toHaveLength(20)
+  })
+
+  it('is refused while 32 requests of its session wait, with when to try again', async () => {
+    const ready = await batchSession(2)
+    const [holder] = await makeHolders(1)
+    const responses = await Promise.all(Array.from({ length: 40 }, () => requestBatch(ready, [holder as Signer])))
+    const busy = responses.filter(({ status }) => status === 503)
+    expect(busy).toHaveLength(8)
+    expect(busy[0]?.headers.get('retry-after')).toBe('1')
+    expect(await busy[0]?.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
   })
 
   it.each<[string, (ready: Ready) => ProofChanges | Promise<ProofChanges>, string, RegExp]>([

@@ -36,6 +36,8 @@ export interface AccessContext extends Effects<IssuerCollections> {
   /** The external authorization server; undefined when this service issues the access tokens. */
   readonly externalAuthorizationServer: ExternalAuthorizationServer | undefined
   readonly dpopNonces: ReusableNonces
+  /** Runs a task when no other one of the session runs in this process, and tells it whether it had to wait. */
+  readonly queueForSession: <T>(sessionId: string, task: (hasWaited: boolean) => Promise<T>) => Promise<T>
   /** The challenges for proofs of possession of wallet attestations. */
   readonly attestationChallenges: ReusableNonces
   /** How the status lists of wallet attestations are loaded. */

@@ -3,6 +3,7 @@
  * that also marks proofs and nonces as used. Tokens of this service are JWTs (RFC 9068), so that others can verify
  * them. The service itself compares the digest of the token with the digest that the session stores.
  */
+import { serialQueueByKey } from '../../async/concurrency.ts'
 import { digestOf, isSameSecret } from '../../codec/digest.ts'
 import { stringMemberOf } from '../../codec/json.ts'
 import { readJwsPayload } from '../../codec/jws.ts'
@@ -71,6 +72,47 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
     const dpopUse = verifyTokenBinding(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
     return { ...session, dpopUse }
+  })
+}
+
+/** The maximum number of requests of a session that issue credentials or wait for it. */
+const MAX_QUEUED = 32
+
+/** Creates the queue of the requests of each session. Refuses with `temporarily_unavailable` if too many wait. */
+export function createSessionQueue(): AccessContext['queueForSession'] {
+  return serialQueueByKey(MAX_QUEUED, () =>
+    refuse('temporarily_unavailable', 'too many requests of this session wait; send one after another', {
+      retryAfterSeconds: 1,
+    }),
+  )
+}
+
+/**
+ * Runs `work` when no other request of the session issues credentials in this process, with the session as it is then,
+ * so that a request that is sent many times at once is refused before anything is signed for it again. Refuses like
+ * {@link createSessionQueue} and {@link changeSession}.
+ */
+export function queueForSession<T>(
+  context: Pick<AccessContext, 'store' | 'config' | 'queueForSession'>,
+  openSession: OpenSession,
+  work: (openSession: OpenSession) => Promise<T>,
+): Promise<T> {
+  return context.queueForSession(openSession.sessionId, async (hasWaited) =>
+    work(hasWaited ? await readAgain(context, openSession) : openSession),
+  )
+}
+
+function readAgain(
+  { store, config }: Pick<AccessContext, 'store' | 'config'>,
+  openSession: OpenSession,
+): Promise<OpenSession> {
+  const { sessionId, dpopUse } = openSession
+  return withDpopChallenge(config, dpopUse !== undefined, async () => {
+    const row = await store.get('issuance_session', sessionId)
+    if (row === undefined) return refuseUnknownToken()
+    openSession.refuseUnlessOpen(row.value)
+    if (dpopUse !== undefined) await refuseIfUsed(store, dpopUse)
+    return { ...openSession, row }
   })
 }
 

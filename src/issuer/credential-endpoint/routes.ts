@@ -8,7 +8,7 @@ import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-respon
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
-import { claimedSessionId, requireSessionOfToken } from '../access/open-session.ts'
+import { claimedSessionId, queueForSession, requireSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, requireIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
@@ -114,7 +114,9 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
       const openSession = openSessionOf(request)
       const receivedRequest = await readBody(context, request.body as CredentialRequest | string)
       const answerRequest = isFinalForm(receivedRequest.request) ? answerCredentialRequest : answerOlderDraft
-      const response = await answerRequest(context, openSession, receivedRequest)
+      const response = await queueForSession(context, openSession, (session) =>
+        answerRequest(context, session, receivedRequest),
+      )
       return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
   })
@@ -142,7 +144,9 @@ function addDeferredRoutes(
     onRequest,
     handler: async (request, reply) => {
       const receivedRequest = await readBody(context, deferredBody(request))
-      const answer = await answerDeferredRequest(context, openSessionOf(request), receivedRequest.request)
+      const answer = await queueForSession(context, openSessionOf(request), (session) =>
+        answerDeferredRequest(context, session, receivedRequest.request),
+      )
       const response = toResponseForm(answer.response, answer.responseForm)
       return sendCredentialResponse(reply, response, receivedRequest.responseForm)
     },
@@ -154,7 +158,9 @@ function addDeferredRoutes(
     onRequest,
     handler: async (request, reply) => {
       const receivedRequest = await readBody(context, deferredBody(request))
-      const answer = await answerDraft15DeferredRequest(context, openSessionOf(request), receivedRequest.request)
+      const answer = await queueForSession(context, openSessionOf(request), (session) =>
+        answerDraft15DeferredRequest(context, session, receivedRequest.request),
+      )
       const response = toResponseForm(answer.response, answer.responseForm)
       return sendCredentialResponse(reply, response, { ...answer.responseForm, ...receivedRequest.responseForm })
     },
