@@ -198,6 +198,12 @@ describe('a right configuration', () => {
       expect.stringMatching(/^clientMetadata\.clientName/),
     ])
     expect(verifier({ profile: 'haip' })).toMatchObject({ config: { profile: 'haip' } })
+    const fetchesPrivateLists = (changes: object) =>
+      (verifier(changes).config as { status: { allowPrivateAddresses: boolean } }).status.allowPrivateAddresses
+    const [open, local] = [{ baseUrl: 'https://verifier.example' }, { baseUrl: 'http://127.0.0.1:8081' }]
+    expect([open, local].map(fetchesPrivateLists)).toEqual([false, true])
+    expect(fetchesPrivateLists({ ...open, status: { allowPrivateAddresses: true } })).toBe(true)
+    expect(fetchesPrivateLists({ ...local, status: { allowPrivateAddresses: false } })).toBe(false)
     expect(verifier({ profile: 'hiap' }).mistakes).toEqual(['profile: must be "haip"'])
     expect(issuer({ profile: 'hiap' }).mistakes).toEqual(['profile: must be "haip"'])
     expect(issuer({ tls: right.signing }).mistakes).toBe(undefined)

@@ -107,6 +107,12 @@ describe('attacks on the session of a verification', () => {
   }
   type Session = Awaited<ReturnType<typeof started>>
 
+  it('has an id of 144 random bits behind its time, which no other session has', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, async () => (await started()).sessionId))
+    for (const id of ids) expect(id).toMatch(/^[\w-]{31}$/)
+    expect(new Set(ids.map((id) => id.slice(7))).size).toBe(20)
+  })
+
   describe(MALFORMED, () => {
     let session: Session
     beforeAll(async () => {

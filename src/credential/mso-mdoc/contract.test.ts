@@ -49,7 +49,7 @@ describe('mobile documents', () => {
     dataset: (claims: JsonObject) => ({ [NAMESPACE]: claims }),
     hides: true,
     root: [NAMESPACE],
-    reserved: ['__proto__'],
+    reserved: ['__proto__', '_sd', '_sd_alg', '...'],
     concealed: concealedParts,
     flat: true,
   })

@@ -60,6 +60,8 @@ describe('a dataset', () => {
     ['with a deeper object', { a: { b: nested(16) } }, 'nested deeper than 16'],
     ['with a namespace of the language', proto, '__proto__: this name is reserved'],
     ['with an element of the language', { a: proto }, 'credential_dataset.a.__proto__: this name is reserved'],
+    ['with a namespace of SD-JWTs', { _sd: { a: 1 } }, 'credential_dataset._sd: this name is reserved'],
+    ['with a member of SD-JWTs', { a: { b: { '...': 1 } } }, 'credential_dataset.a.b["..."]: this name is reserved'],
     [
       'with a member of the language',
       { a: { b: [proto] } },

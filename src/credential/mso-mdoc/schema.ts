@@ -4,7 +4,7 @@
  */
 import { countValues, isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import { readOrElse } from '../../codec/malformed.ts'
-import type { ClaimPosition } from '../../codec/sd-jwt.ts'
+import { type ClaimPosition, DIGEST_MEMBERS } from '../../codec/sd-jwt.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { findBooleanMistakes, findTextMistakes, type Mistakes } from '../../protocol/dcql-parts.ts'
@@ -125,8 +125,11 @@ function refuseInvalidValue(value: Json, { path, nameSpace, name, depthLeft }: V
   }
 }
 
+/** The names that are refused at any depth in a dataset of any format. */
+const RESERVED_NAMES: readonly string[] = ['__proto__', ...DIGEST_MEMBERS]
+
 function refuseInvalidName(name: string, path: ClaimPosition): void {
-  if (name === '__proto__') refuse('invalid_request', `${pathText(path)}: this name is reserved`)
+  if (RESERVED_NAMES.includes(name)) refuse('invalid_request', `${pathText(path)}: this name is reserved`)
   refuseIfMalformed(path, () => requireUnicode(name))
 }
 
