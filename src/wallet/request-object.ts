@@ -6,9 +6,10 @@ import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { type Jws, readJws } from '../codec/jws.ts'
 import { presentationFormats } from '../credential/formats.ts'
-import { type Certificate, leafProblem, parseCertificate } from '../keys/certificate.ts'
+import { type Certificate, leafProblem } from '../keys/certificate.ts'
 import { type JweParameters, jweAlgorithms, jweEncryptions } from '../keys/jwe.ts'
 import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
+import { readX5c } from '../keys/trust-path.ts'
 import { type DcqlQuery, readDcqlQuery } from '../protocol/dcql.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { STATIC_AUDIENCE, X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
@@ -125,12 +126,11 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   if (memberOf(header, 'typ') !== 'oauth-authz-req+jwt') refuseRequestObject('its typ is not oauth-authz-req+jwt')
   if (!joseAlgorithms.includes(stringMemberOf(header, 'alg') ?? ''))
     refuseRequestObject(`its alg must be one of ${joseAlgorithms.join(', ')}`)
-  const chain = memberOf(header, 'x5c')
-  const leaf = Array.isArray(chain) ? chain[0] : undefined
-  if (typeof leaf !== 'string') return refuseRequestObject('it comes without a certificate (x5c)')
-  const certificate = readOrRefuseWith('invalid_request_object', 'the certificate of the verifier cannot be read', () =>
-    // RFC 7515 section 4.1.6: standard base64. Parsing fails for anything but a certificate.
-    parseCertificate(Buffer.from(leaf, 'base64')),
+  if (!Object.hasOwn(header, 'x5c')) refuseRequestObject('it comes without a certificate (x5c)')
+  const [certificate] = readOrRefuseWith(
+    'invalid_request_object',
+    'the certificates of the verifier cannot be read',
+    () => readX5c(memberOf(header, 'x5c')),
   )
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
     refuseRequestObject(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)

@@ -72,6 +72,12 @@ describe('stored credentials', () => {
     ['with a key that is none', (record) => ({ ...record, holder_key: {} }), /not a private key/],
     ['with another key', (record) => ({ ...record, holder_key: anotherKey() }), /not the one it is bound to/],
     ['with an unknown format', (record) => ({ ...record, format: 'x' }), /format "x" is unknown/],
+    ['with claim names that are none', (record) => ({ ...record, claim_names: [{}] }), /claim name 0 has no path/],
+    [
+      'with a claim name whose path is none',
+      (record) => ({ ...record, claim_names: [{ path: [{}], name: 'x' }] }),
+      /claim name 0 has a path that is none/,
+    ],
     ['without a time', (record) => ({ ...record, received_at: null }), /when it was received/],
   ]
 

@@ -176,7 +176,7 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
     types,
     claims,
     securingMembers,
-    claimNames: (memberOf(record, 'claim_names') ?? []) as unknown as readonly ClaimName[],
+    claimNames: readClaimNames(memberOf(record, 'claim_names') ?? []),
     issuer: issuer.identifiers[0] ?? issuerCertificate?.subjectText ?? '',
     issuerName: stringMemberOf(record, 'issuer_name'),
     receivedAt: dateOf(memberOf(record, 'received_at')),
@@ -190,6 +190,20 @@ async function readStoredCredential(id: string, text: string, keys: HolderKeys):
     copies: { all: all.length, unseen: Math.max(0, all.length - presentationCount) },
     source: sourceOf(record),
   }
+}
+
+function readClaimNames(names: Json): readonly ClaimName[] {
+  if (!Array.isArray(names)) return malformed('its claim names are not a list')
+  return names.map((claimName, index) => {
+    const [path, name] = [memberOf(claimName, 'path'), stringMemberOf(claimName, 'name')]
+    if (!Array.isArray(path) || name === undefined) return malformed(`its claim name ${index} has no path or no name`)
+    return { path: path.map((step) => readPathStep(step, index)), name }
+  })
+}
+
+function readPathStep(step: Json, index: number): ClaimName['path'][number] {
+  const isStep = step === null || typeof step === 'string' || typeof step === 'number'
+  return isStep ? step : malformed(`its claim name ${index} has a path that is none`)
 }
 
 /**
