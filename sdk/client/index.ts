@@ -1,7 +1,7 @@
 /** The client of applications that use the engines of a contract: `vouchsafe/client`. */
 export { type Address, parseAddress } from '../../src/offchain/address.ts'
 export type { CallLimits, EngineAnswer, EngineRequest } from './call.ts'
-export { type Download, type DownloadedSecret as Downloaded, downloadSecret } from './download.ts'
+export { type Download, type DownloadedSecret, downloadSecret } from './download.ts'
 export { type EngineClient, type EngineClientOptions, engineClient } from './engine-client.ts'
 export type { ChainReader, EngineList } from './engines.ts'
 export { EngineError, type EngineErrorCode, SharingError, type SharingErrorCode } from './errors.ts'

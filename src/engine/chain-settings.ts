@@ -7,6 +7,9 @@ import * as Type from 'typebox'
 import { readOrUndefined } from '../codec/malformed.ts'
 import { type Address, parseAddress } from '../offchain/address.ts'
 
+/** Wallets and exchanges usually wait for as many blocks on Ethereum's main chain, some two and a half minutes. */
+const CONFIRMATIONS = 12
+
 export const ChainSetting = Type.Object(
   {
     type: Type.Union([Type.Literal('local'), Type.Literal('evm'), Type.Literal('partisia')], {
@@ -18,7 +21,7 @@ export const ChainSetting = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 10_000,
-        description: 'The number of blocks after which a block of an EVM chain is final enough',
+        description: `The number of blocks after which a block of an EVM chain is final enough; ${CONFIRMATIONS} when absent`,
       }),
     ),
     blocksOnDemand: Type.Optional(
@@ -154,7 +157,7 @@ function isAddress(text: string): boolean {
 }
 
 function chainOf(chain: NonNullable<Settings['chain']>): ChainConfig {
-  const { type, directory = '', rpcUrl = '', readerUrl = '', confirmations = 12, chainId } = chain
+  const { type, directory = '', rpcUrl = '', readerUrl = '', confirmations = CONFIRMATIONS, chainId } = chain
   if (type === 'local') return { type, directory, blocksOnDemand: true }
   const { blocksOnDemand = false } = chain
   if (type === 'evm') return { type, rpcUrl, confirmations, chainId, blocksOnDemand }

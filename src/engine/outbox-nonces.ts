@@ -24,7 +24,7 @@ export interface NoncePlan {
 const GAP_AFTER_MS = 120_000
 /** How long the nonces of included transactions count as used, although the node says a lower next one. */
 const USED_MS = 120_000
-/** No account has sent so many transactions; numbers that are not much higher cannot be counted on exactly. */
+/** No account has sent so many transactions, so that a node that says more is wrong. */
 const MAX_NONCE = 2 ** 40
 
 /**

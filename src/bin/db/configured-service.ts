@@ -125,20 +125,21 @@ function refuseUnreadableFile(file: string): void {
 }
 
 /**
- * Throws if another process has the database open. If SQLite cannot open the file, a service that listens on the
+ * Throws if another process has the database open. To find out, it takes the file out of WAL mode, into which the next
+ * start puts it again. If SQLite cannot open the file, a service that listens on the
  * configured port is assumed to use it.
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return
   refuseUnreadableFile(file)
-  const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLock(file)) : 'unknown'
+  const state = fileProblem(file) === undefined ? await withClosingNoted(file, () => tryLeaveWal(file)) : 'unknown'
   const isServed = async () => port !== undefined && (await fetchTitle(`http://127.0.0.1:${port}`)) !== undefined
   const isOpen = state === 'in use' || (state === 'unknown' && (await isServed()))
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
 }
 
 /** Tries to change the journal mode, which SQLite allows only if no other process has the database open. */
-async function tryLock(file: string): Promise<'free' | 'in use' | 'unknown'> {
+async function tryLeaveWal(file: string): Promise<'free' | 'in use' | 'unknown'> {
   const database = new (await loadDriver())(file)
   try {
     database.exec(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`)

@@ -29,7 +29,7 @@ interface CopyOptions {
   readonly service?: string | undefined
 }
 
-/** Copies a database. Throws a message for the operator; the source is never changed. */
+/** Copies a database. Throws a message for the operator; no row of the source is changed. */
 export async function copyDatabase(
   { from, to, service }: CopyOptions,
   tell: (text: string) => void = () => undefined,

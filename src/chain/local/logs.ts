@@ -1,11 +1,11 @@
 /** `eth_getLogs` of a local chain. */
 import { isObject, type Json, memberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { writeQuantity } from '../evm/values.ts'
+import { readHash, writeQuantity } from '../evm/values.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { Log } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
-import { findByHash, findEntry, hashText, readAddressText, requireEntry } from './params.ts'
+import { findByHash, findEntry, readAddressText, requireEntry } from './params.ts'
 
 /** The most logs in one answer, as many as nodes return. One block may have more. */
 const MAX_LOGS = 10_000
@@ -73,7 +73,7 @@ function selectEntries(ledger: Ledger, filter: Record<string, Json>): readonly L
 function createLogFilter(filter: Record<string, Json>): (log: Log) => boolean {
   const addresses = readAlternatives(memberOf(filter, 'address') ?? [], readAddressText)
   const topics = listOf(memberOf(filter, 'topics') ?? []).map((topic) =>
-    readAlternatives(listOf(topic).includes(null) ? [] : topic, hashText),
+    readAlternatives(listOf(topic).includes(null) ? [] : topic, readHash),
   )
   if (topics.length > MAX_TOPICS) return malformed(`a log has no more than ${MAX_TOPICS} topics`)
   return (log) =>

@@ -7,14 +7,14 @@
  * newest block, and a call at `pending` that of the clock.
  */
 import { MalformedError } from '../../codec/malformed.ts'
-import { readData, readNumber, writeData, writeQuantity } from '../evm/values.ts'
+import { readData, readHash, readNumber, writeData, writeQuantity } from '../evm/values.ts'
 import { type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { feeHistory, makeBlockObject, receiptObject, transactionObject } from './answers.ts'
 import { callContract, estimateGas } from './call.ts'
 import type { BlockFiles } from './files.ts'
 import { type Ledger, type LedgerEntry, nonceAt, openLedger } from './ledger.ts'
 import { findLogs } from './logs.ts'
-import { findByHash, findEntry, hashText, readAddressText, readSlotText, requireEntry } from './params.ts'
+import { findByHash, findEntry, readAddressText, readSlotText, requireEntry } from './params.ts'
 import { readTransaction } from './transaction.ts'
 
 type Method = (ledger: Ledger, params: readonly unknown[]) => unknown
@@ -59,9 +59,9 @@ const methods: Readonly<Record<string, Method>> = {
     await ledger.append(transaction)
     return transaction.hash
   },
-  eth_getTransactionByHash: (ledger, [hash]) => transactionObject(ledger.find(hashText(hash)), ledger.chainId),
+  eth_getTransactionByHash: (ledger, [hash]) => transactionObject(ledger.find(readHash(hash)), ledger.chainId),
   eth_getTransactionReceipt: async (ledger, [hash]) => {
-    const entry = ledger.find(hashText(hash))
+    const entry = ledger.find(readHash(hash))
     return receiptObject(entry, entry === undefined ? [] : await ledger.logs.getLogs(entry))
   },
   eth_getLogs: (ledger, [filter]) => findLogs(ledger, filter),

@@ -25,7 +25,7 @@ export function requireEntry(ledger: Ledger, tag: unknown): LedgerEntry {
 
 /** Returns the block with that hash; undefined when there is none. */
 export function findByHash({ entries }: Ledger, value: unknown): LedgerEntry | undefined {
-  const hash = hashText(value)
+  const hash = readHash(value)
   return entries.findLast(({ block }) => block.hash === hash)
 }
 
@@ -33,8 +33,6 @@ export function findByHash({ entries }: Ledger, value: unknown): LedgerEntry | u
 export function readAddressText(value: unknown): string {
   return evmAddress(readEvmAddress(value))
 }
-
-export const hashText = readHash
 
 /** Reads a storage slot as 64 hexadecimal characters. */
 export function readSlotText(value: unknown): string {
