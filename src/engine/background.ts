@@ -29,11 +29,10 @@ export function createBackground(context: EngineContext, everyMs: number): Backg
     runRound: async () => {
       const dueTimers = await timers.listDue(now())
       if (runner.isStopped()) return
-      const time = now().getTime()
+      const time = monotonicMs()
       const calls: BackgroundTask[] = []
       for (const entry of watcher.entries()) {
-        if (needsPreparation(entry, monotonicMs()) && !entriesInPreparation.has(entry))
-          runner.add(preparationTask(entry))
+        if (needsPreparation(entry, time) && !entriesInPreparation.has(entry)) runner.add(preparationTask(entry))
         if (needsHookRun(entry, time)) calls.push(hookTask(context, entry))
       }
       for (const { contract, id } of dueTimers) {

@@ -40,10 +40,10 @@ export function callRefusal(context: EngineContext, entry: ContractEntry, result
  * Returns the problem for a contract that is being reconciled. If its hook has failed, the problem has the time of the
  * next run.
  */
-function reconcilingRefusal({ now }: EngineContext, { fork, stateChange }: ContractEntry): ProblemResponse {
+function reconcilingRefusal({ monotonicMs }: EngineContext, { fork, stateChange }: ContractEntry): ProblemResponse {
   if (fork.standing !== 'reconciling' || stateChange.problem === undefined) return makeProblem('reconciling')
   return makeProblem('reconciling', {
-    retryAfter: Math.max(1, Math.ceil((stateChange.notBefore - now().getTime()) / 1000)),
+    retryAfter: Math.max(1, Math.ceil((stateChange.notBefore - monotonicMs()) / 1000)),
     detail:
       'the chain took back a block that this contract had been served at, and its state change hook, ' +
       `which has to run first, fails (${stateChange.problem}); the engine tries it again, and its log has the reason`,

@@ -21,7 +21,7 @@ export async function readContractDetails(context: EngineContext, text: string) 
   const { storageBytes, dailyTransactions } = await contractRows.get(address)
   const today = dayOf(now())
   return {
-    ...describeContract(chain, entry),
+    ...describeContract(context, entry),
     component_uri: contract.component?.uri ?? null,
     engines:
       contract.engines?.map(({ address, endpoint }) => ({ address: formatAddress(chain, address), endpoint })) ?? null,

@@ -19,7 +19,7 @@ export interface HookState {
   attempts: number
   /** Whether the hook was given up after too many failures, until the contract changes again. */
   dead: boolean
-  /** The earliest time of the next run, in milliseconds since 1970. */
+  /** The earliest time of the next run, in milliseconds of a clock that nobody sets. */
   notBefore: number
   /** The problem code of the last run; undefined after a run that was committed. */
   problem: ProblemCode | undefined

@@ -110,7 +110,7 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
     metrics,
     storageIdOf: storageIdsOf(identity),
     contractRows: cacheContractRows(store),
-    timers: createTimerBook(store),
+    timers: createTimerBook(store, effects.monotonicMs),
     outbox: createOutbox({ ...effects, account, metrics }),
     findComponent: createComponentFinder({ ...effects, config, watcher }),
     readContract: cacheReads(effects.chain),

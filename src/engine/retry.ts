@@ -19,14 +19,12 @@ export function retryTimeWhenFull(now: Date): Date {
 }
 
 /**
- * Returns the time at which the result says that the call can succeed, in milliseconds since 1970. A result without one
- * counts as a failed attempt.
+ * Returns the milliseconds until the time at which the result says that the call can succeed. A result without such a
+ * time counts as a failed attempt.
  */
-export function retryTimeOf({
-  until,
-}: {
-  readonly kind: string
-  readonly until?: Date | undefined
-}): number | undefined {
-  return until?.getTime()
+export function pauseOf(
+  { until }: { readonly kind: string; readonly until?: Date | undefined },
+  now: Date,
+): number | undefined {
+  return until && Math.max(0, until.getTime() - now.getTime())
 }

@@ -66,6 +66,20 @@ describe('the state change hook', () => {
     expect((await contractsOf(engine))[0]).not.toHaveProperty('state_change_problem')
   })
 
+  it('that failed is tried again in time when the clock is set back, and says by that clock when', async () => {
+    const { seen, script, fail } = counting()
+    fail(true)
+    const engine = await started(script)
+    expect(seen).toHaveLength(1)
+    engine.clock.aheadMs = -3_600_000
+    later(engine, 0.5)
+    const again = new Date(engine.clock.now.getTime() - 3_600_000 + 500).toISOString()
+    expect((await contractsOf(engine))[0]).toMatchObject({ state_change_problem: { again } })
+    later(engine, 0.5)
+    await engine.rounds(1)
+    expect(seen).toHaveLength(2)
+  })
+
   it('runs again, and everything is read anew, when the chain takes back a block', async () => {
     const { seen, script } = counting()
     const engine = await started({ ...script, ...saying('x') })

@@ -5,11 +5,12 @@ import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
 
 /**
  * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,
- * the component is ready, and the contract lists this engine. `time` is in milliseconds since 1970.
+ * the component is ready, and the contract lists this engine. `time` is in milliseconds of the clock of
+ * `stateChange.notBefore`.
  */
 export function needsHookRun({ stateChange, state, listsThisEngine }: ContractEntry, time: number): boolean {
   return (
@@ -41,14 +42,14 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
     // Only a call of a client is abandoned.
     if (result.kind === 'abandoned') return
-    const retryTime = retryTimeOf(result)
+    const pauseMs = pauseOf(result, context.now())
     stateChange.problem = result.kind === 'done' ? undefined : problemCode(result)
     if (result.kind === 'done') {
       Object.assign(stateChange, { attempts: 0, dead: false, notBefore: 0 })
       endReconciling(context, entry)
     } else if (result.kind === 'unavailable') stateChange.pending = true
-    else if (retryTime === undefined) retryHook(context, entry)
-    else postponeHook(entry, retryTime)
+    else if (pauseMs === undefined) retryHook(context, entry)
+    else postponeHook(context, entry, pauseMs)
   } catch (error) {
     stateChange.problem = 'server-error'
     retryHook(context, entry)
@@ -56,11 +57,11 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
   }
 }
 
-function postponeHook({ stateChange }: ContractEntry, time: number): void {
+function postponeHook({ monotonicMs }: EngineContext, { stateChange }: ContractEntry, pauseMs: number): void {
   // The contract has changed while the hook ran; the next run must not be delayed.
   if (stateChange.pending) return
   stateChange.pending = true
-  stateChange.notBefore = time
+  stateChange.notBefore = monotonicMs() + pauseMs
 }
 
 /**
@@ -68,10 +69,10 @@ function postponeHook({ stateChange }: ContractEntry, time: number): void {
  * contract that is being reconciled is never given up: the contract serves no requests until the hook has run, and
  * there may be no further change that would start it.
  */
-function retryHook({ log, now }: EngineContext, { address, stateChange, fork }: ContractEntry): void {
+function retryHook({ log, monotonicMs }: EngineContext, { address, stateChange, fork }: ContractEntry): void {
   stateChange.attempts++
   stateChange.pending = true
-  stateChange.notBefore = now().getTime() + callBackOffMs(stateChange.attempts)
+  stateChange.notBefore = monotonicMs() + callBackOffMs(stateChange.attempts)
   if (stateChange.attempts < MAX_CALL_ATTEMPTS) return
   const line = { contract: address, attempts: stateChange.attempts }
   if (fork.standing !== 'reconciling') {

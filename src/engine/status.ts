@@ -20,7 +20,8 @@ export const MAX_REASON_CHARACTERS = 500
  * Describes the engine with one page of contracts: those whose addresses follow `after`, or the first ones. Throws a
  * ProblemError with `bad-address` when `after` is not an address.
  */
-export function describeEngine({ chain, engine, watcher, signer }: EngineContext, after: unknown) {
+export function describeEngine(context: EngineContext, after: unknown) {
+  const { chain, engine, watcher, signer } = context
   const block = watcher.getHead()
   return {
     address: formatAddress(chain, engine),
@@ -29,7 +30,7 @@ export function describeEngine({ chain, engine, watcher, signer }: EngineContext
     stale: block === undefined || watcher.isStale(),
     response_key: signer.endorsement.public_key,
     endorsement: signer.endorsement,
-    ...listContracts(chain, watcher.entries(), parseAfter(after)),
+    ...listContracts(context, watcher.entries(), parseAfter(after)),
   }
 }
 
@@ -46,18 +47,20 @@ function parseAfter(after: unknown): Address {
  * Returns a page of contracts. `entries` is ordered by address. `next` is the last address of the page when more
  * contracts follow.
  */
-function listContracts(chain: Chain, entries: Iterable<ContractEntry>, after: Address) {
+function listContracts(context: StatusContext, entries: Iterable<ContractEntry>, after: Address) {
   const contracts: PublicStatus[] = []
   let bytes = 0
   for (const entry of entries) {
     if (entry.address <= after) continue
-    const contract = shorten(describeContract(chain, entry))
+    const contract = shorten(describeContract(context, entry))
     bytes += Buffer.byteLength(JSON.stringify(contract)) + 1
     if (bytes > PAGE_BYTES) return { contracts, next: contracts.at(-1)?.address }
     contracts.push(contract)
   }
   return { contracts }
 }
+
+type StatusContext = Pick<EngineContext, 'chain' | 'now' | 'monotonicMs'>
 
 type PublicStatus = ReturnType<typeof describeContract>
 
@@ -82,27 +85,28 @@ export function formatAddress({ addresses }: Pick<Chain, 'addresses'>, address: 
 }
 
 /** Returns the public status of a contract. */
-export function describeContract(chain: Pick<Chain, 'addresses'>, entry: ContractEntry) {
+export function describeContract(context: StatusContext, entry: ContractEntry) {
   const { contract, state, stateChange } = entry
   return {
-    address: formatAddress(chain, contract.address),
+    address: formatAddress(context.chain, contract.address),
     state: contractStateOf(entry),
     component: contract.component?.sha256 ?? null,
     hooks: state.kind === 'ready' ? firstHooks(state) : [],
     ...(state.kind === 'failed' ? { why: state.why } : {}),
     state_change: stateChange.dead ? 'dead' : stateChange.pending || stateChange.running ? 'pending' : 'done',
-    ...(stateChange.problem === undefined ? {} : { state_change_problem: describeHookProblem(stateChange) }),
+    ...(stateChange.problem === undefined ? {} : { state_change_problem: describeHookProblem(context, stateChange) }),
   }
 }
 
 /**
  * Describes why the state change hook fails. Only the log has the component's own message, which may contain secrets.
  */
-function describeHookProblem({ problem, attempts, dead, notBefore }: HookState) {
+function describeHookProblem({ now, monotonicMs }: StatusContext, { problem, attempts, dead, notBefore }: HookState) {
+  const pauseMs = Math.max(0, notBefore - monotonicMs())
   return {
     why: problem,
     attempts,
-    again: dead ? null : new Date(notBefore).toISOString(),
+    again: dead ? null : new Date(now().getTime() + pauseMs).toISOString(),
     detail: 'the log of this engine has the reason, in lines of this contract with the hook state-change',
   }
 }

@@ -17,7 +17,7 @@ describe('timers that are read anew', () => {
       await gate
       return rows
     }
-    const book = createTimerBook({ ...store, listDue })
+    const book = createTimerBook({ ...store, listDue }, () => 0)
     const loaded = book.load()
     const plan = book.plan(CONTRACT, [{ id: 1, delayMs: 1000, payload: new Uint8Array(0) }], new Date(0))
     expect(await store.commit(plan.changes)).toBeUndefined()
@@ -31,7 +31,7 @@ describe('timers that are read anew', () => {
 
 it('a timer that is read anew, and is as it was, is the same', async () => {
   const store = await openTestStore<EngineCollections>(engineMigrations)
-  const book = createTimerBook(store)
+  const book = createTimerBook(store, () => 0)
   const plan = book.plan(CONTRACT, [{ id: 1, delayMs: 1000, payload: new Uint8Array(0) }], new Date(0))
   expect(await store.commit(plan.changes)).toBeUndefined()
   plan.apply()
@@ -44,7 +44,7 @@ it('a timer that is read anew, and is as it was, is the same', async () => {
 
 it('a timer that is cancelled while its run waits is not told as running', async () => {
   const store = await openTestStore<EngineCollections>(engineMigrations)
-  const book = createTimerBook(store)
+  const book = createTimerBook(store, () => 0)
   const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
     const plan = book.plan(CONTRACT, effects, new Date(0))
     expect(await store.commit(plan.changes)).toBeUndefined()
@@ -61,7 +61,7 @@ it('a timer that is cancelled while its run waits is not told as running', async
 describe('timers that are over', () => {
   async function openBook() {
     const store = await openTestStore<EngineCollections>(engineMigrations)
-    const book = createTimerBook(store)
+    const book = createTimerBook(store, () => 0)
     const now = new Date(1_700_000_000_000)
     const commit = async (effects: Parameters<typeof book.plan>[1]): Promise<void> => {
       const plan = book.plan(CONTRACT, effects, now)

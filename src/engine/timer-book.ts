@@ -45,8 +45,8 @@ export interface TimerBook {
    */
   listDue(now: Date): Promise<readonly TimerRow[]>
   markRunning(contract: Address, id: number, runs: boolean): void
-  /** Delays a timer in memory only; called when its new time could not be stored. */
-  postpone(contract: Address, id: number, until: Date): void
+  /** Delays a timer by `pauseMs` milliseconds from now, in memory only, as its row stays the same. */
+  postpone(contract: Address, id: number, pauseMs: number): void
   get(contract: Address, id: number): TimerRow | undefined
   countScheduled(): number
 }
@@ -58,11 +58,14 @@ interface CachedTimer {
 
 const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 
-/** Makes the book of an engine's timers. The caller calls `load` before anything else. */
-export function createTimerBook(store: EngineStore): TimerBook {
+/**
+ * Makes the book of an engine's timers. The caller calls `load` before anything else. `monotonicMs` returns the
+ * milliseconds since some moment, which no setting of the system clock changes; a delay is measured in them.
+ */
+export function createTimerBook(store: EngineStore, monotonicMs: () => number): TimerBook {
   const cachedTimers = new Map<string, CachedTimer>()
   const runningIds = new Set<string>()
-  const postponedUntil = new Map<string, Date>()
+  const postponedUntil = new Map<string, number>()
   let invalidations = 0
   let loadedInvalidations = 0
   const load = async (): Promise<void> => {
@@ -87,7 +90,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
     listDue: async (now) => {
       if (loadedInvalidations < invalidations) await load()
       const dueTimers = [...cachedTimers].filter(
-        ([id, { row }]) => isDue(row, now) && !runningIds.has(id) && !isPostponed(postponedUntil, id, now),
+        ([id, { row }]) => isDue(row, now) && !runningIds.has(id) && !isPostponed(postponedUntil, id, monotonicMs()),
       )
       return dueTimers.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
     },
@@ -95,7 +98,7 @@ export function createTimerBook(store: EngineStore): TimerBook {
       if (runs) runningIds.add(rowId(contract, id))
       else runningIds.delete(rowId(contract, id))
     },
-    postpone: (contract, id, until) => postponedUntil.set(rowId(contract, id), until),
+    postpone: (contract, id, pauseMs) => postponedUntil.set(rowId(contract, id), monotonicMs() + pauseMs),
     get: (contract, id) => cachedTimers.get(rowId(contract, id))?.row,
     countScheduled: () => countScheduled([...cachedTimers.values()].map(({ row }) => row)),
   }
@@ -113,9 +116,9 @@ function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): Ti
     .sort((one, other) => one.id - other.id)
 }
 
-function isPostponed(postponedUntil: Map<string, Date>, id: string, now: Date): boolean {
+function isPostponed(postponedUntil: Map<string, number>, id: string, time: number): boolean {
   const until = postponedUntil.get(id)
-  if (until !== undefined && until > now) return true
+  if (until !== undefined && until > time) return true
   postponedUntil.delete(id)
   return false
 }

@@ -120,4 +120,23 @@ describe('timers', () => {
     await pass(engine, 1)
     expect(ran).toEqual(['1 payload of 1'])
   })
+
+  it('that wait after a failed commit do so for as long when the clock is set back', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    let isBroken = false
+    const commit: typeof store.commit = (changes) =>
+      isBroken ? Promise.reject(new Error('the connection broke')) : store.commit(changes)
+    const { script, ran } = timed()
+    const engine = await started(script, { store: { ...store, commit } })
+    engine.clock.aheadMs = 3_600_000
+    await ask(engine, 'schedule/1/-1000')
+    engine.clock.aheadMs = 3_700_000
+    isBroken = true
+    await pass(engine, 0)
+    expect(ran).toHaveLength(1)
+    isBroken = false
+    engine.clock.aheadMs = 3_600_000
+    await pass(engine, 1)
+    expect(ran).toHaveLength(2)
+  })
 })

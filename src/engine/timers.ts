@@ -6,7 +6,7 @@ import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { hasRun, performCall } from './perform.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, retryTimeOf } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
 /** Runs a timer that is due. When an unexpected error occurs, postpones the timer in memory and rethrows the error. */
@@ -14,14 +14,9 @@ export async function runTimer(context: EngineContext, entry: ContractEntry, id:
   try {
     await runOrPlan(context, entry, id)
   } catch (error) {
-    postpone(context, entry, id)
+    context.timers.postpone(entry.address, id, callBackOffMs(1))
     throw error
   }
-}
-
-/** Postpones the timer for a moment, in memory only. */
-function postpone({ timers, now }: EngineContext, { address }: ContractEntry, id: number): void {
-  timers.postpone(address, id, new Date(now().getTime() + callBackOffMs(1)))
 }
 
 async function runOrPlan(context: EngineContext, entry: ContractEntry, id: number): Promise<void> {
@@ -36,11 +31,11 @@ async function runOrPlan(context: EngineContext, entry: ContractEntry, id: numbe
   const result = await performCall(context, entry, findTarget, { hook, mode: 'serial', endedTimer })
   if (result.kind === 'done' || timers.get(entry.address, id) !== row) return
   if (!hasRun(result)) {
-    postpone(context, entry, id)
+    timers.postpone(entry.address, id, callBackOffMs(1))
     return
   }
-  const retryTime = retryTimeOf(result)
-  const nextRow = retryTime === undefined ? rowAfterFailure(row, now()) : { ...row, at: retryTime }
+  const pauseMs = pauseOf(result, now())
+  const nextRow = pauseMs === undefined ? rowAfterFailure(row, now()) : { ...row, at: now().getTime() + pauseMs }
   const plan = timers.plan(entry.address, [], now(), { id, row: nextRow })
   const conflict = await context.store.commit(plan.changes).catch((error: unknown) => {
     timers.invalidate()
