@@ -134,8 +134,12 @@ export function applyOutcome(
 ): HttpResponseData | undefined {
   if (outcome.kind === 'deadline') throw new Error('deadline: the component did not come to an end')
   if (outcome.kind === 'overloaded') throw new Error('overloaded: no worker was free in time')
+  if (outcome.kind === 'stopped') throw new Error('stopped: the harness was closed')
   if (outcome.kind !== 'done') {
     state.log.push(...outcome.log)
+    // The functions of the test stand for an engine, and an error of theirs is shown as the reason of the call.
+    if (outcome.kind === 'outage')
+      throw new Error(`trap: ${(outcome.error as Error).message}`, { cause: outcome.error })
     throw new Error(`${outcome.kind}: ${outcome.message}`)
   }
   const { response, effects } = outcome

@@ -70,7 +70,7 @@ export interface Chain {
   fetchContract(address: Address, block: Block): Promise<OffChainContract | undefined>
   /**
    * Calls a contract for reading. {@link operation.readContract} describes `input`. Rejects with a ChainError, which is
-   * `reverted` when the contract refuses.
+   * `reverted` when the contract refuses, or its answer is too large.
    */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
   /** Returns those of `addresses` that may have changed in the blocks after `from`, up to and including `to`. */

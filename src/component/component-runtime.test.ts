@@ -8,6 +8,7 @@ import { fakeTimersOf } from '../../test/support/fake-timers.ts'
 import { binaryOf, readsStorage } from '../../test/support/wat.ts'
 import { createRuntime } from './component-runtime.ts'
 import type { ComponentCode, RunOutcome, Runtime } from './runtime.ts'
+import { Trap } from './trap.ts'
 
 const SCRIPT = `
   off_chain_on_http_request(input) {
@@ -200,8 +201,23 @@ describe('the pool', () => {
   })
 
   it('traps with the reason that the engine gives', async () => {
-    const host = { ...noHost, readContract: () => Promise.reject(new Error('it reverts')) }
+    const host = { ...noHost, readContract: () => Promise.reject(new Trap('it reverts')) }
     expect(await runtime.run(call(asks, state), host)).toMatchObject({ kind: 'trap', message: 'it reverts' })
+  })
+
+  it('tells a trap from an outage, in which the engine cannot do what it was asked for', async () => {
+    const error = new Error('the node does not answer')
+    const host = { ...noHost, readContract: () => Promise.reject(error) }
+    const catches = script(`off_chain_on_state_change() {
+      hosted(0x82, Uint8Array.of(0, 0, 0, 1, 97))
+      try { hosted(0x81, Uint8Array.of(0, 0, 0, 0)) } catch {}
+      return new Uint8Array(0)
+    }`)
+    const outcome = await runtime.run(call(catches, state), host)
+    expect(outcome).toEqual({ kind: 'outage', error, log: ['a'] })
+    expect(outcome.kind === 'outage' && outcome.error === error).toBe(true)
+    const traps = script(`off_chain_on_state_change() { throw new Error('on purpose') }`)
+    expect(await runtime.run(call(traps, state), host)).toMatchObject({ kind: 'trap' })
   })
 
   it('gives what a call would change, each thing once and in its order', async () => {
@@ -292,7 +308,7 @@ describe('the pool', () => {
     const calls = [spins, quick].map((one) => closing.run(call(one, state), noHost))
     await vi.waitUntil(() => closing.getLoad().running === 1, { timeout: 60_000 })
     await closing.close()
-    expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['trap', 'trap'])
+    expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(['stopped', 'stopped'])
     await expect(closing.run(call(quick, state), noHost)).rejects.toThrow('closed')
   })
 })

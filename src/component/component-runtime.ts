@@ -1,6 +1,6 @@
 /** The component runtime: runs each call as a job of a pool of worker threads, with a program that was vetted once. */
 import { callMessage, runOutcomeOf } from './messages.ts'
-import { createWorkerPool, type WorkerPool } from './pool.ts'
+import { CLOSED_TEXT, createWorkerPool, type WorkerPool } from './pool.ts'
 import { compileQuickJs, createProgramCache, type PreparedProgram, type ProgramCache } from './programs.ts'
 import {
   type ComponentCall,
@@ -68,6 +68,7 @@ async function describeComponent(
   if (prepared.hooks !== undefined) return { kind: 'wasm', hooks: prepared.hooks }
   const job = { owner: sha256, isBackground: true, sha256, prepared, call: undefined, host: undefined }
   const outcome = await pool.enqueue({ ...job, deadlineMs: DESCRIBE_MS, queueMs: undefined })
+  if (outcome.report === 'stopped') throw new Error(CLOSED_TEXT)
   if (outcome.report !== 'hooks') {
     throw new ComponentError(
       `The script cannot be loaded: ${'message' in outcome ? outcome.message : 'it does not come to an end'}`,

@@ -8,6 +8,7 @@ import { type HttpResponseData, writeRequest } from '../offchain/http-data.ts'
 import { writer } from '../offchain/rpc.ts'
 import { hookName } from './hooks.ts'
 import type { CallEffects, ComponentCall, Host, RunOutcome, RuntimeLimits } from './runtime.ts'
+import { trap } from './trap.ts'
 
 export interface WorkerData {
   /** A number that the engine increments with each answer; the worker waits for its change. */
@@ -109,7 +110,10 @@ export type WorkerReport =
 
 const NO_EFFECTS = { storage: [], transactions: [], timers: [], spentRequests: [], signers: [], log: [] } as const
 
-export type JobOutcome = Exclude<WorkerReport, { report: 'ready' }> | { readonly report: 'deadline' | 'overloaded' }
+export type JobOutcome =
+  | Exclude<WorkerReport, { report: 'ready' }>
+  | { readonly report: 'deadline' | 'overloaded' | 'stopped' }
+  | { readonly report: 'outage'; readonly error: unknown; readonly log: readonly string[] }
 
 /** Converts the outcome of a job to the outcome of a call. */
 export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
@@ -125,7 +129,10 @@ export function runOutcomeOf(outcome: JobOutcome): RunOutcome {
       return { kind: 'trap', message: 'internal error: a worker answered a call with a list of hooks', log: [] }
     case 'deadline':
     case 'overloaded':
+    case 'stopped':
       return { kind: outcome.report }
+    case 'outage':
+      return { kind: 'outage', error: outcome.error, log: outcome.log }
     default:
       return { kind: outcome.report, message: outcome.message, log: outcome.log }
   }
@@ -155,9 +162,9 @@ export function callMessage(call: ComponentCall): CallMessage {
   }
 }
 
-/** Asks the engine a question of a running component, and returns the answer. */
+/** Asks the engine a question of a running component, and returns the answer. Rejects as the operations do. */
 export async function askHost(host: Host, { ask, args }: HostQuestion): Promise<HostAnswer> {
   // A component that breaks out of its sandbox may name anything, such as `valueOf`.
-  if (!Object.hasOwn(host, ask)) throw new Error(`the engine has no operation ${ask}`)
+  if (!Object.hasOwn(host, ask)) trap(`the engine has no operation ${ask}`)
   return (host[ask] as (...args: HostQuestion['args']) => HostAnswer | Promise<HostAnswer>)(...args)
 }

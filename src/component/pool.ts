@@ -15,6 +15,7 @@ import {
   findIdle,
   forgetComponent,
   isAsleep,
+  jobOutcomeOf,
   listHeldWorkers,
   type QueuedJob,
   type Slot,
@@ -42,6 +43,8 @@ export interface WorkerPool {
   close(): Promise<void>
 }
 
+/** The message of the error for a job of a pool that is closed. */
+export const CLOSED_TEXT = 'The component runtime is closed.'
 /** The time that a job waits before a spare worker is started for it. */
 const SPARE_WORKER_DELAY_MS = 100
 /** The most computing workers, including spare ones, as a multiple of `workers`. */
@@ -81,7 +84,7 @@ export function createWorkerPool(settings: PoolSettings): WorkerPool {
 
 function enqueue(pool: Pool, job: Job): Promise<JobOutcome> {
   return new Promise((end, fail) => {
-    if (pool.isClosed) throw new Error('The component runtime is closed.')
+    if (pool.isClosed) throw new Error(CLOSED_TEXT)
     const queuedJob: QueuedJob = { ...job, queueTimer: undefined, end, fail }
     pool.waiting.push(queuedJob)
     startMissingWorkers(pool)
@@ -135,6 +138,7 @@ function startWorker(pool: Pool): Slot {
     since: 0,
     askedAt: undefined,
     sleptMs: 0,
+    outage: undefined,
     timer: undefined,
   }
   worker.on('message', (message: WorkerReport | QuestionMessage) => handleMessage(pool, slot, message))
@@ -150,6 +154,7 @@ function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionM
     return
   }
   const { job } = slot
+  const outcome = message.report === 'ready' ? undefined : jobOutcomeOf(slot, message)
   clearTimeout(slot.timer)
   noteComputingTime(pool, slot)
   slot.job = undefined
@@ -157,7 +162,7 @@ function handleMessage(pool: Pool, slot: Slot, message: WorkerReport | QuestionM
   // An idle worker must not keep the process alive.
   slot.worker.unref()
   dispatch(pool)
-  if (message.report !== 'ready') job?.end(message)
+  if (outcome !== undefined) job?.end(outcome)
 }
 
 /** Gives waiting jobs to idle workers, in the order of the scheduler. */
@@ -241,7 +246,7 @@ function removeSlot(pool: Pool, slot: Slot, outcome: JobOutcome): void {
 async function closePool(pool: Pool): Promise<void> {
   pool.isClosed = true
   clearTimeout(pool.spareTimer)
-  const outcome = { report: 'trap', message: 'the engine is stopping', log: [] } as const
+  const outcome = { report: 'stopped' } as const
   for (const job of removeAllWaiting(pool)) job.end(outcome)
   const slots = [...pool.slots]
   for (const slot of slots) removeSlot(pool, slot, outcome)

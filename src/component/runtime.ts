@@ -97,7 +97,10 @@ export interface ComponentCall {
   readonly storageVersion?: number | undefined
 }
 
-/** The operations of a component that only the engine can run. When one rejects, the component traps. */
+/**
+ * The operations of a component that only the engine can run. When one rejects with a Trap, the component traps. Any
+ * other error is an outage, for which the component is not to blame, and ends the call.
+ */
 export interface Host {
   load(bucket: Uint8Array, key: Uint8Array): Promise<Uint8Array | undefined>
   readContract(input: Uint8Array): Promise<Uint8Array>
@@ -168,6 +171,10 @@ export type RunOutcome =
   | { readonly kind: 'deadline' }
   /** No worker was free within `queueMs`; the component has not run. */
   | { readonly kind: 'overloaded' }
+  /** An operation of {@link Host} rejected with `error`. */
+  | { readonly kind: 'outage'; readonly error: unknown; readonly log: readonly string[] }
+  /** The runtime was closed before the end of the call. */
+  | { readonly kind: 'stopped' }
 
 export interface Runtime {
   /**

@@ -7,10 +7,12 @@ import {
   type ForgetMessage,
   type JobOutcome,
   type QuestionMessage,
+  type WorkerReport,
 } from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
 import type { Host } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
+import { Trap } from './trap.ts'
 
 export interface QueuedJob {
   /** The contract of the call; the hash of the component for a job that lists its hooks. */
@@ -45,6 +47,8 @@ export interface Slot {
   askedAt: number | undefined
   /** The time for which the job has waited for the answers to earlier questions. */
   sleptMs: number
+  /** The error for which the engine could not answer a question of the job; undefined when there was none. */
+  outage: { readonly error: unknown } | undefined
   timer: NodeJS.Timeout | undefined
 }
 
@@ -84,6 +88,7 @@ export function beginJob(slot: Slot, job: QueuedJob): void {
   slot.since = performance.now()
   slot.askedAt = undefined
   slot.sleptMs = 0
+  slot.outage = undefined
   slot.job = job
   slot.jobNumber += 1
   slot.worker.ref()
@@ -101,14 +106,24 @@ export async function answerQuestion(slot: Slot, { job: number, question }: Ques
   const { job, jobNumber } = slot
   if (job?.host === undefined || number !== jobNumber) return
   slot.askedAt = performance.now()
-  const hostAnswer = await askHost(job.host, question).catch((error: unknown) => ({
-    failed: (error as Error).message,
-  }))
+  let outage: Slot['outage']
+  const hostAnswer = await askHost(job.host, question).catch((error: unknown) => {
+    if (!(error instanceof Trap)) outage = { error }
+    return { failed: (error as Error).message }
+  })
   // The job may have ended meanwhile.
   if (slot.job !== job || slot.jobNumber !== number) return
+  slot.outage ??= outage
   slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
   slot.worker.postMessage({ job: number, answer: hostAnswer } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)
   Atomics.notify(slot.signal, 0)
+}
+
+/** Returns the outcome of the job of `slot` from the report of its worker. An outage takes the place of a trap. */
+export function jobOutcomeOf({ outage }: Slot, report: Exclude<WorkerReport, { report: 'ready' }>): JobOutcome {
+  return outage !== undefined && report.report === 'trap'
+    ? { report: 'outage', error: outage.error, log: report.log }
+    : report
 }

@@ -10,7 +10,7 @@ const PROBLEM_CODES: Readonly<Record<Exclude<FailedCall['kind'], 'quota'>, Probl
   'bad-response': 'bad-component-response',
   deadline: 'deadline',
   overloaded: 'overloaded',
-  // The contract was stopped, or changed its component, while the call waited.
+  // The contract was stopped, or changed its component, while the call waited; or the engine is stopping.
   unavailable: 'starting',
   reconciling: 'reconciling',
   'stale-chain': 'stale-chain',

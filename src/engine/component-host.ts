@@ -1,5 +1,7 @@
 /** The functions of the engine that a component can call while it runs. */
+import { ChainError } from '../chain/chain.ts'
 import type { Host } from '../component/runtime.ts'
+import { Trap } from '../component/trap.ts'
 import { describeErrorForLog } from '../http/logged-error.ts'
 import { type HttpClientRequest, type HttpClientResponse, OutboundError } from '../http/outbound.ts'
 import type { Address } from '../offchain/address.ts'
@@ -26,7 +28,7 @@ export function createHost(
       storageReads.set(id, row && { version: row.version, bytes: row.value.bytes })
       return row && new Uint8Array(Buffer.from(row.value.value, 'base64'))
     },
-    readContract: (input) => context.readContract(contract.address, input, block),
+    readContract: (input) => context.readContract(contract.address, input, block).catch(trapIfRefused),
     send: (request) => sendRequest(context, address, request),
     getConfiguration: (key) => config.configuration.get(key),
     listTimers: () => Promise.resolve(timers.list(address)),
@@ -37,6 +39,12 @@ export function createHost(
       return isSpent
     },
   }
+}
+
+/** Throws a Trap for the refusal of a contract, and any other error again. */
+function trapIfRefused(error: unknown): never {
+  if (error instanceof ChainError && error.reverted) throw new Trap(error.message, { cause: error })
+  throw error
 }
 
 /**

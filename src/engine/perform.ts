@@ -3,15 +3,14 @@
  * committed as a whole, on condition that the contract has not changed while the call ran. Otherwise the call runs
  * again on the new state.
  */
-import type { Block } from '../chain/chain.ts'
+import { type Block, ChainError } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { CallRecord } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
-import { createHost } from './component-host.ts'
+import { runHookOnce } from './component-run.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
-import type { ContractRow } from './contract-rows.ts'
 import { checkFork } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { retryTimeWhenFull } from './retry.ts'
@@ -42,9 +41,9 @@ export type CallResult =
   /** Too many calls of the contract run or wait, or no worker was free. */
   | { readonly kind: 'overloaded'; readonly until: Date }
   /**
-   * `unavailable`: the contract could not be called when the call's turn came. `reconciling`: a reorganisation removed
-   * the block of the contract's last commit, and its state change hook must run first. `stale-chain`: the chain cannot
-   * be asked whether it still has that block.
+   * `unavailable`: the contract could not be called when the call's turn came, or the engine is stopping.
+   * `reconciling`: a reorganisation removed the block of the contract's last commit, and its state change hook must run
+   * first. `stale-chain`: the chain cannot be asked whether it still has that block, or what the component asks it.
    */
   | { readonly kind: 'deadline' | 'unavailable' | 'reconciling' | 'stale-chain' }
   /** The client disconnected before the call's turn, and nobody waits for an answer. */
@@ -58,11 +57,11 @@ export type FailedCall = Exclude<CallResult, { kind: 'done' | 'abandoned' }>
 const MAX_RUNS = 10
 /** The hooks that may run while a contract is not reconciled with the chain. */
 const HOOKS_WHILE_RECONCILING: ReadonlySet<Hook['kind']> = new Set(['state-change', 'engines'])
-const NO_ROW_VERSION = -1
 
 /**
- * Performs a call, and adds it to the history of the contract, unless it is a background call that did not run. Calls
- * `findTarget` when the turn of the call comes, since the contract may change while the call waits.
+ * Performs a call, and adds it to the history of the contract, unless it is a background call that did not count. Calls
+ * `findTarget` when the turn of the call comes, since the contract may change while the call waits. Rejects when the
+ * database fails.
  */
 export async function performCall(
   context: EngineContext,
@@ -73,15 +72,15 @@ export async function performCall(
   const began = context.now()
   const result = await performInTurn(context, entry, findTarget, request)
   const { hook, request: id } = request
-  // A timer or hook that did not run is tried again soon; the attempts would fill the history.
-  if (id === undefined && !hasRun(result)) return result
+  // A timer or hook that did not count is tried again soon; the attempts would fill the history.
+  if (id === undefined && !countsAsAttempt(result)) return result
   const milliseconds = context.now().getTime() - began.getTime()
   context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...describeEnd(result) })
   return result
 }
 
-/** Tests whether a call may have run; false when its contract was not ready for it. */
-export function hasRun({ kind }: CallResult): boolean {
+/** Tests whether a call that failed may have failed by its component; false when the component is not to blame. */
+export function countsAsAttempt({ kind }: CallResult): boolean {
   return kind !== 'unavailable' && kind !== 'reconciling' && kind !== 'stale-chain'
 }
 
@@ -147,14 +146,10 @@ async function attemptCall(
   }
   const fork = entry.fork.number
   const storageReads: StorageReads = new Map()
-  const outcome = await runComponent(context, target, { ...attempt, contractRow, storageReads })
+  const outcome = await runHookOnce(context, target, { ...attempt, contractRow, storageReads })
   // After a reorganisation the chain may lack the block that the outcome was computed from.
   if (entry.fork.number !== fork) return { kind: 'conflict' }
-  if (outcome.kind === 'trap' || outcome.kind === 'bad-response') {
-    return { kind: outcome.kind, why: outcome.message, log: outcome.log }
-  }
-  if (outcome.kind === 'overloaded') return { kind: 'overloaded', limit: 'workers' }
-  if (outcome.kind !== 'done') return { kind: outcome.kind }
+  if (outcome.kind !== 'done') return failureOf(outcome)
   const { effects, result } = outcome
   const response = outcome.response && toWire(outcome.response, context.config.cors)
   const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
@@ -170,6 +165,24 @@ async function attemptCall(
   return { kind: 'done', response, result, effects, block }
 }
 
+/** Returns the result of a run that cannot be committed. Throws the error of an outage that is not the chain's. */
+function failureOf(outcome: Exclude<RunOutcome, { kind: 'done' }>): AttemptResult {
+  switch (outcome.kind) {
+    case 'trap':
+    case 'bad-response':
+      return { kind: outcome.kind, why: outcome.message, log: outcome.log }
+    case 'deadline':
+      return { kind: 'deadline' }
+    case 'overloaded':
+      return { kind: 'overloaded', limit: 'workers' }
+    case 'stopped':
+      return { kind: 'unavailable' }
+    case 'outage':
+      if (outcome.error instanceof ChainError) return { kind: 'stale-chain' }
+      throw outcome.error
+  }
+}
+
 function reportQuota(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
@@ -181,51 +194,4 @@ function reportQuota(
     { event: 'quota', request, contract: address, limit, value: limits[limit] },
     'the call would exceed a limit, and nothing of it is stored',
   )
-}
-
-interface ComponentRun extends Pick<CallAttempt, 'hook' | 'request' | 'queueMs'> {
-  readonly contractRow: ContractRow
-  readonly storageReads: StorageReads
-}
-
-async function runComponent(
-  context: EngineContext,
-  target: CallTarget,
-  { hook, request, queueMs, contractRow, storageReads }: ComponentRun,
-): Promise<RunOutcome> {
-  const { runtime, chain, engine, limits, metrics, now, log } = context
-  const { component, contract, block } = target
-  const began = now().getTime()
-  const outcome = await runtime.run(
-    {
-      component,
-      hook,
-      contract: contract.address,
-      engine,
-      chain: { id: chain.id, addresses: chain.addresses },
-      block: { number: block.number, time: block.time },
-      state: contract.state,
-      now: now(),
-      deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
-      queueMs,
-      // A commit compares the version of the row, so a call may use values that a worker has cached for this version.
-      storageVersion: contractRow.version ?? NO_ROW_VERSION,
-    },
-    createHost(context, target, storageReads),
-  )
-  metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
-  metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
-  const line = { request, contract: contract.address, hook: hook.kind }
-  if (outcome.kind === 'overloaded') log.warn({ event: 'no_worker', ...line }, 'no worker was free in time')
-  else if (outcome.kind === 'deadline')
-    log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
-  else {
-    if (outcome.kind !== 'done') {
-      const event = outcome.kind === 'trap' ? 'component_trap' : 'bad_component_response'
-      log.warn({ event, ...line, why: outcome.message }, 'the component failed, and nothing of its call was kept')
-    }
-    const lines = outcome.kind === 'done' ? outcome.effects.log : outcome.log
-    for (const text of lines) log.info({ event: 'component_log', ...line, text }, 'a line that the component logged')
-  }
-  return outcome
 }

@@ -10,8 +10,8 @@ import { reader } from '../offchain/rpc.ts'
 import { SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
-import { performCall } from './perform.ts'
-import { callBackOffMs, FULL_SECONDS } from './retry.ts'
+import { countsAsAttempt, performCall } from './perform.ts'
+import { callBackOffMs, FULL_SECONDS, UNCOUNTED_PAUSE_MS } from './retry.ts'
 import { firstHooks } from './status.ts'
 
 /**
@@ -47,7 +47,10 @@ export async function prepareComponent(context: EngineContext, entry: ContractEn
     const askAgainAt = contract.engines === undefined ? await askEngines(context, entry) : undefined
     entry.retry = { at: askAgainAt ?? 0, attempts: 0 }
   } catch (error) {
-    if (!(error instanceof SourceError) && !(error instanceof ComponentError)) throw error
+    if (!(error instanceof SourceError) && !(error instanceof ComponentError)) {
+      entry.retry = { ...entry.retry, at: context.monotonicMs() + UNCOUNTED_PAUSE_MS }
+      throw error
+    }
     if (isCurrent()) recordFailure(context, entry, error.message)
   }
 }
@@ -77,7 +80,8 @@ function recordFailure({ log, monotonicMs }: EngineContext, entry: ContractEntry
 /**
  * Asks the component for the engines of the contract, and sets whether this engine is among them. A contract whose
  * component lacks that hook is served, because the operator's filter admits it. Returns the time at which to ask again
- * when the contract was overloaded; else undefined. Throws a SourceError when the component does not answer.
+ * when the contract was overloaded, or the chain did not answer; else undefined. Throws a SourceError when the
+ * component fails.
  */
 async function askEngines(context: EngineContext, entry: ContractEntry): Promise<number | undefined> {
   const { contract, state } = entry
@@ -89,6 +93,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
     if (result.kind === 'overloaded') return context.monotonicMs() + FULL_SECONDS * 1000
+    if (!countsAsAttempt(result)) return context.monotonicMs() + UNCOUNTED_PAUSE_MS
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
     const engines = readOrProblem(() => readEngines(result.result))
     if ('problem' in engines)

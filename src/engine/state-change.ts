@@ -5,7 +5,7 @@ import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, UNCOUNTED_PAUSE_MS } from './retry.ts'
 
 /**
  * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,
@@ -25,7 +25,8 @@ export function needsHookRun({ stateChange, state, listsThisEngine }: ContractEn
 
 /**
  * Runs the state change hook once, and schedules another run when it fails. A hook that fails too often is given up,
- * unless its contract is being reconciled.
+ * unless its contract is being reconciled. An outage of the chain or of the database does not
+ * count as a failure.
  */
 export async function runHook(context: EngineContext, entry: ContractEntry): Promise<void> {
   const { stateChange, state } = entry
@@ -42,7 +43,7 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
     // Only a call of a client is abandoned.
     if (result.kind === 'abandoned') return
-    const pauseMs = pauseOf(result, context.now())
+    const pauseMs = result.kind === 'stale-chain' ? UNCOUNTED_PAUSE_MS : pauseOf(result, context.now())
     stateChange.problem = result.kind === 'done' ? undefined : problemCode(result)
     if (result.kind === 'done') {
       Object.assign(stateChange, { attempts: 0, dead: false, notBefore: 0 })
@@ -52,7 +53,7 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
     else postponeHook(context, entry, pauseMs)
   } catch (error) {
     stateChange.problem = 'server-error'
-    retryHook(context, entry)
+    postponeHook(context, entry, UNCOUNTED_PAUSE_MS)
     throw error
   }
 }

@@ -1,12 +1,12 @@
 /**
  * Runs timers that are due. A timer ends when its call succeeds. After a failure it runs again later, and is given up
- * after too many failures.
+ * after too many failures. An outage of the chain or of the database does not count as a failure.
  */
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
-import { hasRun, performCall } from './perform.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
+import { countsAsAttempt, performCall } from './perform.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, UNCOUNTED_PAUSE_MS } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
 /** Runs a timer that is due. When an unexpected error occurs, postpones the timer in memory and rethrows the error. */
@@ -14,7 +14,7 @@ export async function runTimer(context: EngineContext, entry: ContractEntry, id:
   try {
     await runOrPlan(context, entry, id)
   } catch (error) {
-    context.timers.postpone(entry.address, id, callBackOffMs(1))
+    context.timers.postpone(entry.address, id, UNCOUNTED_PAUSE_MS)
     throw error
   }
 }
@@ -30,8 +30,8 @@ async function runOrPlan(context: EngineContext, entry: ContractEntry, id: numbe
   const endedTimer = { id, row: endedTimerRow(row, 'done', now()) }
   const result = await performCall(context, entry, findTarget, { hook, mode: 'serial', endedTimer })
   if (result.kind === 'done' || timers.get(entry.address, id) !== row) return
-  if (!hasRun(result)) {
-    timers.postpone(entry.address, id, callBackOffMs(1))
+  if (!countsAsAttempt(result)) {
+    timers.postpone(entry.address, id, UNCOUNTED_PAUSE_MS)
     return
   }
   const pauseMs = pauseOf(result, now())

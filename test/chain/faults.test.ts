@@ -212,6 +212,17 @@ describe('what a node answers', () => {
     expect(notes).toEqual(Array(2).fill(expect.stringContaining(`contract 0x${'aa'.repeat(20)}: `)))
   })
 
+  it('is longer than anything is read: a component that asked for it is refused, and not the node out of reach', async () => {
+    const tooLong = new AnswerTooLargeError('the answer is larger than 16777216 bytes')
+    const refused = chainOf({ eth_call: tooLong }, []).read(CONTRACT, new Uint8Array(4), BLOCK)
+    await expect(refused).rejects.toMatchObject({
+      reverted: true,
+      message: expect.stringContaining('larger') as string,
+    })
+    const busy = chainOf({ eth_call: new JsonRpcError(-32005, 'too many requests') }, [])
+    await expect(busy.read(CONTRACT, new Uint8Array(4), BLOCK)).rejects.toMatchObject({ reverted: false })
+  })
+
   it('is refused even for one block: whoever was asked for may have changed', async () => {
     let asked = 0
     const rpc: JsonRpc = (method) => {

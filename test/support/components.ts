@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createRuntime } from '../../src/component/component-runtime.ts'
 import type { ComponentCall, ComponentCode, Hook, Host, Runtime, RuntimeLimits } from '../../src/component/runtime.ts'
+import { Trap } from '../../src/component/trap.ts'
 import { WORKER_DIRECTORY } from './component-directory.ts'
 import { binaryOf, moduleText } from './wat.ts'
 
@@ -56,7 +57,7 @@ export async function module(body: string, more: Parameters<typeof moduleText>[1
 
 export const noHost: Host = {
   load: () => Promise.resolve(undefined),
-  readContract: () => Promise.reject(new Error('no contract')),
+  readContract: () => Promise.reject(new Trap('no contract')),
   send: () => Promise.resolve({ status: 600, headers: [], body: Buffer.from('not allowed') }),
   getConfiguration: () => undefined,
   getGeneration: () => Promise.resolve('first'),

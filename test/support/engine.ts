@@ -14,6 +14,7 @@ import {
   type RunOutcome,
   type Runtime,
 } from '../../src/component/runtime.ts'
+import { Trap } from '../../src/component/trap.ts'
 import type { Files } from '../../src/config/files.ts'
 import { type EngineCollections, engineEncryptedCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { type EngineConfig, readEngineConfig } from '../../src/engine/config.ts'
@@ -101,7 +102,8 @@ function testRuntime(clock: { readonly now: Date }): TestRuntime {
         log: [],
         reads: 0,
       } as Mutable<CallEffects>
-      const hands = handsOf(call, host, effects, clock)
+      const outages = new Set<unknown>()
+      const hands = handsOf(call, noteOutages(host, outages), effects, clock)
       try {
         const { hook } = call
         const answer = hook.kind === 'http' ? await script.http?.(hands) : undefined
@@ -115,6 +117,7 @@ function testRuntime(clock: { readonly now: Date }): TestRuntime {
         if (result === 'overloaded') return { kind: result }
         return { kind: 'done', response, result: result ?? new Uint8Array(), effects }
       } catch (error) {
+        if (outages.has(error)) return { kind: 'outage', error, log: [] }
         return { kind: 'trap', message: (error as Error).message, log: [] }
       }
     },
@@ -122,6 +125,21 @@ function testRuntime(clock: { readonly now: Date }): TestRuntime {
     close: () => Promise.resolve(),
   }
   return runtime
+}
+
+/** Adds the errors with which operations of the host reject to `outages`, but for traps. */
+function noteOutages(host: Host, outages: Set<unknown>): Host {
+  const note = (error: unknown): never => {
+    if (!(error instanceof Trap)) outages.add(error)
+    throw error
+  }
+  return {
+    ...host,
+    load: (bucket, key) => host.load(bucket, key).catch(note),
+    readContract: (input) => host.readContract(input).catch(note),
+    getGeneration: () => host.getGeneration().catch(note),
+    isSpent: (id) => host.isSpent(id).catch(note),
+  }
 }
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] extends readonly (infer Item)[] ? Item[] : T[Name] }

@@ -74,7 +74,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     ...(registry === undefined ? {} : { listContracts: createRegistryReader(node, registry) }),
     fetchContract: (address, block) =>
       fetchContract(node, { address, block, reportProblem: reportProblem ?? (() => undefined) }),
-    read: (address, input, { number }) => node.call({ to: address, input }, number),
+    read: (address, input, { number }) => node.call({ to: address, input }, number).catch(refuseLargeAnswer),
     listChanged: async (addresses, from, to) => {
       if (addresses.length === 0 || to.number <= from.number) return []
       if (to.number - from.number > MAX_LOG_BLOCKS) return addresses
@@ -84,6 +84,12 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     createAccount: (key, limits = {}, getReachedNumber) =>
       evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits, getReachedNumber }),
   }
+}
+
+/** Throws a refusal of the contract for an answer that is too large, as the next one would be; else the error. */
+function refuseLargeAnswer(error: Error): never {
+  const { cause } = error
+  throw cause instanceof AnswerTooLargeError ? new ChainError(cause.message, true, { cause: error }) : error
 }
 
 async function fetchHead(node: EvmNode, confirmations: number): Promise<Head> {
