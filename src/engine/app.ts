@@ -45,12 +45,14 @@ type Targets = WeakMap<IncomingMessage, RequestTarget>
 export async function createEngineApp(context: EngineContext, checkReady: () => Promise<void>): Promise<App> {
   const { config, random } = context
   const targets: Targets = new WeakMap()
-  const { targetBytes, headerBytes } = config.limits
+  const { targetBytes, headerBytes, queueSeconds, httpSeconds } = config.limits
   const app = createServer({
     random,
     tls: config.tls,
     trustedProxies: config.trustedProxies,
     requestTimeoutMs: ARRIVAL_SECONDS * 1000,
+    // A GET that turns out to write runs twice.
+    longestAnswerMs: 2 * (queueSeconds + httpSeconds) * 1000,
     maxHeaderSize: targetBytes + headerBytes + PARSER_SLACK,
     describeBrokenRequest: (error) => connectionRefusal(error, config.limits),
     answerUnreadableRequest: (request, reply) =>

@@ -563,6 +563,13 @@ describe('a thousand connections', () => {
   })
 })
 
+it('keeps a connection open for as long as its limits let a call take, the call that runs again included', async () => {
+  const timeoutOf = async (limits: object): Promise<number> =>
+    (await kept(serving({}, { settings: { limits } }))).engine.app.server.timeout
+  expect(await timeoutOf({})).toBe(70_000)
+  expect(await timeoutOf({ httpSeconds: 120, queueSeconds: 30 })).toBe(310_000)
+})
+
 describe('answers of components that nobody reads', () => {
   it('hold so much memory together and no more', async () => {
     const MIB = 1024 * 1024

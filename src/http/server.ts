@@ -14,6 +14,11 @@ import { watchConnections } from './connections.ts'
 /** The time limit for a TLS handshake, below the time that a stop waits for connections. */
 const HANDSHAKE_MS = 8000
 
+/** The time without any traffic after which a connection is closed, where no response takes longer. */
+const SILENCE_MS = 70_000
+/** The least time for which a connection stays open beyond the longest time until a response begins. */
+const ANSWER_MARGIN_MS = 10_000
+
 type Validate = (data: unknown) => true | { readonly value: unknown } | { readonly error: Error }
 
 export interface ServerOptions {
@@ -23,6 +28,8 @@ export interface ServerOptions {
   readonly trustedProxies?: readonly string[] | undefined
   /** The time limit for receiving a request. */
   readonly requestTimeoutMs: number
+  /** The longest time that a request may take until its response begins; below a minute when absent. */
+  readonly longestAnswerMs?: number
   /** The maximum size of the headers; Node's default when absent. */
   readonly maxHeaderSize?: number
   /** The maximum size of a body. */
@@ -62,7 +69,7 @@ export function createServer(options: ServerOptions): App {
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 65_000,
     // Closes connections without any traffic, including those of clients that do not read.
-    connectionTimeout: 70_000,
+    connectionTimeout: Math.max(SILENCE_MS, (options.longestAnswerMs ?? 0) + ANSWER_MARGIN_MS),
     forceCloseConnections: 'idle',
     // Requests on open connections are still answered while the service stops; the connection is then closed.
     return503OnClosing: false,
