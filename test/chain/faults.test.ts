@@ -159,6 +159,19 @@ describe('what a node answers', () => {
     expect(await account.fetchOutcome({ hash: NEWEST.hash, nonce: 0, raw: '0x' })).toBe(outcome)
   })
 
+  it.each([
+    ['is in a block that was reached', '0x5', '0x1', 'included'],
+    ['is in a later block', '0x6', '0x0', 'pending'],
+    ['is in no block', null, '0x0', 'pending'],
+  ])('is a receipt of too many logs, and the transaction %s', async (_, blockNumber, count, outcome) => {
+    const used = { eth_blockNumber: '0x5', eth_getTransactionCount: count }
+    const eth_getTransactionReceipt = new AnswerTooLargeError('the answer has more than 200000 values')
+    const eth_getTransactionByHash = { hash: NEWEST.hash, blockNumber }
+    const answers = { ...used, eth_getTransactionReceipt, eth_getTransactionByHash }
+    const account = chainOf(answers).createAccount(Buffer.alloc(32, 1))
+    expect(await account.fetchOutcome({ hash: NEWEST.hash, nonce: 0, raw: '0x' })).toBe(outcome)
+  })
+
   it('is a revert: the contract has no component; is a failure: nothing is known of it', async () => {
     const reverted = new JsonRpcError(3, 'execution reverted', '0x')
     expect(await chainOf({ eth_call: reverted }).fetchContract(CONTRACT, BLOCK)).toBeUndefined()

@@ -9,7 +9,8 @@ import {
   type SpendingLimits,
   type TransactionOutcome,
 } from '../chain.ts'
-import type { EvmCall, EvmNode, NodeBlock } from './node.ts'
+import { AnswerTooLargeError } from '../json-rpc.ts'
+import { type EvmCall, type EvmNode, type NodeBlock, type Receipt, UnreadableAnswer } from './node.ts'
 import { writeData } from './values.ts'
 
 export interface AccountOptions {
@@ -200,7 +201,7 @@ async function fetchOutcome(
   { hash, nonce, raw }: SignedTransaction,
 ): Promise<TransactionOutcome> {
   const readReceiptOutcome = async (): Promise<TransactionOutcome | undefined> => {
-    const receipt = await node.fetchReceipt(hash)
+    const receipt = await fetchReceipt(node, hash)
     if (receipt === undefined) return undefined
     if (receipt.block > head) return 'pending'
     if (receipt.succeeded) return 'included'
@@ -214,6 +215,23 @@ async function fetchOutcome(
   if (secondOutcome !== undefined) return secondOutcome
   // Nodes make the receipts of a block later than the block, and a node that knows the transaction did not lose it.
   return (await node.hasTransaction(hash)) ? 'pending' : 'lost'
+}
+
+/**
+ * Fetches the receipt of a transaction; undefined while it is in no block. A receipt that is too large to read has many
+ * logs, and a transaction with logs succeeded without using all its gas.
+ */
+async function fetchReceipt(
+  node: EvmNode,
+  hash: string,
+): Promise<Pick<Receipt, 'block' | 'succeeded' | 'gasUsed'> | undefined> {
+  try {
+    return await node.fetchReceipt(hash)
+  } catch (error) {
+    if (!(error instanceof UnreadableAnswer && error.cause instanceof AnswerTooLargeError)) throw error
+    const block = await node.fetchTransactionBlock(hash)
+    return block === undefined ? undefined : { block, succeeded: true, gasUsed: 0n }
+  }
 }
 
 /**

@@ -109,6 +109,8 @@ export function evmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
     sendTransaction: (raw: string) => ask('eth_sendRawTransaction', [raw], readHash),
     /** Tests whether the node has the transaction, in a block or pending. */
     hasTransaction: (hash: string) => ask('eth_getTransactionByHash', [hash], (answer) => answer !== null),
+    /** Returns the number of the block that has the transaction; undefined when no block has it. */
+    fetchTransactionBlock: (hash: string) => ask('eth_getTransactionByHash', [hash], readNullable(readBlockNumber)),
     fetchReceipt: (hash: string) => ask('eth_getTransactionReceipt', [hash], readNullable(readReceipt)),
   }
 }
@@ -140,6 +142,11 @@ function readBlock(block: JsonObject): NodeBlock {
     gasLimit: readQuantity(memberOf(block, 'gasLimit')),
     baseFee: baseFee === undefined ? undefined : readQuantity(baseFee),
   }
+}
+
+function readBlockNumber(transaction: JsonObject): number | undefined {
+  const number = memberOf(transaction, 'blockNumber') ?? undefined
+  return number === undefined ? undefined : readNumber(number)
 }
 
 function readReceipt(receipt: JsonObject): Receipt {
