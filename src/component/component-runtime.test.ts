@@ -195,6 +195,34 @@ describe('the pool', () => {
     await two.close()
   })
 
+  it.each([
+    [
+      'loads of the engine make slow',
+      '0x21, Uint8Array.of(0, 0, 0, 1, 98, 0, 0, 0, 1, each)',
+      { running: 1, waiting: 1 },
+    ],
+    ['reads of the chain do not', '0x81, Uint8Array.of(0, 0, 0, 1, each)', { running: 2, waiting: 0 }],
+  ])('gives a contract that is slow a worker less: %s', async (_what, question, load) => {
+    const two = await pool({ stateChangeReads: 12 }, 2)
+    const work = async <T>(answer: T): Promise<T> => {
+      const until = performance.now() + 40
+      while (performance.now() < until);
+      return Promise.resolve(answer)
+    }
+    const host = { ...noHost, load: () => work(undefined), readContract: () => work(new Uint8Array()) }
+    const asksOften = script(`off_chain_on_state_change() {
+      for (let each = 0; each < 12; each++) hosted(${question})
+      return new Uint8Array(0)
+    }`)
+    await Promise.all([1, 2].map(() => two.run(call(quick, state), noHost)))
+    expect(await two.run(call(asksOften, state), host)).toMatchObject({ kind: 'done' })
+    const calls = [1, 2].map(() => two.run(call(spins, { ...state, deadlineMs: 10_000 }), noHost))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(two.getLoad()).toMatchObject(load)
+    await two.close()
+    await Promise.all(calls)
+  })
+
   it('counts the time that the engine takes to answer', async () => {
     const host = { ...noHost, readContract: () => new Promise<never>(() => undefined) }
     expect(await runtime.run(call(asks, { ...state, deadlineMs: 300 }), host)).toEqual({ kind: 'deadline' })

@@ -45,7 +45,7 @@ export interface Slot {
   since: number
   /** The time of the job's unanswered question; undefined when there is none. */
   askedAt: number | undefined
-  /** The time for which the job has waited for the answers to earlier questions. */
+  /** The time for which the job has waited for answers, without short waits for the engine itself. */
   sleptMs: number
   /** The error for which the engine could not answer a question of the job; undefined when there was none. */
   outage: { readonly error: unknown } | undefined
@@ -54,6 +54,8 @@ export interface Slot {
 
 /** The time after which a component that waits for an answer counts as asleep; shorter waits count as computing. */
 const ASLEEP_AFTER_MS = 100
+/** The operations for which the engine asks others. During short ones of any other kind, its own thread computes. */
+const ASKS_OTHERS: ReadonlySet<keyof Host> = new Set(['readContract', 'send'])
 
 /** Yields the workers that have a job, for the scheduler. */
 export function* listHeldWorkers(slots: Iterable<Slot>): Generator<HeldWorker> {
@@ -70,7 +72,8 @@ export function isAsleep({ askedAt }: Slot): boolean {
 }
 
 /**
- * Returns the milliseconds for which the job of `slot` has computed, without the time in which it waited for answers.
+ * Returns the milliseconds for which the job of `slot` has computed, and the engine for it, without the time in which
+ * both waited for others.
  */
 export function computedMs({ since, sleptMs, askedAt }: Slot): number {
   return (askedAt ?? performance.now()) - since - sleptMs
@@ -114,7 +117,7 @@ export async function answerQuestion(slot: Slot, { job: number, question }: Ques
   // The job may have ended meanwhile.
   if (slot.job !== job || slot.jobNumber !== number) return
   slot.outage ??= outage
-  slot.sleptMs += performance.now() - slot.askedAt
+  if (isAsleep(slot) || ASKS_OTHERS.has(question.ask)) slot.sleptMs += performance.now() - slot.askedAt
   slot.askedAt = undefined
   slot.worker.postMessage({ job: number, answer: hostAnswer } satisfies AnswerMessage)
   Atomics.add(slot.signal, 0, 1)
