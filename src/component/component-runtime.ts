@@ -17,8 +17,8 @@ import {
 export interface RuntimeSettings {
   readonly workers: number
   readonly limits: RuntimeLimits
-  /** The file of `worker.ts`, bundled. */
-  readonly workerFile: string
+  /** The program of `worker.ts`, bundled as CommonJS. */
+  readonly workerProgram: string
   /** The bytes of `quickjs.wasm` of quickjs-wasi. */
   readonly quickjs: Uint8Array
 }
@@ -27,10 +27,10 @@ export interface RuntimeSettings {
 const DESCRIBE_MS = 10_000
 
 /** Creates a runtime, and starts its workers. Calls that come before the workers are ready wait. */
-export async function createRuntime({ workers, limits, workerFile, quickjs }: RuntimeSettings): Promise<Runtime> {
+export async function createRuntime({ workers, limits, workerProgram, quickjs }: RuntimeSettings): Promise<Runtime> {
   const data = { limits, quickjs: await compileQuickJs(quickjs, limits) }
   const programs = createProgramCache(limits, (sha256) => pool.forget(sha256))
-  const pool = createWorkerPool({ workers, workerFile, data, onAssign: programs.keep })
+  const pool = createWorkerPool({ workers, workerProgram, data, onAssign: programs.keep })
   return {
     describe: async (component) => describeComponent(pool, component, await programs.prepare(component)),
     run: (call, host) => runCall(pool, programs, call, host),

@@ -23,8 +23,8 @@ import {
 
 export interface PoolSettings {
   readonly workers: number
-  /** The file of `worker.ts`, bundled. */
-  readonly workerFile: string
+  /** The program of `worker.ts`, bundled as CommonJS. */
+  readonly workerProgram: string
   readonly data: Omit<WorkerData, 'signal'>
   /** Is called with a program that a worker is about to get. */
   readonly onAssign: (sha256: string, prepared: PreparedProgram) => void
@@ -120,7 +120,8 @@ function startMissingWorkers(pool: Pool): void {
 
 function startWorker(pool: Pool): Slot {
   const signal = new Int32Array(new SharedArrayBuffer(4))
-  const worker = new Worker(pool.settings.workerFile, {
+  const worker = new Worker(pool.settings.workerProgram, {
+    eval: true,
     workerData: { ...pool.settings.data, signal } satisfies WorkerData,
     // A component that breaks out of its sandbox must find nothing of the process, such as its environment.
     env: {},
@@ -225,7 +226,7 @@ function removeLostSlot(pool: Pool, slot: Slot, why: string): void {
   pool.slots.delete(slot)
   // The next call starts workers again.
   if (pool.slots.size > 0) return
-  const error = new Error(`No component worker can be started from ${pool.settings.workerFile}: ${why}`)
+  const error = new Error(`No component worker can be started: ${why}`)
   for (const job of removeAllWaiting(pool)) job.fail(error)
 }
 

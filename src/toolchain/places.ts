@@ -29,12 +29,16 @@ export function checkBuiltFiles(): void {
   }
 }
 
-/** Returns the runtime of components, with the files of this installation. */
+/**
+ * Returns the runtime of components, with the files of this installation. These are read once: workers that start later
+ * have the same program, also when another version of the package has been installed since.
+ */
 export function startRuntime(
   workers: number,
   limits: RuntimeLimits,
   directory = findBuiltDirectory(),
 ): Promise<Runtime> {
   const quickjs = readFileSync(join(directory, 'quickjs.wasm'))
-  return createRuntime({ workers, limits, workerFile: join(directory, WORKER), quickjs })
+  const workerProgram = readFileSync(join(directory, WORKER), 'utf8')
+  return createRuntime({ workers, limits, workerProgram, quickjs })
 }

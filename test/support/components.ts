@@ -36,7 +36,7 @@ export function pool(limits: Partial<RuntimeLimits> = {}, workers = 1): Promise<
   return createRuntime({
     workers,
     limits: { ...LIMITS, ...limits },
-    workerFile: join(WORKER_DIRECTORY, 'component-worker.cjs'),
+    workerProgram: readFileSync(join(WORKER_DIRECTORY, 'component-worker.cjs'), 'utf8'),
     quickjs: readFileSync(join(WORKER_DIRECTORY, 'quickjs.wasm')),
   })
 }
