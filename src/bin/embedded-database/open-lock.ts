@@ -3,8 +3,16 @@
  * process that closes the database knows whether another one still has it open.
  */
 import { accessSync, constants, existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { loadDriver } from '../../store/sqlite.ts'
 import { lockFile } from '../../store/sqlite-lock.ts'
+
+/**
+ * How often the exclusive lock is tried. Processes that close the database at the same moment keep it from each other,
+ * each for less than a millisecond; a mark lasts.
+ */
+const EXCLUSIVE_TRIES = 10
+const TRY_PAUSE_MS = 5
 
 /** Returns the path of the lock file, which is empty and not part of backups. */
 export function lockFileOf(databaseFile: string): string {
@@ -82,13 +90,17 @@ export async function isMarkedOpen(databaseFile: string): Promise<boolean> {
 }
 
 /**
- * Takes the exclusive lock without waiting, and returns the function that releases it. Returns `open` if a process has
- * the database marked as open, and `unknown` if this user cannot use the file.
+ * Takes the exclusive lock, and returns the function that releases it. Returns `open` if a process has the database
+ * marked as open, and `unknown` if this user cannot use the file.
  */
 async function lockUnlessOpen(file: string): Promise<(() => void) | 'open' | 'unknown'> {
   try {
     refuseUnwritable(file)
-    return (await lockFile(file, 'exclusive', 0)) ?? 'open'
+    for (let tries = 1; ; tries++) {
+      const release = await lockFile(file, 'exclusive', 0)
+      if (release !== undefined || tries === EXCLUSIVE_TRIES) return release ?? 'open'
+      await pause(TRY_PAUSE_MS)
+    }
   } catch {
     return 'unknown'
   }
