@@ -25,15 +25,16 @@ export function createPageCheck(file: string, findDamage: FindDamage, log: Logge
   let dueAt = -Infinity
   return singleFlight(async () => {
     const startsAt = performance.now()
-    const state = statSync(file, { throwIfNoEntry: false })
-    if (state === undefined || state.ctimeMs === checkedAt || state.size > CHECKED_BYTES) return false
     if (startsAt < dueAt) return false
-    dueAt = startsAt + CHECK_EVERY_MS
     try {
+      const state = statSync(file, { throwIfNoEntry: false })
+      if (state === undefined || state.ctimeMs === checkedAt || state.size > CHECKED_BYTES) return false
+      dueAt = startsAt + CHECK_EVERY_MS
       const { damage } = await findDamage(file)
       checkedAt = state.ctimeMs
       return damage !== undefined
     } catch (err) {
+      dueAt = startsAt + CHECK_EVERY_MS
       log.warn({ event: 'database_unchecked', err }, 'the database could not be looked at for damage')
       return false
     }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, symlinkSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -84,6 +84,31 @@ it('a database whose configured link is changed to another file answers for noth
   symlinkSync('other.db', link)
   await expect.poll(() => store.checkMedium?.().then(String, String)).toMatch(/another file was put in the place/)
   await expect(store.close()).rejects.toThrow('another file was put in the place')
+})
+
+it('a database whose file cannot be looked at is not ready until it can, and the process lives on', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-watched-'))
+  const [file, link] = [join(directory, 'test.db'), join(directory, 'link.db')]
+  symlinkSync('test.db', link)
+  const lines: { readonly event?: string; readonly err?: { readonly code?: string } }[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) })
+  const store = watchDatabase(await openSqlite<Things>(file, migrations), { file, link }, log, findIn)
+  const medium = () => store.checkMedium?.().then(String, String)
+  const leadTo = (target: string) => {
+    rmSync(link)
+    symlinkSync(target, link)
+  }
+  // A link to itself gives another error than a file that is gone, also to root.
+  leadTo('link.db')
+  await expect.poll(medium).toMatch(/test\.db: this process cannot look at the file/)
+  await store.commit([insert])
+  await setTimeout(1200)
+  expect(lines).toMatchObject([{ event: 'database_unchecked', err: { code: 'ELOOP' } }])
+  leadTo('test.db')
+  await expect.poll(medium).toBe('undefined')
+  leadTo('link.db')
+  await store.close()
+  expect(statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0).toBe(0)
 })
 
 describe('the pages of a database that is watched', () => {

@@ -47,6 +47,8 @@ interface LossWatch {
   noteLoss(loss: Loss | undefined): void
   /** Throws after the file was lost. */
   refuseLost(): void
+  /** Throws while the file cannot be looked at. */
+  refuseUnchecked(): void
   /** Stops watching after a last check. Returns the loss of the file, if any. */
   endWatch(): Promise<Loss | undefined>
 }
@@ -106,6 +108,7 @@ function watchFile(path: DatabasePath, openedFile: OpenedFile, findDamage: FindD
     checkMedium: () =>
       new Promise((resolve) => {
         losses.refuseLost()
+        losses.refuseUnchecked()
         refuseUnwritable(path.file, refusal)
         resolve()
       }),
@@ -119,13 +122,14 @@ function watchForLoss(path: DatabasePath, openedFile: OpenedFile, findDamage: Fi
   const findLoss = createFileCheck(path, openedFile)
   const checkPages = createPageCheck(file, findDamage, log)
   let loss: Loss | undefined
+  const looks = createLooks(file, log)
   const noteLoss = (newLoss: Loss | undefined): void => {
     if (loss !== undefined || newLoss === undefined) return
     loss = newLoss
     log.fatal({ event: 'database_lost', problem: loss.problem }, `${file}: ${loss.problem}`)
   }
   const checkFile = (): void => {
-    if (loss === undefined) noteLoss(findLoss())
+    if (loss === undefined) looks.run(() => noteLoss(findLoss()))
   }
   const check = async (): Promise<void> => {
     checkFile()
@@ -143,11 +147,40 @@ function watchForLoss(path: DatabasePath, openedFile: OpenedFile, findDamage: Fi
     refuseLost: () => {
       if (loss !== undefined) throw new Error(`${file}: ${loss.problem}`)
     },
+    refuseUnchecked: () => looks.refuseFailed(),
     endWatch: async () => {
       clearInterval(timer)
       await lastCheck
       checkFile()
       return loss
+    },
+  }
+}
+
+/** Runs looks at a file, and keeps the error of the last one. */
+interface Looks {
+  /** Runs a look. If it fails, logs that, unless the one before it failed too. */
+  run(look: () => void): void
+  /** Throws if the last look failed. */
+  refuseFailed(): void
+}
+
+function createLooks(file: string, log: Logger): Looks {
+  const message = `${file}: this process cannot look at the file, and so would not notice its loss`
+  let failure: unknown
+  return {
+    run: (look) => {
+      try {
+        look()
+        failure = undefined
+      } catch (err) {
+        // This process may not search the directory any more, has too many files open, or the disk fails.
+        if (failure === undefined) log.error({ event: 'database_unchecked', err }, message)
+        failure = err
+      }
+    },
+    refuseFailed: () => {
+      if (failure !== undefined) throw new Error(message, { cause: failure })
     },
   }
 }
