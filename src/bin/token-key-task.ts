@@ -4,15 +4,13 @@
  */
 import type { Logger } from 'pino'
 import type { Task } from '../async/task.ts'
-import { endsWithin } from '../async/timer.ts'
-import { listKeys, type ServiceKeys, type SigningKey } from '../keys/key-ring.ts'
+import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
 import { findSigningProblem } from '../keys/pkcs11/check.ts'
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 
 const MINUTE_MS = 60_000
 /** How often a key that stays lost is logged. */
 const REPEAT_MS = 60 * MINUTE_MS
-const ANSWER_SECONDS = 10
 
 interface WatchParts {
   readonly keys: ServiceKeys
@@ -33,7 +31,6 @@ export function watchTokenKeys({ keys, tokens, log, now }: WatchParts): TokenKey
   const keysInTokens = listKeys(keys).filter(([, key]) => 'pkcs11Key' in key)
   const states = new Map(keysInTokens.map(([path]) => [path, true]))
   const toldAt = new Map<string, number>()
-  const findProblem = createTrial(tokens)
   const record = (key: string, problem: string | undefined): void => {
     const [at, lastAt] = [now().getTime(), toldAt.get(key)]
     states.set(key, problem === undefined)
@@ -45,25 +42,11 @@ export function watchTokenKeys({ keys, tokens, log, now }: WatchParts): TokenKey
     }
   }
   const run = async (): Promise<void> => {
-    const problems = await Promise.all(keysInTokens.map(([path, key]) => findProblem(path, key)))
+    const problems = await Promise.all(keysInTokens.map(([, key]) => findSigningProblem(key, tokens)))
     for (const [index, [path]] of keysInTokens.entries()) record(path, problems[index])
   }
   return {
     tasks: keysInTokens.length === 0 ? [] : [{ name: 'token keys', everyMs: MINUTE_MS, run }],
     states: () => states,
-  }
-}
-
-/**
- * Creates the function that returns why a key in a token cannot sign; undefined if it can. A signature that is under
- * way is waited for again, so that a silent token is asked for one at a time.
- */
-function createTrial(tokens: Pkcs11Tokens): (path: string, key: SigningKey) => Promise<string | undefined> {
-  const trials = new Map<string, Promise<string | undefined>>()
-  return async (path, key) => {
-    const trial = trials.get(path) ?? findSigningProblem(key, tokens).finally(() => trials.delete(path))
-    trials.set(path, trial)
-    if (await endsWithin(trial, ANSWER_SECONDS * 1000)) return trial
-    return `the token gives no answer for ${ANSWER_SECONDS} seconds; look at its own log`
   }
 }

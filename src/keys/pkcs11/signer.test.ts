@@ -1,11 +1,12 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { p256, p384, p521 } from '@noble/curves/nist.js'
 import type { PKCS11 } from 'pkcs11js'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { makeKey } from '../../../test/support/services.ts'
 import { type Certificate, parseCertificate } from '../certificate.ts'
 import { makeSelfSignedCertificate } from '../make-certificate.ts'
 import { verifySignature } from '../signature.ts'
+import type { Signer } from '../signer.ts'
 import { findPkcs11Mistakes } from './check.ts'
 import { createPkcs11Tokens, type Pkcs11Key, type Pkcs11Tokens } from './signer.ts'
 
@@ -33,6 +34,11 @@ class Token {
   readonly sessions = new Set<string>()
   readonly busy = new Set<string>()
   mostBusy = 0
+  signatures = 0
+  /** How long C_Sign takes; never ends by itself while it is Infinity. */
+  signMs = 0
+  /** Ends the calls of C_Sign that would not end by themselves. */
+  readonly answers: (() => void)[] = []
   isLoggedIn = false
 
   remove(): void {
@@ -120,12 +126,17 @@ function moduleOf(token: Token): new () => PKCS11 {
       const name = inSession(session)
       token.busy.add(name)
       token.mostBusy = Math.max(token.mostBusy, token.busy.size)
-      await new Promise((resolve) => setImmediate(resolve))
+      await new Promise<void>((resolve) => {
+        if (token.signMs === 0) setImmediate(resolve)
+        else if (token.signMs === Infinity) token.answers.push(resolve)
+        else setTimeout(resolve, token.signMs)
+      })
       token.busy.delete(name)
       const failure = token.failures.shift()
       if (failure === 'CKR_DEVICE_REMOVED') token.remove()
       if (failure !== undefined) throw error(failure)
       inSession(session)
+      token.signatures += 1
       const { curve, secret } = initialized.get(name) as StoredKey
       const bytes = curve.sign(digest, secret, { prehash: false })
       signature.set(bytes)
@@ -190,7 +201,7 @@ describe('a key in a token', () => {
       Array.from({ length: 50 }, (_, index) => isGood(index % 2 === 0 ? 'ES256' : 'ES384')),
     )
     expect(good.every(Boolean)).toBe(true)
-    expect([token.sessions.size, token.mostBusy, token.logins, token.initialized > 0]).toEqual([5, 4, 1, true])
+    expect([token.sessions.size, token.mostBusy, token.logins, token.initialized > 0]).toEqual([4, 3, 1, true])
   })
 
   it('has a session anew when the token was away, and a signature that was on its way comes all the same', async () => {
@@ -321,5 +332,71 @@ describe('a key in a token', () => {
   it('needs the certificate of an EC key', async () => {
     const ed25519 = certificateOf(await makeKey('EdDSA'))
     expect(() => tokens.createSigner(KEY, [ed25519])).toThrow(TypeError)
+  })
+})
+
+describe('a token that gives no answer', () => {
+  const SILENT = 'the token gives no answer for 5 seconds; look at its own log'
+  const ask = (signer: Signer) => signer.sign(data).then(() => 'signed', String)
+  const askOften = (count: number) => Promise.all(Array.from({ length: count }, () => ask(signerOf())))
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+  const answerAll = () => {
+    token.signMs = 0
+    for (const answer of token.answers.splice(0)) answer()
+    return pass(0)
+  }
+
+  beforeEach(async () => {
+    await isGood()
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  })
+  afterEach(() => vi.useRealTimers())
+
+  it('is waited for five seconds, by what waits as well, with three of the threads of Node at most', async () => {
+    token.signMs = Infinity
+    const refused = askOften(20)
+    await pass(5000)
+    expect(new Set(await refused)).toEqual(new Set([`Error: ${SILENT}`]))
+    expect([token.mostBusy, token.busy.size]).toEqual([3, 3])
+    await pass(60_000)
+    // All of its threads are taken, so that nothing more can be tried.
+    expect(await ask(signerOf())).toBe(`Error: ${SILENT}`)
+    expect(await ask(signerOf({ place: { slot: 8 } }))).toBe(`Error: ${SILENT}`)
+    await answerAll()
+    expect(await askOften(10)).toEqual(Array(10).fill('signed'))
+    expect([token.mostBusy, token.logins]).toEqual([3, 1])
+  })
+
+  it('is asked again after ten seconds with a thread that is free', async () => {
+    token.signMs = Infinity
+    const refused = ask(signerOf())
+    await pass(5000)
+    expect(await refused).toBe(`Error: ${SILENT}`)
+    token.signMs = 0
+    await pass(9999)
+    expect(await ask(signerOf())).toBe(`Error: ${SILENT}`)
+    await pass(1)
+    expect([await ask(signerOf()), token.busy.size]).toEqual(['signed', 1])
+  })
+
+  it('is not asked again for a client that was refused, when it has lost the session meanwhile', async () => {
+    token.signMs = Infinity
+    const refused = ask(signerOf())
+    await pass(5000)
+    await refused
+    token.failures.push('CKR_DEVICE_ERROR')
+    await answerAll()
+    expect([await ask(signerOf()), token.logins]).toEqual(['signed', 2])
+    expect(token.signatures).toBe(2)
+  })
+
+  it('refuses what has waited for half a minute while it is slow, and does not sign that later', async () => {
+    token.signMs = 4000
+    const results = askOften(30)
+    await pass(60_000)
+    const [signed, refused] = [24, 6]
+    const late = 'Error: the token signs too slowly for all that ask; use a faster one, or fewer requests at once'
+    expect((await results).filter((result) => result === late)).toHaveLength(refused)
+    expect(token.signatures).toBe(1 + signed)
   })
 })

@@ -4,7 +4,6 @@
  */
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../../async/cache.ts'
-import { limitConcurrency } from '../../async/concurrency.ts'
 import { type Certificate, sentCertificates } from '../certificate.ts'
 import { publicJwkOf, thumbprint } from '../jwk.ts'
 import { algorithmOf, algorithms, EC_CURVES, isEcdsa } from '../signature.ts'
@@ -12,6 +11,7 @@ import type { Signer } from '../signer.ts'
 import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './connection.ts'
 import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
 import { isRecent, loadPkcs11Module, type Pkcs11Module, type Pkcs11Package } from './module.ts'
+import { createThreads, type Turns } from './turns.ts'
 
 /** A private key in a token, and how to access it. */
 export interface Pkcs11Key {
@@ -32,8 +32,6 @@ export interface Pkcs11Tokens {
 
 /** The maximum number of modules. */
 const MAX_MODULES = 100
-/** The maximum number of concurrent signatures of a token, equal to the threads of Node's pool. */
-const MAX_PARALLEL_SIGNATURES = 4
 /** How long a failed token is not tried again. */
 const RETRY_AFTER_MS = 1000
 
@@ -46,13 +44,13 @@ export interface Pkcs11Effects {
 export function createPkcs11Tokens({ loadPackage, now }: Pkcs11Effects): Pkcs11Tokens {
   const modules = createPromiseCache<Pkcs11Module>(MAX_MODULES)
   const tokens = new Map<string, Pkcs11Token>()
+  const createTurns = createThreads()
   const loadModule = (path: string): Promise<Pkcs11Module> =>
     modules.get(path, async () => loadPkcs11Module(await loadPackage(), path))
   const findToken = ({ module, place, pin }: Pkcs11Key): Pkcs11Token => {
     const name = JSON.stringify([module, place, pin])
-    const token =
-      tokens.get(name) ??
-      createPkcs11Token(async () => connectWithRestart(await loadModule(module), { place, pin, now: now() }), now)
+    const connect = async () => connectWithRestart(await loadModule(module), { place, pin, now: now() })
+    const token = tokens.get(name) ?? createPkcs11Token(connect, now, createTurns())
     tokens.set(name, token)
     return token
   }
@@ -81,7 +79,7 @@ function connectWithRestart(module: Pkcs11Module, { place, pin, now }: Connectio
   }
 }
 
-function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date): Pkcs11Token {
+function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => Date, runInTurn: Turns): Pkcs11Token {
   let connection: Promise<Pkcs11Connection> | undefined
   let failure: { readonly error: Pkcs11Error; readonly at: Date; readonly isPinRefused: boolean } | undefined
   const connectToken = (): Promise<Pkcs11Connection> => {
@@ -106,12 +104,11 @@ function createPkcs11Token(connect: () => Promise<Pkcs11Connection>, now: () => 
       throw error
     })
   }
-  const limit = limitConcurrency(MAX_PARALLEL_SIGNATURES)
   return (...parts) =>
-    limit(() =>
+    runInTurn((isWanted) =>
       signOnce(...parts)
         .catch((error: unknown) => {
-          if (!isSessionLost(error)) throw error
+          if (!isSessionLost(error) || !isWanted()) throw error
           return signOnce(...parts)
         })
         .catch((error: unknown) => {
