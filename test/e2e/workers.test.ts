@@ -1,6 +1,7 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
+import { execFileSync } from 'node:child_process'
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -61,6 +62,19 @@ function linesOf(log: string): Line[] {
 function pidsOf({ lines }: Shared): Map<unknown, number> {
   const started = lines().filter(({ event }) => event === 'worker_listening')
   return new Map(started.map(({ worker, pid }) => [worker, Number(pid)]))
+}
+
+/** Sets how many files a process may have open. Its hard limit stays. */
+function limitFiles(pid: number, most: number): void {
+  execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${most}:`])
+}
+
+/** Returns the limit of open files under which a process can open `count` more. */
+function limitWithFree(pid: number, count: number): number {
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number))
+  let limit = 0
+  for (let free = 0; free < count; limit += 1) if (!open.has(limit)) free += 1
+  return limit
 }
 
 interface Answer {
@@ -256,6 +270,20 @@ describe('the workers of a service', () => {
     expect(status).toBe(1)
     expect(linesOf(stdout).filter(({ event }) => event === 'worker_ended')).toHaveLength(5)
     expect(linesOf(stdout)).toContainEqual(expect.objectContaining({ event: 'worker_given_up', worker: 1 }))
+  })
+
+  it.skipIf(process.platform !== 'linux')('one follows when the system starts processes again', async () => {
+    const service = await shared('issuer', await directoryOf('issuer'))
+    const primary = service.child.pid ?? 0
+    // A new process needs four descriptors of the primary, and the one that ends gives it one.
+    limitFiles(primary, limitWithFree(primary, 1))
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    const refused = () => service.lines().find(({ event }) => event === 'worker_not_started')
+    await expect.poll(refused).toMatchObject({ worker: 1, err: { code: 'EMFILE' } })
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+    limitFiles(primary, 1024)
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 
   it('all sign with the key of the start: none follows with another, until that is put back', async () => {

@@ -2,13 +2,14 @@
  * The primary process of a service with several workers: starts the workers, which share the port, replaces those that
  * end, and stops them. docs/decisions/0021-workers.md.
  */
-import cluster, { type Worker } from 'node:cluster'
+import type { Worker } from 'node:cluster'
 import { availableParallelism } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { backOffMs } from '../../async/back-off.ts'
 import { serialQueue } from '../../async/concurrency.ts'
 import type { MeasuredMetric, MetricsSource } from '../../http/metrics-server.ts'
+import { forkWorker } from './fork-worker.ts'
 import type { ListeningConfig } from './service-kind.ts'
 import { TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
@@ -124,10 +125,9 @@ async function startWorkers(pool: Pool): Promise<WorkersStart> {
   }
 }
 
-/** Starts a worker. Resolves when it listens, or has ended before. */
+/** Starts a worker. Resolves when it listens, or has ended before. Rejects if the system starts no process. */
 async function startWorker(pool: Pool, number: number): Promise<StartedWorker> {
-  const worker = cluster.fork()
-  closeLastConnection(worker)
+  const worker = await forkWorker()
   const ended = new Promise<End>((resolve) => {
     worker.once('exit', (status, signal) => resolve({ status, signal }))
     worker.on('error', () => {
@@ -160,20 +160,6 @@ async function passOnConnections(worker: Worker): Promise<void> {
   sendToWorker(worker, { passedOn: true })
 }
 
-/**
- * Closes the last connection that an ended worker was sent. `node:cluster` keeps a connection that the worker did not
- * confirm, and its client would wait.
- */
-function closeLastConnection({ process: child }: Worker): void {
-  let lastHandle: { close(): void } | undefined
-  const send = child.send.bind(child) as (...words: unknown[]) => boolean
-  child.send = (message: unknown, handle?: unknown, ...rest: unknown[]) => {
-    if (typeof handle === 'object' && handle !== null && 'close' in handle) lastHandle = handle as typeof lastHandle
-    return send(message, handle, ...rest)
-  }
-  child.once('exit', () => lastHandle?.close())
-}
-
 /** Replaces a worker each time it ends. Resolves with its number after too many ends. */
 async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
   const { number } = first
@@ -193,16 +179,21 @@ async function keepWorker(pool: Pool, first: StartedWorker): Promise<number> {
   }
 }
 
-/** Starts a worker after a pause; undefined if the service stops meanwhile. */
+/** Starts a worker after a pause, and tries that again; undefined if the service stops meanwhile. */
 async function replaceWorker(pool: Pool, number: number, ends: number): Promise<StartedWorker | undefined> {
+  const event = 'worker_not_started'
   for (let pauses = ends; ; pauses++) {
     await wait(backOffMs(PAUSES, pauses))
     const mistakes = pool.isStopping ? [] : pool.findMistakes()
-    if (mistakes.length === 0) {
-      return pool.runInTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
+    if (mistakes.length > 0) {
+      pool.log.error({ event, worker: number, mistakes }, `no worker follows until ${WAYS_OUT}`)
+      continue
     }
-    const line = { event: 'worker_not_started', worker: number, mistakes }
-    pool.log.error(line, `no worker follows until ${WAYS_OUT}`)
+    try {
+      return await pool.runInTurn(async () => (pool.isStopping ? undefined : startWorker(pool, number)))
+    } catch (err) {
+      pool.log.error({ event, worker: number, err }, 'the system starts no process for a worker; it is tried again')
+    }
   }
 }
 
