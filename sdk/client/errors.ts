@@ -96,8 +96,13 @@ export class SharingError extends Error {
   override readonly name = 'SharingError'
   readonly code: SharingErrorCode
   readonly engines: readonly EngineError[]
-  constructor(code: SharingErrorCode, message: string, engines: readonly EngineError[] = []) {
-    super(message)
+  constructor(
+    code: SharingErrorCode,
+    message: string,
+    engines: readonly EngineError[] = [],
+    options: ErrorOptions | undefined = undefined,
+  ) {
+    super(message, options)
     this.code = code
     this.engines = engines
   }

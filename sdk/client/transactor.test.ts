@@ -75,6 +75,30 @@ describe('a transactor', () => {
     expect(nonces).toEqual([0, 1, 2])
   })
 
+  it('waits on while the node cannot be asked, and says so when the patience ends', async () => {
+    const { chain, nonces, outcomes, account } = lateChain()
+    let [failures, time] = [3, 0]
+    account.fetchOutcome = ({ nonce }) => {
+      failures -= 1
+      if (failures >= 0) return Promise.reject(new ChainError('too many requests', false))
+      return Promise.resolve(outcomes.get(nonce) ?? 'pending')
+    }
+    const now = (): Date => {
+      time += 100
+      return new Date(time)
+    }
+    const passing = { patienceMs: 1000, now, wait: () => Promise.resolve() }
+    const transactor = accountTransactor(chain, new Uint8Array(32), passing)
+    outcomes.set(4, 'included')
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect(nonces).toEqual([4])
+    failures = Infinity
+    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
+      code: 'timeout',
+      cause: { message: 'too many requests' },
+    })
+  })
+
   it('gives no nonce twice, also beside another of the same key, where the node counts no waiting transactions', async () => {
     const { chain, nonces, end } = slowChain()
     const makeOne = () => accountTransactor(chain, new Uint8Array(32), { ...patience, wait })

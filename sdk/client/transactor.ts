@@ -151,11 +151,21 @@ export function walletTransactor(
   }
 }
 
+/** Waits for a transaction that was sent. A node that cannot be asked for a while says nothing about it. */
 async function waitUntil({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
   const end = now().getTime() + (patienceMs ?? TRANSACTION_PATIENCE_MS)
-  while (!(await isDone())) {
-    if (now().getTime() >= end)
-      throw new SharingError('timeout', 'the transaction was sent, and was not included in time')
+  for (;;) {
+    let unanswered: ChainError | undefined
+    const hasEnded = await isDone().catch((error: unknown) => {
+      if (!(error instanceof ChainError) || error.reverted) throw error
+      unanswered = error
+      return false
+    })
+    if (hasEnded) return
+    if (now().getTime() >= end) {
+      const message = 'the transaction was sent, and was not included in time'
+      throw new SharingError('timeout', message, [], unanswered && { cause: unanswered })
+    }
     await wait(POLL_MS)
   }
 }

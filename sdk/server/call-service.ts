@@ -35,10 +35,13 @@ export type CallService = (request: ServiceRequest) => Promise<unknown>
 
 /** The time limit of a call unless the application sets another. */
 export const TIMEOUT_MS = 30_000
-/** The pauses before a request is sent again. */
-const PAUSES_MS = [200, 500, 1000, 2000, 4000]
+/** The pauses before a request is sent again, of which the last comes again and again. */
+const PAUSES_MS = [200, 500, 1000, 2000]
+const LAST_PAUSE_MS = 4000
 /** Statuses after which the same request may succeed. RFC 9110 section 15.6, RFC 6585 section 4. */
 const TEMPORARY = [429, 502, 503, 504]
+/** Codes without a status after which the same request may succeed. */
+const TEMPORARY_CODES = ['unreachable', 'deadline']
 
 /**
  * Makes the function that sends requests to one service. A request that may arrive twice is sent again while the
@@ -68,7 +71,7 @@ export function createCallService(options: ServiceOptions): CallService {
       if (!(result instanceof ServiceError)) return result
       signal?.throwIfAborted()
       if (end.aborted) throw new ServiceError('deadline', `${base} did not answer within the time`, { cause: result })
-      const pause = Math.max(PAUSES_MS[attempt] ?? Infinity, (result.retryAfterSeconds ?? 0) * 1000)
+      const pause = Math.max(PAUSES_MS[attempt] ?? LAST_PAUSE_MS, (result.retryAfterSeconds ?? 0) * 1000)
       const isLate = performance.now() + pause >= endsAt
       if (!isRepeatable || isLate || !isTemporary(result)) throw result
       await waitUnlessAborted(pause, stop)
@@ -93,7 +96,7 @@ export function startOnce(call: CallService, path: string, body: unknown, idempo
 
 /** Tests whether the same request may succeed later. */
 export function isTemporary({ status, code }: ServiceError): boolean {
-  return status === undefined ? code === 'unreachable' : TEMPORARY.includes(status)
+  return status === undefined ? TEMPORARY_CODES.includes(code) : TEMPORARY.includes(status)
 }
 
 async function attemptOnce(send: () => Promise<Response>, answersText: boolean): Promise<unknown> {

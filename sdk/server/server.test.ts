@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as immediately } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/post.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { fakeTimersOf } from '../../test/support/fake-timers.ts'
@@ -265,6 +265,33 @@ describe('a request that may arrive twice', () => {
     await vi.advanceTimersByTimeAsync(1)
     await refusal
     expect(calls).toHaveLength(2)
+  })
+
+  it('is sent again until the deadline, however often it fails before', async () => {
+    const failures = Array.from({ length: 9 }, () => new TypeError('fetch failed'))
+    const { fetch, calls } = failing(failures)
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    let hasEnded = false
+    const refusal = expect(issuer(fetch).getSession('none'))
+      .rejects.toMatchObject({ status: 404 })
+      .finally(() => (hasEnded = true))
+    while (!hasEnded) {
+      await vi.advanceTimersByTimeAsync(4000)
+      await immediately()
+    }
+    await refusal
+    expect(calls).toHaveLength(10)
+  })
+
+  it('is no end of the wait for a session when it fails for a while', async () => {
+    const id = await issuer().createConfiguration(configuration)
+    const session = { credential_configurations: [id], credential_dataset: dataset }
+    const { session_id } = await issuer().startSession(session)
+    const { fetch, calls } = failing([busy('60'), busy('60')])
+    const options = { everyMilliseconds: 5, timeoutMilliseconds: 200 }
+    await expect(issuer(fetch).waitForSession(session_id, options)).rejects.toMatchObject({ code: 'deadline' })
+    expect(calls.length).toBeGreaterThan(2)
   })
 
   it('is given up at the deadline', async () => {

@@ -1,5 +1,5 @@
 /** Waiting for the end of a session. */
-import { waitUnlessAborted } from './call-service.ts'
+import { isTemporary, waitUnlessAborted } from './call-service.ts'
 import { ServiceError } from './service-error.ts'
 
 export interface WaitOptions {
@@ -17,8 +17,8 @@ const TIMEOUT_MS = 600_000
 const EVERY_MS = 1000
 
 /**
- * Reads the session until `isOver` holds; the signal that `read` gets ends with the wait. Rejects with a
- * {@link ServiceError}, or with the reason of the signal.
+ * Reads the session until `isOver` holds, also while the service cannot answer for a while; the signal that `read` gets
+ * ends with the wait. Rejects with a {@link ServiceError}, or with the reason of the signal.
  */
 export async function waitForEnd<Session>(
   read: (signal: AbortSignal) => Promise<Session>,
@@ -29,7 +29,7 @@ export async function waitForEnd<Session>(
   const stop = signal === undefined ? end : AbortSignal.any([signal, end])
   while (!stop.aborted) {
     const session = await read(stop).catch((error: unknown) => {
-      if (!stop.aborted) throw error
+      if (!stop.aborted && !isTemporary(error as ServiceError)) throw error
     })
     if (session !== undefined && isOver(session)) return session
     await waitUnlessAborted(everyMilliseconds, stop)
