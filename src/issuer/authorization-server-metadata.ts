@@ -8,6 +8,7 @@ import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '.
 import type { AuthorizationServerMetadata } from '../protocol/oauth.ts'
 import { AUTHORIZATION_DETAIL_TYPE } from './access/authorization-details.ts'
 import { requireIssuanceSession } from './collections.ts'
+import type { IssuerConfig } from './config.ts'
 import { groupByScope } from './configurations.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-addresses.ts'
@@ -18,17 +19,13 @@ export async function makeAuthorizationServerMetadata(
   sessionId: string | undefined,
 ): Promise<AuthorizationServerMetadata> {
   const session = sessionId === undefined ? undefined : await requireIssuanceSession(context.store, sessionId)
-  const { baseUrl, codeFlow, clientAuthentication, profile, tokenAlgorithms } = context.config
+  const { baseUrl, codeFlow, clientAuthentication, tokenAlgorithms } = context.config
   return {
     issuer: credentialIssuerIdentifier(context.config, sessionId),
     ...(codeFlow && (await makeCodeFlowMetadata(context, codeFlow, sessionId, session?.configurationIds))),
     token_endpoint: endpointUrl(baseUrl, ISSUER_PATHS.token, sessionId),
     jwks_uri: baseUrl + ISSUER_PATHS.tokenKeys,
-    grant_types_supported: [
-      ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
-      ...(profile === undefined ? [PRE_AUTHORIZED_GRANT] : []),
-      REFRESH_GRANT,
-    ],
+    grant_types_supported: supportedGrants(context.config),
     'pre-authorized_grant_anonymous_access_supported': clientAuthentication?.required !== true,
     token_endpoint_auth_methods_supported: listAuthenticationMethods(clientAuthentication),
     authorization_details_types_supported: [AUTHORIZATION_DETAIL_TYPE],
@@ -39,6 +36,15 @@ export async function makeAuthorizationServerMetadata(
       client_attestation_pop_signing_alg_values_supported: [...tokenAlgorithms],
     }),
   }
+}
+
+/** Returns the grant types that the token endpoint takes. */
+export function supportedGrants({ codeFlow, profile }: IssuerConfig): string[] {
+  return [
+    ...(codeFlow ? [AUTHORIZATION_CODE_GRANT] : []),
+    ...(profile === undefined ? [PRE_AUTHORIZED_GRANT] : []),
+    REFRESH_GRANT,
+  ]
 }
 
 /**

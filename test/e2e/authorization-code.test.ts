@@ -344,6 +344,12 @@ describe('the authorization code flow', () => {
     expect((await interactionOf(interaction)).status).toBe(410)
   })
 
+  it('is named with the other grants where a request asks for another', async () => {
+    const form = { ...tokenForm(walletAsking(), 'x'), grant_type: 'authorisation_code' }
+    const why = /^grant_type must be authorization_code or \S+:pre-authorized_code or refresh_token$/
+    await expectRefusal(await redeemCode(services, form), { status: 400, error: 'unsupported_grant_type', why })
+  })
+
   it('is nowhere without the setting, and nothing else changes', async () => {
     const plain = await startServices()
     try {

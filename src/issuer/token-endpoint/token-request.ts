@@ -4,7 +4,7 @@
  */
 import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import { refuse } from '../../protocol/error.ts'
-import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant-types.ts'
+import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
 import type { Row } from '../../store/store.ts'
@@ -13,6 +13,7 @@ import { makeGrantedDetails } from '../access/authorization-details.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
 import { type DpopProof, type DpopRequest, verifyDpopProof } from '../access/dpop.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
+import { supportedGrants } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
@@ -42,14 +43,13 @@ interface VerifiedTokenRequest {
 
 /** Returns the grant of a token request. Refuses with `unsupported_grant_type` or `invalid_request`. */
 export async function findGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
-  const hasPreAuthorized = context.config.profile === undefined
-  if (form.grant_type === PRE_AUTHORIZED_GRANT && hasPreAuthorized) return findPreAuthorizedGrant(context, form)
-  if (form.grant_type === REFRESH_GRANT) return makeRefreshGrant(context, form)
-  if (form.grant_type === AUTHORIZATION_CODE_GRANT && context.config.codeFlow !== undefined) {
-    return findAuthorizationCodeGrant(context, form)
+  const { grant_type: type = '' } = form
+  const supported = supportedGrants(context.config)
+  if (!supported.includes(type)) {
+    refuse(type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${supported.join(' or ')}`)
   }
-  const names = `${hasPreAuthorized ? PRE_AUTHORIZED_GRANT : AUTHORIZATION_CODE_GRANT} or ${REFRESH_GRANT}`
-  return refuse(form.grant_type ? 'unsupported_grant_type' : 'invalid_request', `grant_type must be ${names}`)
+  if (type === PRE_AUTHORIZED_GRANT) return findPreAuthorizedGrant(context, form)
+  return type === REFRESH_GRANT ? makeRefreshGrant(context, form) : findAuthorizationCodeGrant(context, form)
 }
 
 /**
