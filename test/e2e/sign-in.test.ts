@@ -168,6 +168,27 @@ describe('signing in for a wallet', () => {
     expect(await datasetOf(sessionId)).toMatchObject({ credentialSubject: { given_name: 'Ada' } })
   })
 
+  it('tells the person why the offer has nothing for anybody who signs in', async () => {
+    const more = { deferred: true, credential_dataset: undefined }
+    const complete = `${ISSUER_URL}/issuance/oid4vci/complete`
+    const come = async () => {
+      const { sessionId, issuerState } = await offerFor(all.services, all.configurationId, more)
+      return { sessionId, issuerState, at: await comeToPage(all.services, { scope: SCOPE, issuer_state: issuerState }) }
+    }
+    const denied = await come()
+    await call(all.services, `${complete}/${denied.sessionId}`, { denied: true })
+    expect(await (await comeBack(all, denied.at)).text()).toContain('since the offer has been denied')
+    const filled = await come()
+    await call(all.services, `${complete}/${filled.sessionId}`, { credential_dataset: dataset })
+    expect(await (await comeBack(all, filled.at)).text()).toContain('since the offer has its data already')
+    const shared = await come()
+    const other = await comeToPage(all.services, { scope: SCOPE, issuer_state: shared.issuerState })
+    await comeBack(all, other)
+    const text = await (await comeBack(all, shared.at)).text()
+    expect(text).toContain('since somebody else has signed in for the offer')
+    expect(all.services.logLines.filter((each) => each.includes('sign_in_unfit'))).toEqual([])
+  })
+
   it('gives the one person that an offer is for the data that it has already', async () => {
     const own = { credentialSubject: { given_name: 'Ada', family_name: 'Lovelace', student_number: '1815' } }
     const more = { credential_dataset: own, person: { sub: 'person-of-the-test', email: ACCOUNT.email } }

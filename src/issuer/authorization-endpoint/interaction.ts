@@ -5,6 +5,7 @@
 import type { Static } from 'typebox'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
+import type { Problem } from '../../codec/malformed.ts'
 import { epochSeconds } from '../../codec/time.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
@@ -40,6 +41,11 @@ interface Outcome {
   readonly changes: readonly Change<IssuerCollections>[]
 }
 
+/** Why the offer has no credential for anybody who brings a dataset: for the application, and for the person. */
+interface OfferProblem extends Problem {
+  readonly reason: string
+}
+
 type SessionRow = Row<IssuanceSession> & { readonly id: string }
 
 const CHOICES = ['credential_dataset', 'approved', 'deferred', 'denied'] as const
@@ -72,12 +78,22 @@ export async function completeInteraction(
   context: IssuerContext,
   completion: CompletionRequest,
 ): Promise<Static<typeof CompletedInteraction>> {
+  const result = await decideInteraction(context, completion)
+  return 'problem' in result ? refuse('invalid_state', result.problem) : result
+}
+
+/** Records a decision like {@link completeInteraction}, but returns a problem of the offer. */
+export async function decideInteraction(
+  context: IssuerContext,
+  completion: CompletionRequest,
+): Promise<Static<typeof CompletedInteraction> | OfferProblem> {
   const { id, body } = completion
   const choice = readChoice(body)
   const secret = toBase64url(context.random(32))
-  const decision = await context.retryOnConflict<InteractionDecision>(async () => {
+  const decision = await context.retryOnConflict<InteractionDecision | OfferProblem>(async () => {
     const { value, version } = await requireOpenInteraction(context, id)
     const outcome = choice === 'denied' ? makeDenial(body) : await makeApproval(context, value, completion)
+    if ('problem' in outcome) return { committed: outcome }
     const now = context.now()
     const decidedRequest = recordRequestDecision(value, outcome.decision, { secret, now })
     const dueAt = purgeTimeOfRequest(decidedRequest, now)
@@ -87,6 +103,7 @@ export async function completeInteraction(
     ])
     return conflict === undefined ? { committed: outcome.decision } : { conflict }
   })
+  if ('problem' in decision) return decision
   return {
     ...(decision.denied === undefined && { session_id: decision.sessionId }),
     redirect_uri: returnUrl(context, id, secret),
@@ -137,7 +154,7 @@ async function makeApproval(
   context: IssuerContext,
   { request }: StoredAuthorizationRequest,
   completion: CompletionRequest,
-): Promise<Outcome> {
+): Promise<Outcome | OfferProblem> {
   const { body, caller } = completion
   const offer = await findSessionToComplete(context, request.offerSessionId)
   if (offer !== undefined) return approveOffer(context, offer, completion)
@@ -168,21 +185,25 @@ async function approveOffer(
   context: IssuerContext,
   offer: SessionRow,
   completion: CompletionRequest,
-): Promise<Outcome> {
+): Promise<Outcome | OfferProblem> {
   const { id: sessionId, value: session } = offer
   const { body } = completion
   const strayMember = (['deferred', 'refresh_seconds'] as const).find((name) => body[name] !== undefined)
   if (strayMember !== undefined)
     refuse('invalid_state', `${strayMember}: the session of the offer says that; leave it out`)
   const { requestId: decidedFor, denied } = session.deferral?.decided ?? {}
-  if (denied !== undefined) refuse('invalid_state', 'the session of the offer has been denied')
+  if (denied !== undefined) {
+    return { problem: 'the session of the offer has been denied', reason: 'the offer has been denied' }
+  }
   const isNeeded = await needsDataset(context, session)
   if (decidedFor !== undefined && !isNeeded) {
-    refuse('invalid_state', 'the session of the offer has the dataset of another interaction, which is not over')
+    const problem = 'the session of the offer has the dataset of another interaction, which is not over'
+    return { problem, reason: 'somebody else has signed in for the offer' }
   }
   const { credential_dataset: dataset } = body
   if (dataset !== undefined && !isNeeded) {
-    refuse('invalid_state', 'the session of the offer has its dataset already; send approved: true')
+    const problem = 'the session of the offer has its dataset already; send approved: true'
+    return { problem, reason: 'the offer has its data already' }
   }
   if (dataset === undefined && decidedFor !== undefined) {
     refuse('invalid_state', 'the dataset of the offer is that of another interaction, which is over; send it anew')

@@ -18,7 +18,7 @@ import {
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseOtherBrowser } from './browser.ts'
-import { completeInteraction, requireOpenInteraction } from './interaction.ts'
+import { completeInteraction, decideInteraction, requireOpenInteraction } from './interaction.ts'
 import { trustsRedirectUri } from './request-parameters.ts'
 import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
 
@@ -33,8 +33,6 @@ export type SignInEnd = { readonly address: string } | { readonly page: BrowserP
 
 /** The caller in the audit log, in place of the label of an API key. */
 const CALLER = 'sign-in'
-/** The errors for a dataset that is invalid, or that the session of the offer has already. */
-const DATASET_REFUSALS = ['invalid_request', 'invalid_state']
 
 /** Returns the mappings from claims to datasets. Refuses with `not_found` where sign-in is not configured. */
 export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): ReadonlyMap<string, DatasetMapping> {
@@ -76,8 +74,8 @@ export async function admitAnswer(
 }
 
 /**
- * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, or if
- * the offer is for another person.
+ * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, if the
+ * offer is for another person, or if it takes no dataset.
  */
 export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
   const { value } = await requireOpenInteraction(context, id)
@@ -88,17 +86,18 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
   const { dataset, missing } = datasetOfClaims(claims, mappings)
   try {
     const body = { credential_dataset: dataset }
-    const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
-    return { address }
+    const result = await decideInteraction(context, { id, body, caller: CALLER })
+    if ('problem' in result) return await denyCredential(context, id, result.reason)
+    return { address: result.redirect_uri }
   } catch (error) {
-    if (!(error instanceof ProtocolError) || !DATASET_REFUSALS.includes(error.code)) throw error
+    if (!(error instanceof ProtocolError) || error.code !== 'invalid_request') throw error
     const way = context.config.codeFlow?.presentation === undefined ? 'openidConnect' : 'presentation'
     context.log.warn(
       { event: 'sign_in_unfit', why: error.message, missing },
       `no credential for the person; compare the claims with authentication.${way}.datasets`,
     )
     const mismatch = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
-    return denyCredential(context, id, error.code === 'invalid_state' ? 'the offer has its data already' : mismatch)
+    return denyCredential(context, id, mismatch)
   }
 }
 
