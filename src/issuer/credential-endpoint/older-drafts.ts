@@ -130,9 +130,7 @@ function toFinalEncryption(member: JsonObject & { readonly alg: Json }): JsonObj
   return isObject(jwk) ? { ...member, jwk: { alg, ...jwk } } : member
 }
 
-/**
- * Tests whether a request may be of draft 13: it names a format, or a credential identifier, and has a single proof.
- */
+/** Tests whether a request may be of draft 13, which has neither `proofs` nor `credential_configuration_id`. */
 function mayBeDraft13(request: CredentialRequest): boolean {
   return request.proofs === undefined && request.credential_configuration_id === undefined
 }

@@ -10,7 +10,7 @@ import type { PresentationCheckContext } from './context.ts'
 
 export interface ResponseCheckContext {
   readonly query: DcqlQuery
-  /** The `state` of the response; undefined if there was no session. */
+  /** The `state` of the request; undefined if there is no session. */
   readonly state: string | undefined
   /** The transactions that the response must approve. */
   readonly transactions: readonly RequestedTransaction[]
