@@ -7,13 +7,7 @@ import { codeOfSession } from './access/pre-authorized-code.ts'
 import { requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { credentialIssuerIdentifier, hasIdentifierPerSession } from './issuer-addresses.ts'
-import { type EndedOffer, hasGrant, hasOffer, refuseUnlessUnused } from './session.ts'
-
-const ENDED_OFFER: EndedOffer = {
-  used: 'this credential offer has been used',
-  locked: 'this credential offer is void: too many wrong transaction codes',
-  expired: 'this credential offer has expired',
-}
+import { hasGrant, hasOffer, refuseUnlessUnused } from './session.ts'
 
 /**
  * Returns the offer of a session. `isFetch` records that a wallet fetched it. Refuses with `not_found`, or with `gone`
@@ -22,9 +16,7 @@ const ENDED_OFFER: EndedOffer = {
 export async function getOffer(context: IssuerContext, sessionId: string, isFetch: boolean): Promise<CredentialOffer> {
   const session = await requireIssuanceSession(context.store, sessionId)
   if (!hasOffer(session)) refuse('not_found', 'this session has no credential offer: its wallet came by itself')
-  // With an external authorization server, the first issued credential shows that the offer was used.
-  if (session.issued.length > 0) refuse('gone', ENDED_OFFER.used)
-  refuseUnlessUnused(session, context.now(), 'gone', ENDED_OFFER)
+  refuseUnlessUnused(session, context.now(), 'gone')
   const code = codeOfSession(context, sessionId, session)
   if (code === undefined) return refuse('gone', 'the key of this service has changed; ask for a new credential offer')
   if (isFetch) context.progress.add(sessionId, { offerFetchedAt: context.now().getTime() })

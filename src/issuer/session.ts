@@ -117,15 +117,6 @@ const MAX_ISSUED = 1000
 /** The number of wrong transaction codes that locks the code. */
 const MAX_WRONG_TX_CODES = 5
 
-/** The description of a refusal, by how the offer has ended. */
-export type EndedOffer = Readonly<Record<'used' | 'locked' | 'expired', string>>
-
-const ENDED_OFFER: EndedOffer = {
-  used: 'the credential offer has been used; ask for a new one',
-  locked: 'the credential offer is void; ask for a new one',
-  expired: 'the credential offer has expired; ask for a new one',
-}
-
 /** Tests whether the offer of the session has the grant. */
 export function hasGrant(
   { grants = [PRE_AUTHORIZED_GRANT] }: Pick<IssuanceSession, 'grants'>,
@@ -161,11 +152,17 @@ export function refuseUnlessUnused(
   session: IssuanceSession,
   now: Date,
   code: 'invalid_grant' | 'invalid_request' | 'gone',
-  endedOffer: EndedOffer = ENDED_OFFER,
 ): asserts session is OfferedSession {
-  if (session.token !== undefined) refuse(code, endedOffer.used)
-  if (session.lockedAt !== undefined) refuse(code, endedOffer.locked)
-  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) refuse(code, endedOffer.expired)
+  // With an external authorization server, the first issued credential shows that the offer was used.
+  if (session.token !== undefined || session.issued.length > 0) {
+    refuse(code, 'the credential offer has been used; ask for a new one')
+  }
+  if (session.lockedAt !== undefined) {
+    refuse(code, 'the credential offer is void after too many wrong transaction codes; ask for a new one')
+  }
+  if (session.expiredAt !== undefined || now.getTime() >= session.expiresAt) {
+    refuse(code, 'the credential offer has expired; ask for a new one')
+  }
 }
 
 /** Credentials of one configuration that are issued together. */

@@ -14,7 +14,7 @@ it('offers that were open are not given out any more, and no fetch of them is re
   const effects = { store: services.issuerStore, now, random: randomBytes, retryOnConflict }
   expect(await voidIssuanceSessions(effects, now())).toBe(1)
   const offer = await services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${sessionId}`)
-  await expectRefusal(offer, { status: 410, error: 'gone', why: /offer has expired$/ })
+  await expectRefusal(offer, { status: 410, error: 'gone', why: /offer has expired; ask for a new one$/ })
   expect(await statusOf(services, ISSUER_URL, sessionId)).not.toHaveProperty('offer_fetched_at')
 })
 

@@ -25,6 +25,8 @@ export interface ExchangeRequest extends Pick<Step, 'what' | 'means' | 'spec'> {
 
 const LIMITS = { seconds: 10, bytes: 1024 * 1024 }
 const MAX_SERVER_TEXT = 500
+/** How a server says that the person can get a new link. */
+const ADVICE = /\b(ask for|start) a new\b/
 const GONE = 410
 /** The error of a server that wants its nonce in the DPoP proof. RFC 9449 section 8. */
 export const DPOP_NONCE_ERROR = 'use_dpop_nonce'
@@ -142,7 +144,8 @@ function refuseByAnswer(request: ExchangeRequest, status: number, server: Server
   const reason = server?.error_description ?? server?.error ?? 'it does not say why'
   const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
   // A used or expired code is a common refusal, and the person can get a new one.
-  const suffix = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}; ask for a new one`
+  const advice = ADVICE.test(reason) ? '' : '; ask for a new one'
+  const suffix = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}${advice}`
   const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${suffix}`
   throw new WalletError('refused', message, server ? { server } : {})
 }

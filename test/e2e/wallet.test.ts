@@ -242,7 +242,7 @@ describe('vouchsafe wallet', () => {
     await run('receive', link)
     const { json, exitCode } = await runJson('receive', link)
     expect(json).toMatchObject({ error: 'refused', server: { error: 'gone' } })
-    expect(json.message).toMatch(/: this credential offer has been used; ask for a new one$/)
+    expect(json.message).toMatch(/: the credential offer has been used; ask for a new one$/)
     expect(exitCode).toBe(1)
     const { link: request } = await startVerification(services, {
       credentials: [

@@ -3,7 +3,7 @@ import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT } from '../../protocol/grant-types.ts'
 import { findSessionIdOfCode } from '../access/pre-authorized-code.ts'
 import type { IssuerContext } from '../context.ts'
-import { type EndedOffer, hasGrant, recordWrongTxCode, refuseUnlessUnused } from '../session.ts'
+import { hasGrant, recordWrongTxCode, refuseUnlessUnused } from '../session.ts'
 import type { Grant } from './grant.ts'
 import { makeFirstRefreshToken } from './refresh-token.ts'
 import type { TokenRequest } from './schemas.ts'
@@ -14,11 +14,6 @@ const LAST_WRONG_TX_CODE = `${WRONG_TX_CODE}; so many wrong ones have ended this
 
 const DECIDED_FOR_PERSON = 'the credential is for a person who was asked; ask for a new offer'
 const UNKNOWN_CODE = 'the pre-authorized code is unknown; scan the credential offer again'
-const ENDED_OFFER: EndedOffer = {
-  used: 'the pre-authorized code has been used',
-  locked: 'the pre-authorized code is void after too many wrong transaction codes; ask for a new offer',
-  expired: 'the pre-authorized code has expired',
-}
 
 /** Returns the grant of a pre-authorized code. Refuses with `invalid_request` a missing code. */
 export async function findPreAuthorizedGrant(context: IssuerContext, form: TokenRequest): Promise<Grant> {
@@ -31,7 +26,7 @@ export async function findPreAuthorizedGrant(context: IssuerContext, form: Token
       if (!hasGrant(session, PRE_AUTHORIZED_GRANT)) refuse('invalid_grant', UNKNOWN_CODE)
       // The dataset belongs to the person of an authorization request, and another person may hold the offer.
       if (session.deferral?.decided?.requestId !== undefined) refuse('invalid_grant', DECIDED_FOR_PERSON)
-      refuseUnlessUnused(session, now, 'invalid_grant', ENDED_OFFER)
+      refuseUnlessUnused(session, now, 'invalid_grant')
       if (!isRightTxCode(context, sessionId, session.txCode, form.tx_code)) {
         const updatedSession = recordWrongTxCode(session, now)
         return {
