@@ -6,8 +6,12 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
 const TEN_YEARS_SECONDS = 315_360_000
-/** The maximum duration of a session: the maxima of `expires_in` and `refresh_seconds`, and one day more. */
-const MAX_LIFE_SECONDS = 604_800 + 31_536_000 + 86_400
+/** The maximum of `expires_in` of a session: seven days. */
+export const MAX_SESSION_SECONDS = 604_800
+/** The maximum of `refresh_seconds`: a year. */
+export const MAX_REFRESH_SECONDS = 31_536_000
+/** The maximum duration of a session, and one day more. */
+const MAX_LIFE_SECONDS = MAX_SESSION_SECONDS + MAX_REFRESH_SECONDS + 86_400
 
 export const RetentionSettings = Type.Object(
   {

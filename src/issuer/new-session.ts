@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../codec/json.ts'
 import { refuseEndedCertificate } from '../config/certificate-end.ts'
+import { MAX_REFRESH_SECONDS } from '../config/retention.ts'
 import type { Configuration } from '../credential/format.ts'
 import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
@@ -24,8 +25,6 @@ import { decryptTxCode, encryptTxCode, makeTxCode } from './token-endpoint/tx-co
 const LIFETIME_SECONDS = 600
 /** How long a wallet can return to a deferred session if the application sets no time: seven days. */
 const DEFERRED_REFRESH_SECONDS = 604_800
-/** The maximum time for refresh tokens: a year, like the maximum of `refresh_seconds`. */
-const MAX_REFRESH_SECONDS = 31_536_000
 
 export type NewSessionAnswer = {
   readonly session_id: string

@@ -5,6 +5,7 @@
 import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import type { JsonObject } from '../codec/json.ts'
+import { MAX_REFRESH_SECONDS, MAX_SESSION_SECONDS } from '../config/retention.ts'
 import {
   AnyObject,
   applicationOperation,
@@ -57,7 +58,9 @@ export const NewIssuanceSession = Type.Object(
       Type.Boolean({ description: 'The dataset comes later; wallets wait. Then without credential_dataset' }),
     ),
     credential_configurations: Type.Array(Type.String(), { minItems: 1, maxItems: 50, uniqueItems: true }),
-    expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds; 600 when absent' })),
+    expires_in: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: MAX_SESSION_SECONDS, description: 'Seconds; 600 when absent' }),
+    ),
     'pre-authorized_code': Type.Optional(
       Type.String({
         minLength: 16,
@@ -80,7 +83,7 @@ export const NewIssuanceSession = Type.Object(
     refresh_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: 31_536_000,
+        maximum: MAX_REFRESH_SECONDS,
         description:
           'How long after its first token the wallet may get the credential anew; when absent not at all, and seven days where it is deferred',
       }),

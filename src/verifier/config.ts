@@ -12,6 +12,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { MAX_SESSION_SECONDS } from '../config/retention.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
@@ -69,7 +70,7 @@ export const VerifierSettings = Type.Object(
     requestLifetimeSeconds: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: 604_800,
+        maximum: MAX_SESSION_SECONDS,
         description: `How long a session waits for its response; ${REQUEST_LIFETIME_SECONDS} when absent`,
       }),
     ),

@@ -1,6 +1,7 @@
 /** The schemas of the verification service's routes: they validate requests and make up the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { MAX_SESSION_SECONDS } from '../config/retention.ts'
 import {
   AnyObject,
   applicationOperation,
@@ -33,7 +34,7 @@ const VpToken = Type.Record(Type.String(), Type.Array(Type.Union([Type.String(),
 export const NewVerificationSession = Type.Object(
   {
     verification_query_id: Type.String(),
-    expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'Seconds' })),
+    expires_in: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_SESSION_SECONDS, description: 'Seconds' })),
     redirect_uri: Type.Optional(
       Type.String({
         description:

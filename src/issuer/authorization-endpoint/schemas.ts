@@ -1,6 +1,7 @@
 /** The schemas of the routes of the authorization code flow. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { MAX_REFRESH_SECONDS } from '../../config/retention.ts'
 import {
   applicationOperation,
   jsonResponse,
@@ -71,7 +72,7 @@ export const InteractionCompletion = Type.Object(
     refresh_seconds: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: 31_536_000,
+        maximum: MAX_REFRESH_SECONDS,
         description: 'How long the wallet may refresh, as for a new session; where there is no offer',
       }),
     ),
