@@ -42,7 +42,7 @@ export interface AppOptions {
 }
 
 /** Returns the label of the API key of an administrative request. Refuses a request without one. */
-type RequestAuthenticator = (request: FastifyRequest, reply: FastifyReply) => string
+type RequestAuthenticator = (request: FastifyRequest) => string
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const BODY_LIMIT = 1024 * 1024
@@ -171,11 +171,11 @@ function addHooks(
       answerUnrouted(routes, authenticate, request, reply)
       return
     }
-    if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request, reply)
+    if (request.routeOptions.config.admin) request.apiKeyLabel = authenticate(request)
     else {
       if (!request.routeOptions.config.isForBrowsers) reply.headers(CORS_HEADERS)
       if (walletRequests !== undefined && isRateLimited(request))
-        refuseWhileWaiting(walletRequests.countRequest(request.ip), reply)
+        refuseWhileWaiting(walletRequests.countRequest(request.ip))
     }
     done()
   })

@@ -3,7 +3,7 @@
  * separately, in memory.
  */
 import { isIP } from 'node:net'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { createLru } from '../async/cache.ts'
 import { refuse } from '../protocol/error.ts'
 
@@ -53,10 +53,11 @@ export function createTokenBucket(burst: number, perMs: number, now: () => Date)
 }
 
 /** Refuses with `too_many_requests` and `Retry-After` unless `seconds` is 0. */
-export function refuseWhileWaiting(seconds: number, reply: FastifyReply): void {
+export function refuseWhileWaiting(seconds: number): void {
   if (seconds === 0) return
-  reply.header('retry-after', String(seconds))
-  refuse('too_many_requests', `too many requests from this address; try again in ${seconds} seconds`)
+  refuse('too_many_requests', `too many requests from this address; try again in ${seconds} seconds`, {
+    retryAfterSeconds: seconds,
+  })
 }
 
 /**
@@ -66,9 +67,9 @@ export function refuseWhileWaiting(seconds: number, reply: FastifyReply): void {
 export function limitGuesses(
   authenticate: (authorization: string | undefined) => string,
   guesses: Allowance | undefined,
-): (request: FastifyRequest, reply: FastifyReply) => string {
-  return (request, reply) => {
-    refuseWhileWaiting(guesses?.getWaitSeconds(request.ip) ?? 0, reply)
+): (request: FastifyRequest) => string {
+  return (request) => {
+    refuseWhileWaiting(guesses?.getWaitSeconds(request.ip) ?? 0)
     try {
       return authenticate(request.headers.authorization)
     } catch (error) {

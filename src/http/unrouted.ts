@@ -59,7 +59,7 @@ export function isUnrouted(routes: Routes, { is404, method, url }: FastifyReques
  */
 export function answerUnrouted(
   routes: Routes,
-  authenticate: (request: FastifyRequest, reply: FastifyReply) => string,
+  authenticate: (request: FastifyRequest) => string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -68,7 +68,7 @@ export function answerUnrouted(
   const matchingRoutes = ownRoute ? [ownRoute] : [...routes.values()].filter(({ pattern }) => pattern.test(path))
   const admin = matchingRoutes.some((route) => route.admin)
   const allowsAnyOrigin = matchingRoutes.every((route) => route.allowsAnyOrigin)
-  if (admin) authenticate(request, reply)
+  if (admin) authenticate(request)
   if (allowsAnyOrigin) reply.headers(CORS_HEADERS)
   const methods = new Set(matchingRoutes.flatMap((route) => [...route.methods]))
   // The path matches, but the router rejected a parameter: 404 instead of 405.

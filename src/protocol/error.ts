@@ -76,7 +76,7 @@ export interface RefusalOptions {
   readonly members?: Readonly<Record<string, string | number>>
   /** The `WWW-Authenticate` header of a 401 or 403, if the code alone does not determine it. */
   readonly challenge?: string | undefined
-  /** The `Retry-After` header of a 503. RFC 9110 section 10.2.3. */
+  /** The `Retry-After` header of a 429 or 503. RFC 9110 section 10.2.3. */
   readonly retryAfterSeconds?: number | undefined
 }
 
