@@ -105,11 +105,14 @@ function makeRequestId(random: ServerOptions['random']): string {
   return toBase64url(random(12))
 }
 
+/** Returns the headers of all responses. */
+function commonHeaders(requestId: string) {
+  return { 'x-request-id': requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' }
+}
+
 /** Adds the headers of all responses. */
 export function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id)
-  reply.header('x-content-type-options', 'nosniff')
-  reply.header('cache-control', 'no-store')
+  reply.headers(commonHeaders(request.id))
 }
 
 function answerUnreadableBytes(
@@ -124,9 +127,7 @@ function answerUnreadableBytes(
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const fields = {
     ...headers,
-    'x-request-id': makeRequestId(random),
-    'x-content-type-options': 'nosniff',
-    'cache-control': 'no-store',
+    ...commonHeaders(makeRequestId(random)),
     'content-length': String(bytes.length),
     connection: 'close',
   }
