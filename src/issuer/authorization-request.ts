@@ -100,6 +100,15 @@ export function purgeTimeOfRequest({ step }: StoredAuthorizationRequest, now: Da
   return new Date(until + REMEMBERED_SECONDS * SECOND)
 }
 
+/** Makes the change that stores a request in its new state, until its row can be purged. */
+export function makeRequestUpdate(
+  { id, version }: { readonly id: string; readonly version: number },
+  value: StoredAuthorizationRequest,
+  now: Date,
+) {
+  return { update: 'authorization_request', id, version, value, dueAt: purgeTimeOfRequest(value, now) } as const
+}
+
 /** Starts the interaction for a request: the state from which the application decides. */
 export function startInteraction(request: CodeFlowRequest, browser: string, now: Date): StoredAuthorizationRequest {
   const step = { name: 'INTERACTION', until: now.getTime() + INTERACTION_SECONDS * SECOND } as const

@@ -13,7 +13,7 @@ import type { Change, Row } from '../../store/store.ts'
 import {
   hasEnded,
   type InteractionDecision,
-  purgeTimeOfRequest,
+  makeRequestUpdate,
   recordRequestDecision,
   requireUndecided,
   type StoredAuthorizationRequest,
@@ -96,11 +96,8 @@ export async function decideInteraction(
     if ('problem' in outcome) return { committed: outcome }
     const now = context.now()
     const decidedRequest = recordRequestDecision(value, outcome.decision, { secret, now })
-    const dueAt = purgeTimeOfRequest(decidedRequest, now)
-    const conflict = await context.store.commit([
-      { update: 'authorization_request', id, version, value: decidedRequest, dueAt },
-      ...outcome.changes,
-    ])
+    const update = makeRequestUpdate({ id, version }, decidedRequest, now)
+    const conflict = await context.store.commit([update, ...outcome.changes])
     return conflict === undefined ? { committed: outcome.decision } : { conflict }
   })
   if ('problem' in decision) return decision

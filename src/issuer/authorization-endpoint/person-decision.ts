@@ -11,7 +11,7 @@ import {
   type BroughtAnswer,
   endRequest,
   isSameBrowser,
-  purgeTimeOfRequest,
+  makeRequestUpdate,
   recordAnswer,
   type StoredAuthorizationRequest,
 } from '../authorization-request.ts'
@@ -66,8 +66,7 @@ export async function admitAnswer(
     const { value: storedRequest, version } = await requireOpenInteraction(context, id)
     const isSame = isSameBrowser(storedRequest, cookie)
     const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
-    const dueAt = purgeTimeOfRequest(value, context.now())
-    const conflict = await context.store.commit([{ update: 'authorization_request', id, version, value, dueAt }])
+    const conflict = await context.store.commit([makeRequestUpdate({ id, version }, value, context.now())])
     return conflict === undefined ? { committed: isSame } : { conflict }
   })
   if (!isOwnBrowser) refuseOtherBrowser()

@@ -10,7 +10,7 @@ import type { PresentationConfig } from '../../config/presentation.ts'
 import { fetchJsonObject } from '../../http/fetch-json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
-import { INTERACTION_SECONDS, isSameBrowser, purgeTimeOfRequest } from '../authorization-request.ts'
+import { INTERACTION_SECONDS, isSameBrowser, makeRequestUpdate } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { requireOpenInteraction } from './interaction.ts'
 import {
@@ -64,10 +64,8 @@ async function findOrMakeLink(context: IssuerContext, settings: PresentationConf
     // Another process may have been asked at the same time.
     if (value.presentation !== undefined) return { committed: value.presentation.link }
     const presentingRequest = { ...value, presentation: { sessionId, link } }
-    const dueAt = purgeTimeOfRequest(presentingRequest, context.now())
-    const conflict = await context.store.commit([
-      { update: 'authorization_request', id, version, value: presentingRequest, dueAt },
-    ])
+    const update = makeRequestUpdate({ id, version }, presentingRequest, context.now())
+    const conflict = await context.store.commit([update])
     return conflict === undefined ? { committed: link } : { conflict }
   })
 }

@@ -6,15 +6,7 @@
  */
 import { refuse } from '../../protocol/error.ts'
 import { responseAddress } from '../../protocol/redirect-uri.ts'
-import type { Row } from '../../store/store.ts'
-import {
-  endRequest,
-  giveCode,
-  isSameBrowser,
-  purgeTimeOfRequest,
-  requireDecision,
-  type StoredAuthorizationRequest,
-} from '../authorization-request.ts'
+import { endRequest, giveCode, isSameBrowser, makeRequestUpdate, requireDecision } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { addressWithCode, issuerOf } from './authorize.ts'
 import { refuseOtherBrowser } from './browser.ts'
@@ -43,7 +35,7 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
     const isOwnBrowser = isSameBrowser(storedRequest, cookie)
     const getsCode = isOwnBrowser && decision.denied === undefined
     const nextRequest = getsCode ? giveCode(storedRequest, decision.sessionId, now) : endRequest(storedRequest)
-    const conflict = await commitStep(context, { id, ...row }, nextRequest)
+    const conflict = await context.store.commit([makeRequestUpdate({ id, ...row }, nextRequest, now)])
     if (conflict !== undefined) return { conflict }
     if (!isOwnBrowser) refuseOtherBrowser()
     const { request } = storedRequest
@@ -51,14 +43,4 @@ export function returnBrowser(context: IssuerContext, browser: ReturningBrowser)
     const refusal = { error: 'access_denied', error_description: decision.denied.reason, state: request.state }
     return { committed: responseAddress(request.redirectUri, issuerOf(context, request), refusal) }
   })
-}
-
-function commitStep(
-  { store, now }: IssuerContext,
-  { id, version }: Row<StoredAuthorizationRequest> & { readonly id: string },
-  value: StoredAuthorizationRequest,
-) {
-  return store.commit([
-    { update: 'authorization_request', id, version, value, dueAt: purgeTimeOfRequest(value, now()) },
-  ])
 }

@@ -8,7 +8,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { Row } from '../../store/store.ts'
 import { refuseOtherInstance } from '../access/client-attestation.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
-import { type CodeFlowRequest, purgeTimeOfRequest, type StoredAuthorizationRequest } from '../authorization-request.ts'
+import { type CodeFlowRequest, makeRequestUpdate, type StoredAuthorizationRequest } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
 import { endTokens } from '../issued-tokens.ts'
 import { type IssuanceSession, refuseUnlessUnused } from '../session.ts'
@@ -74,10 +74,8 @@ function endReplayedTokens({ session, now }: SessionForToken): GrantDecision {
     : { session: endTokens(session, now, 'reuse'), refusal: REPLAYED_CODE }
 }
 
-function redeemRequest({ id, value, version }: RequestRow, { sessionId, now }: SessionForToken) {
-  const redeemedRequest = { ...value, step: { name: 'REDEEMED', sessionId } as const }
-  const dueAt = purgeTimeOfRequest(redeemedRequest, now)
-  return { update: 'authorization_request', id, version, value: redeemedRequest, dueAt } as const
+function redeemRequest(row: RequestRow, { sessionId, now }: SessionForToken) {
+  return makeRequestUpdate(row, { ...row.value, step: { name: 'REDEEMED', sessionId } }, now)
 }
 
 function refuseOtherRequest(request: CodeFlowRequest, form: TokenRequest, client: SessionForToken['client']): void {
