@@ -3,11 +3,11 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
-import { IssuanceState } from './session-schema.ts'
+import { IssuanceStatus } from './session-schema.ts'
 
 const ListIssuanceSessions = Type.Object(
   {
-    status: Type.Optional(IssuanceState),
+    status: Type.Optional(IssuanceStatus),
     credential_configuration_id: Type.Optional(
       Type.String({ maxLength: 200, description: 'The configuration that the sessions offer' }),
     ),
@@ -23,7 +23,7 @@ export const IssuanceSessionPage = Type.Object(
       Type.Object(
         {
           session_id: Type.String(),
-          status: IssuanceState,
+          status: IssuanceStatus,
           created_at: Seconds,
           expires_at: Seconds,
           ended_at: Type.Optional(

@@ -1,10 +1,12 @@
 /** The schemas of a session for the application: its status, and parts of a new one. */
+import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
 import { CredentialState } from './status-rows.ts'
 
-export const IssuanceState = Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')])
+export const IssuanceStatus = Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')])
+export type IssuanceStatus = Static<typeof IssuanceStatus>
 
 const refusalMembers = {
   endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
@@ -19,7 +21,7 @@ const refusalMembers = {
 export const IssuanceSessionStatus = Type.Object(
   {
     session_id: Type.String(),
-    status: IssuanceState,
+    status: IssuanceStatus,
     created_at: Seconds,
     expires_at: Seconds,
     refresh_until: Type.Optional(Seconds),

@@ -6,6 +6,7 @@ import { refuse } from '../protocol/error.ts'
 import { type AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT } from '../protocol/grant-types.ts'
 import type { NotificationRequest } from '../protocol/oid4vci.ts'
 import { endOfTokens, type IssuedTokens, recordReceipt } from './issued-tokens.ts'
+import type { IssuanceStatus } from './session-schema.ts'
 
 /** A session by the state of its code: offered, locked or redeemed. Also covers rows of earlier releases. */
 export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
@@ -106,8 +107,6 @@ export interface TxCode {
   /** The number of wrong attempts. */
   readonly wrong: number
 }
-
-export type IssuanceStatus = 'STARTED' | 'SUCCEEDED' | 'EXPIRED'
 
 /** The maximum number of batches of a configuration for each access token. A wallet that lost a response asks again. */
 const MAX_BATCHES = 10

@@ -3,11 +3,11 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, refusalCodes } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
-import { sessionMembers, VerificationState } from './report-schemas.ts'
+import { sessionMembers, VerificationStatus } from './report-schemas.ts'
 
 const ListVerificationSessions = Type.Object(
   {
-    status: Type.Optional(VerificationState),
+    status: Type.Optional(VerificationStatus),
     verification_query_id: Type.Optional(Type.String({ maxLength: 200, description: 'The query of the sessions' })),
     ...pageQuery,
   },

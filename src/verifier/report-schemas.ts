@@ -1,4 +1,5 @@
 /** The schemas of the session status and of the verification report. */
+import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
 
@@ -76,18 +77,19 @@ export const VerificationResult = Type.Object(
   { title: 'VerificationResult' },
 )
 
-export const VerificationState = Type.Union([
+export const VerificationStatus = Type.Union([
   Type.Literal('STARTED'),
   Type.Literal('VERIFICATION_SUCCEEDED'),
   Type.Literal('VERIFICATION_FAILED'),
   Type.Literal('DECLINED'),
   Type.Literal('EXPIRED'),
 ])
+export type VerificationStatus = Static<typeof VerificationStatus>
 
 /** The members of a session in its status and in the list. */
 export const sessionMembers = {
   session_id: Type.String(),
-  status: VerificationState,
+  status: VerificationStatus,
   verification_query_id: Type.String(),
   created_at: Seconds,
   expires_at: Seconds,

@@ -7,6 +7,7 @@ import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { authorizationErrors, type ResponseMode } from '../protocol/oid4vp.ts'
 import type { Change } from '../store/store.ts'
+import type { VerificationStatus } from './report-schemas.ts'
 import type { VerificationReport } from './verification.ts'
 
 export interface VerificationSession {
@@ -65,8 +66,6 @@ const UNREGISTERED_ERROR = 'unregistered_error'
 export function registeredError(error: string): string {
   return authorizationErrors.has(error) ? error : UNREGISTERED_ERROR
 }
-
-export type VerificationStatus = 'STARTED' | 'VERIFICATION_SUCCEEDED' | 'VERIFICATION_FAILED' | 'DECLINED' | 'EXPIRED'
 
 /** The paths of the endpoints for wallets. Below them is the endpoint of each session. */
 export const VERIFIER_PATHS = {
