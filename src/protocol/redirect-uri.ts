@@ -1,8 +1,9 @@
 /**
- * Redirect URIs of unregistered wallets: which ones are allowed, and the URL with the response. RFC 6749 section 3.1.2,
- * RFC 8252 section 7, RFC 9700 section 4.1.
+ * Redirect URIs: what all must be, which ones of unregistered wallets are allowed, and the URL with the response. RFC
+ * 6749 section 3.1.2, RFC 8252 section 7, RFC 9700 section 4.1.
  */
-import { parseUrl } from '../codec/url.ts'
+import type { Problem } from '../codec/malformed.ts'
+import { MAX_URL, parseUrl } from '../codec/url.ts'
 
 /** The parameters that the response adds, which a redirect URI must not have. RFC 6749 section 4.1.2, RFC 9207. */
 const RESPONSE_PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
@@ -26,17 +27,26 @@ export interface ResponseMembers {
   readonly error_description?: string | undefined
 }
 
+/** Reads the redirect URI of an application or a wallet. Returns why no redirect can go to it as it is written. */
+export function readRedirectUri(uri: string): { readonly url: URL } | Problem {
+  const url = parseUrl(uri)
+  if (url === undefined) return { problem: `it is not a URI of at most ${MAX_URL} ASCII characters` }
+  if (uri.includes('#')) return { problem: 'it must have no fragment' }
+  if (uri.includes('\\')) return { problem: 'it has a backslash, which no URI has' }
+  if (WITHOUT_HOST.test(uri)) return { problem: 'after https: or http: it needs two slashes and a host' }
+  if (url.username !== '' || url.password !== '') return { problem: 'it must not contain a user or password' }
+  return { url }
+}
+
 /**
- * Returns why a redirect URI is not allowed; undefined if it is. Allowed are https, http to a loopback address,
- * private-use schemes with a dot (RFC 8252 section 7.1), and `configuredUris`.
+ * Returns why a redirect URI of a wallet is not allowed; undefined if it is. Allowed are https, http to a loopback
+ * address, private-use schemes with a dot (RFC 8252 section 7.1), and `configuredUris`.
  */
 export function redirectUriProblem(uri: string, configuredUris: readonly string[]): string | undefined {
-  const url = parseUrl(uri)
-  if (url === undefined) return 'it is not a URI of at most 2048 ASCII characters'
-  if (uri.includes('#')) return 'it must have no fragment'
-  if (/[\\"<>^`{|}]/.test(uri)) return 'it has characters that no URI has'
-  if (WITHOUT_HOST.test(uri)) return 'after https: or http: it needs two slashes and a host'
-  if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
+  const reading = readRedirectUri(uri)
+  if ('problem' in reading) return reading.problem
+  const { url } = reading
+  if (/["<>^`{|}]/.test(uri)) return 'it has characters that no URI has'
   const takenParameter = RESPONSE_PARAMETERS.find((name) => url.searchParams.has(name))
   if (takenParameter !== undefined) return `it must not have the parameter ${takenParameter}, which the response adds`
   if (FORBIDDEN_SCHEME.test(url.protocol)) return `nobody may be sent to ${url.protocol}`

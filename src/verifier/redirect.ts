@@ -7,31 +7,24 @@ import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
 import { refuse } from '../protocol/error.ts'
 import { isSecureTransport } from '../protocol/private-host.ts'
+import { addParameters, readRedirectUri } from '../protocol/redirect-uri.ts'
 
 const PARAMETER = 'response_code'
-const MAX_CHARACTERS = 2048
 
 /** Refuses with `invalid_request` an unsafe redirect URI, and one that has a response code already. */
 export function refuseInvalidRedirectUri(uri: string): void {
-  if (uri.length > MAX_CHARACTERS) refuseRedirectUri(`must have at most ${MAX_CHARACTERS} characters`)
-  // A URL parser would silently remove or change these characters.
-  if (!/^[!-~]+$/.test(uri) || uri.includes('\\') || /^https?:(?!\/\/[^/])/i.test(uri) || !URL.canParse(uri)) {
-    refuseRedirectUri('must be an absolute URL')
+  const reading = readRedirectUri(uri)
+  if ('problem' in reading) refuseRedirectUri(reading.problem)
+  if (!isSecureTransport(reading.url)) {
+    refuseRedirectUri('it must be https; plain http is for addresses of this machine and its network')
   }
-  const url = new URL(uri)
-  const { username, password, searchParams } = url
-  if (!isSecureTransport(url)) {
-    refuseRedirectUri('must be https; plain http is for addresses of this machine and its network')
-  }
-  if (uri.includes('#')) refuseRedirectUri('must have no fragment')
-  if (username !== '' || password !== '') refuseRedirectUri('must have no user name or password')
-  if (searchParams.has(PARAMETER)) refuseRedirectUri(`must not have a ${PARAMETER} of its own`)
+  if (reading.url.searchParams.has(PARAMETER)) refuseRedirectUri(`it must not have a ${PARAMETER} of its own`)
 }
 
 /** Makes a response code. Returns the redirect URI with the code, and the digest of the code, which is stored. */
 export function makeResponseCode(uri: string, random: (bytes: number) => Uint8Array) {
   const code = toBase64url(random(24))
-  return { uri: `${uri}${uri.includes('?') ? '&' : '?'}${PARAMETER}=${code}`, digest: digestOf(code) }
+  return { uri: addParameters(uri, { [PARAMETER]: code }), digest: digestOf(code) }
 }
 
 /** Tests whether `digest` is that of `code`, in constant time. */
