@@ -22,15 +22,24 @@ export function findAddressWarnings(baseUrl: string): string[] {
 }
 
 /**
- * Returns what is wrong with the URL of a server for sign-in; undefined if nothing is. `example` is a valid one for the
- * message.
+ * Returns what is wrong with a URL that must be https where others could read what is sent; undefined if nothing is.
+ * `example` is a valid one for the message.
  */
-export function signInAddressProblem(text: string, example: string): string | undefined {
+export function secureAddressProblem(text: string, example: string): string | undefined {
   if (!URL.canParse(text)) return `it is not a URL; write it like ${example}`
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return 'it must not contain a user or password'
   if (isSecureTransport(url)) return undefined
   return 'it must begin with https://; plain http is for addresses of this machine and its network'
+}
+
+/**
+ * Returns what is wrong with the issuer of an authorization server or an OpenID Connect provider; undefined if nothing
+ * is. RFC 8414 section 2; OpenID Connect Discovery 1.0 section 4.
+ */
+export function issuerProblem(text: string, example: string): string | undefined {
+  const problem = secureAddressProblem(text, example)
+  return problem ?? (/[?#]/.test(text) ? 'it must have no query and no fragment' : undefined)
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { redirectUriProblem } from '../protocol/redirect-uri.ts'
-import { signInAddressProblem } from './address.ts'
+import { secureAddressProblem } from './address.ts'
 import {
   findOpenidConnectMistakes,
   type OpenidConnectConfig,
@@ -124,7 +124,7 @@ function findInteractionMistakes(setting: Static<typeof AuthenticationSetting>):
 }
 
 function interactionProblem(text: string): string | undefined {
-  const problem = signInAddressProblem(text, 'https://portal.example/wallet')
+  const problem = secureAddressProblem(text, 'https://portal.example/wallet')
   if (problem !== undefined) return problem
   if (text.includes('#')) return 'it must have no fragment'
   if (new URL(text).searchParams.has('interaction')) {

@@ -1,7 +1,7 @@
 /** The setting `authorizationServer`: an external authorization server, which issues the access tokens. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { signInAddressProblem } from './address.ts'
+import { issuerProblem, secureAddressProblem } from './address.ts'
 
 const DEFAULT_CLAIM = 'pre-authorized_code'
 const DEFAULT_STATE_CLAIM = 'issuer_state'
@@ -75,13 +75,16 @@ export function findAuthorizationServerMistakes(settings: AuthorizationServerSet
   if (settings === undefined) return []
   const { issuer, jwksUri, introspection } = settings
   const { sessionClaim, issuerStateClaim } = resolveAuthorizationServer(settings)
-  const addresses = { issuer, jwksUri, 'introspection.endpoint': introspection?.endpoint }
-  const mistakes = Object.entries(addresses).flatMap(([name, url]) => {
-    const problem = url === undefined ? undefined : signInAddressProblem(url, 'https://login.example')
-    return problem === undefined ? [] : [`authorizationServer.${name}: ${problem}`]
-  })
-  // RFC 8414 section 2: the issuer has no query and no fragment.
-  if (/[?#]/.test(issuer)) mistakes.push('authorizationServer.issuer: it must have no query and no fragment')
+  const example = 'https://login.example'
+  const problemOf = (url: string | undefined) => (url === undefined ? undefined : secureAddressProblem(url, example))
+  const problems = {
+    issuer: issuerProblem(issuer, example),
+    jwksUri: problemOf(jwksUri),
+    'introspection.endpoint': problemOf(introspection?.endpoint),
+  }
+  const mistakes = Object.entries(problems).flatMap(([name, problem]) =>
+    problem === undefined ? [] : [`authorizationServer.${name}: ${problem}`],
+  )
   for (const [name, claim] of Object.entries({ sessionClaim, issuerStateClaim })) {
     if (NO_SESSION.includes(claim)) {
       mistakes.push(`authorizationServer.${name}: ${claim} has a meaning of its own and names no session`)

@@ -4,7 +4,7 @@
  */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { signInAddressProblem } from './address.ts'
+import { issuerProblem } from './address.ts'
 import { type DatasetMapping, DatasetsSetting, findDatasetMistakes, resolveDatasets } from './claim-datasets.ts'
 
 const DEFAULT_SCOPE = 'openid profile email'
@@ -47,16 +47,10 @@ export function resolveOpenidConnect(settings: OpenidConnectSetting): OpenidConn
 /** Returns the mistakes in the setting. */
 export function findOpenidConnectMistakes(settings: OpenidConnectSetting): string[] {
   const { issuer, scope = DEFAULT_SCOPE, datasets } = settings
-  const problem = issuerProblem(issuer)
+  const problem = issuerProblem(issuer, 'https://login.example.edu')
   return [
     ...(problem === undefined ? [] : [`issuer: ${problem}`]),
     ...(scope.split(' ').includes('openid') ? [] : ['scope: openid must be one of its values']),
     ...findDatasetMistakes(datasets, 1),
   ].map((mistake) => `authentication.openidConnect.${mistake}`)
-}
-
-function issuerProblem(text: string): string | undefined {
-  const problem = signInAddressProblem(text, 'https://login.example.edu')
-  // OpenID Connect Discovery 1.0 section 4: the issuer has no query and no fragment.
-  return problem ?? (/[?#]/.test(text) ? 'it must have no query and no fragment' : undefined)
 }

@@ -1,6 +1,6 @@
 /** The people who may sign in to a console with an OpenID Connect provider, by the values of claims. */
 import { type Json, type JsonObject, memberOf, stringsIn } from '../../codec/json.ts'
-import { isSecureTransport } from '../../protocol/private-host.ts'
+import { issuerProblem } from '../../config/address.ts'
 
 /** A claim and a value that it must have; if the claim is an array, it must contain the value. */
 export interface AllowedClaim {
@@ -51,9 +51,8 @@ export function readSignInWords(words: SignInWords, clientSecret: string | undef
     if (stray !== undefined) throw new Error(`--${stray}: goes with --sign-in, the issuer of your provider`)
     return undefined
   }
-  if (!URL.canParse(issuer) || /[?#]/.test(issuer) || !isSecureTransport(new URL(issuer))) {
-    throw new Error(`--sign-in: ${issuer} is not an issuer of a provider; write one as in https://login.example.edu`)
-  }
+  const problem = issuerProblem(issuer, 'https://login.example.edu')
+  if (problem !== undefined) throw new Error(`--sign-in: ${problem}`)
   if (!clientId) throw new Error('--client-id: say which client the console is at the provider')
   if (!scope.split(' ').includes('openid')) throw new Error('--scope: openid must be one of its values')
   if (allow.length === 0) {

@@ -257,8 +257,8 @@ describe('the words about it', () => {
     ['no client', { 'client-id': undefined }, /--client-id: say which/],
     ['a rule without a value', { allow: ['email='] }, /--allow: email= is not a CLAIM=VALUE/],
     ['a rule without a claim', { allow: ['=a'] }, /--allow: =a is not a CLAIM=VALUE/],
-    ['plain http to elsewhere', { 'sign-in': 'http://login.example.edu' }, /--sign-in: .* is not an issuer/],
-    ['no address', { 'sign-in': 'login' }, /--sign-in: login is not an issuer/],
+    ['plain http to elsewhere', { 'sign-in': 'http://login.example.edu' }, /--sign-in: it must begin with https/],
+    ['no address', { 'sign-in': 'login' }, /--sign-in: it is not a URL/],
     ['a scope without openid', { scope: 'email' }, /--scope: openid must be/],
     ['rules and no provider', { 'sign-in': undefined, 'client-id': undefined }, /--allow: goes with --sign-in/],
   ])('are refused with %s', (_, changed, why) => {
