@@ -3,6 +3,7 @@ import * as Type from 'typebox'
 import type { Certificate } from '../keys/certificate.ts'
 import { readAnchorDirectory } from './anchor-directory.ts'
 import type { Files } from './files.ts'
+import { mistakesOf } from './mistakes.ts'
 
 const PROVIDERS = 'walletProviderTrustAnchors'
 
@@ -47,9 +48,7 @@ export function readClientAuthentication(
   | { readonly mistakes: readonly string[] } {
   const providers = readAnchorDirectory(PROVIDERS, directory, files, now)
   const contrary = contraryMistakes(directory, walletAttestation, authorizationServer !== undefined)
-  if ('mistakes' in providers || contrary.length > 0) {
-    return { mistakes: [...('mistakes' in providers ? providers.mistakes : []), ...contrary] }
-  }
+  if ('mistakes' in providers || contrary.length > 0) return { mistakes: [...mistakesOf(providers), ...contrary] }
   const [first, ...others] = providers.certificates
   const isRequired = walletAttestation === 'required'
   return {

@@ -17,6 +17,7 @@ import { Database, type DatabaseConfig, readDatabase } from './database.ts'
 import { readEncryptionKeys } from './encryption-keys.ts'
 import type { Files } from './files.ts'
 import { findManagementMistakes, ManagementSetting, type MetricsAddress, resolveManagement } from './management.ts'
+import { mistakesOf } from './mistakes.ts'
 import { findProxyMistakes, RateLimitSettings } from './rate-limits.ts'
 import { findRetentionMistakes, type Retention, RetentionSettings, resolveRetention } from './retention.ts'
 import { createServerTls, type ServerTls } from './server-tls.ts'
@@ -170,15 +171,13 @@ export function readCommon(
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...findProxyMistakes('rateLimits.trustedProxies', settings.rateLimits?.trustedProxies),
-    ...('mistakes' in database ? database.mistakes : []),
+    ...mistakesOf(database),
     ...(settings.retention ? findRetentionMistakes(settings.retention, defaults.retention) : []),
     ...(settings.sessionCallback ? findSessionCallbackMistakes(settings.sessionCallback) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...findManagementMistakes(settings.management, { port: defaults.port, host: undefined, ...settings }),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
-    ...(signing && 'mistakes' in signing ? signing.mistakes : []),
-    ...(tls && 'mistakes' in tls ? tls.mistakes : []),
-    ...('mistakes' in encryption ? encryption.mistakes : []),
+    ...mistakesOf(signing, tls, encryption),
   ]
   if (!signing || 'mistakes' in signing || (tls && 'mistakes' in tls)) return { mistakes }
   if ('mistakes' in database || 'mistakes' in encryption || mistakes.length > 0) return { mistakes }

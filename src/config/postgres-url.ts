@@ -1,6 +1,7 @@
 /** The setting `database.url` for PostgreSQL, as a JDBC or PostgreSQL URL, with its TLS parameters. */
 import { isLoopback, stripBrackets } from '../protocol/private-host.ts'
 import { type Files, unreadableReason } from './files.ts'
+import { mistakesOf } from './mistakes.ts'
 
 export interface PostgresAddress {
   readonly host: string
@@ -46,7 +47,7 @@ export function readPostgresUrl(
   const login = combineLogins(settings, parsedUrl)
   const tls = readTls(parameters, files)
   const schema = parameters.get('currentSchema')
-  const mistakes = [...findParameterMistakes(parameters), ...login.mistakes, ...('mistakes' in tls ? tls.mistakes : [])]
+  const mistakes = [...findParameterMistakes(parameters), ...mistakesOf(login, tls)]
   if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     mistakes.push('database.url: currentSchema must be one name of small letters, digits and underscores')
   }

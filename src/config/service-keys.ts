@@ -5,6 +5,7 @@ import type { CertificatePurpose } from '../keys/certificate-purpose.ts'
 import type { ServiceKeys, SigningKeys } from '../keys/key-ring.ts'
 import { findCertificateWarnings, findPreviousWarnings } from './certificate-warnings.ts'
 import type { Files } from './files.ts'
+import { mistakesOf } from './mistakes.ts'
 import { readSigningKey, SigningSetting, SigningSettings } from './signing.ts'
 
 /** The setting `keys` of all services. An issuer has more keys. */
@@ -65,7 +66,7 @@ export function readServiceKeys(
     ...use,
     result: readSigningKey({ ...use, now }, setting, files),
   }))
-  const mistakes = keyResults.flatMap(({ result }) => ('mistakes' in result ? result.mistakes : []))
+  const mistakes = mistakesOf(...keyResults.map(({ result }) => result))
   const usableKeys = keyResults.flatMap(({ result, ...use }) => ('mistakes' in result ? [] : [{ ...use, key: result }]))
   const keysAt = (path: string): SigningKeys | undefined => {
     const current = usableKeys.find(({ settingPath }) => settingPath === path)?.key

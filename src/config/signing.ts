@@ -11,6 +11,7 @@ import { MAX_KEYS, type SigningKey } from '../keys/key-ring.ts'
 import { algorithmOf, EC_CURVES, isEcdsa } from '../keys/signature.ts'
 import { type KeyUse, readCertificateFiles, readOrMistake } from './certificate-files.ts'
 import type { Files } from './files.ts'
+import { mistakesOf } from './mistakes.ts'
 import { Pkcs11Setting, readPkcs11Setting } from './pkcs11-setting.ts'
 
 const certificateFiles = Type.Array(Type.String(), {
@@ -110,7 +111,7 @@ export function readSigningKey(
   const [leaf, ...issuers] = chain
   const isUnsupported = leaf !== undefined && !isEcdsa(algorithmOf(leaf.publicKey))
   const allMistakes = [
-    ...('mistakes' in token ? token.mistakes : []),
+    ...mistakesOf(token),
     ...(isUnsupported ? [`${use.settingPath}.certificateFiles[0]: a key in a token is EC on ${EC_CURVES}`] : []),
     ...leafMistakes,
     ...mistakes,

@@ -16,6 +16,7 @@ import {
   type MetricsAddress,
   resolveManagement,
 } from '../config/management.ts'
+import { mistakesOf } from '../config/mistakes.ts'
 import { pathForMessages } from '../config/path-for-messages.ts'
 import { findProxyMistakes } from '../config/rate-limits.ts'
 import { createServerTls, type ServerTls } from '../config/server-tls.ts'
@@ -152,9 +153,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
   const mistakes = [
     ...shapeMistakes,
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
-    ...[databaseResult, tlsResult, identity, chainSettings].flatMap((part) =>
-      part && 'mistakes' in part ? part.mistakes : [],
-    ),
+    ...mistakesOf(databaseResult, tlsResult, identity, chainSettings),
     ...encryptionMistakes(settings),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),

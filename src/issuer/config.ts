@@ -28,6 +28,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
@@ -188,8 +189,7 @@ export function readIssuerConfig(value: unknown, files: Files, now: Date): ReadR
   const isProfiled = shape.settings.profile === 'haip' && 'config' in common
   const keyMistakes = isProfiled ? findProfileKeyMistakes(common.config.keys) : []
   if ('mistakes' in common || 'mistakes' in ownFiles || keyMistakes.length > 0) {
-    const fileMistakes = [common, ownFiles].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
-    return { mistakes: [...fileMistakes, ...keyMistakes] }
+    return { mistakes: [...mistakesOf(common, ownFiles), ...keyMistakes] }
   }
   const settings = shape.settings as Settings
   const { secrets, warnings, ...fileMembers } = ownFiles
@@ -224,8 +224,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
     'mistakes' in secrets ||
     flowMistakes.length > 0
   ) {
-    const parts = [anchors, authentication, registration, secrets]
-    return { mistakes: [...parts.flatMap((part) => ('mistakes' in part ? part.mistakes : [])), ...flowMistakes] }
+    return { mistakes: [...mistakesOf(anchors, authentication, registration, secrets), ...flowMistakes] }
   }
   return {
     keyAttestationTrustAnchors: anchors.certificates,

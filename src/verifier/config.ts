@@ -12,6 +12,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { mistakesOf } from '../config/mistakes.ts'
 import { MAX_SESSION_SECONDS } from '../config/retention.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
@@ -133,8 +134,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const isLogo = logoUri === undefined || isImageUri(logoUri)
   const logoMistakes = isLogo ? [] : [`clientMetadata.logoUri: ${IMAGE_URI_RULE}`]
   if ('mistakes' in common || 'mistakes' in anchors || !isLogo) {
-    const mistakes = [common, anchors].flatMap((part) => ('mistakes' in part ? part.mistakes : []))
-    return { mistakes: [...mistakes, ...logoMistakes] }
+    return { mistakes: [...mistakesOf(common, anchors), ...logoMistakes] }
   }
   const trustAnchors = settings.issuerTrustAnchors === undefined ? undefined : anchors.certificates
   return {
