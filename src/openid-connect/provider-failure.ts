@@ -1,4 +1,5 @@
 /** Distinguishes the failures of an OpenID Connect provider: it cannot be reached now, or its answer is invalid. */
+import { createUnavailableRefusal, type RefuseUnavailable } from '../http/fetch-json.ts'
 import { OutboundError } from '../http/outbound.ts'
 import { ProtocolError, refuse } from '../protocol/error.ts'
 
@@ -8,6 +9,9 @@ const PROVIDER_ERROR_CODES = ['invalid_client', 'unauthorized_client', 'server_e
 /** An answer with an unexpected status, in the words of `openid-client`. */
 const UNEXPECTED_STATUS = 'OAUTH_RESPONSE_IS_NOT_CONFORM'
 const ERROR_CODE = /^[a-z_]{1,60}$/
+
+/** Refuses with `temporarily_unavailable`. */
+export const refuseUnavailableProvider: RefuseUnavailable = createUnavailableRefusal('the sign-in provider')
 
 /** Returns the result of `run`, which prepares the way to the provider. Refuses with `temporarily_unavailable`. */
 export async function refuseUnlessReached<T>(run: () => Promise<T>): Promise<T> {
@@ -40,13 +44,6 @@ export async function refuseProviderFailures<T>(run: () => Promise<T>): Promise<
       cause: new Error(reason, { cause: error }),
     })
   }
-}
-
-/** Refuses with `temporarily_unavailable`; `reason` and `cause` are for the log. */
-export function refuseUnavailableProvider(reason: string, cause?: unknown): never {
-  return refuse('temporarily_unavailable', 'the sign-in provider cannot be asked now; try again in a moment', {
-    cause: new Error(reason, { cause }),
-  })
 }
 
 function reasonOf(error: unknown): string {

@@ -9,10 +9,9 @@ import { readOrElse } from '../../codec/malformed.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import type { AuthorizationServerConfig } from '../../config/authorization-server.ts'
 import type { Effects } from '../../http/effects.ts'
-import { fetchJsonObject } from '../../http/fetch-json.ts'
+import { createUnavailableRefusal, fetchJsonObject, type RefuseUnavailable } from '../../http/fetch-json.ts'
 import type { HttpClientRequest, Outbound } from '../../http/outbound.ts'
 import { candidateKeys, isSignedByOneOf, type PublishedKey, readKeySet } from '../../keys/key-set.ts'
-import { refuse } from '../../protocol/error.ts'
 import { isSecureTransport } from '../../protocol/private-host.ts'
 import { limitIntrospections } from './introspection-limits.ts'
 
@@ -37,6 +36,7 @@ const MINUTE = 60_000
  */
 const EXPIRY = { freshMs: 10 * MINUTE, usableMs: 60 * MINUTE, pauseMs: 10_000 }
 const LIMITS = { timeoutMs: 5000, maxBytes: 256 * 1024 }
+const refuseUnavailable: RefuseUnavailable = createUnavailableRefusal('the authorization server')
 /**
  * The paths of the metadata documents, in the order in which they are tried. RFC 8414 section 3; OpenID Connect
  * Discovery 1.0 section 4.1.
@@ -150,13 +150,6 @@ function encodeFormValue(text: string): string {
 
 function fetchJson(outbound: Outbound, request: HttpClientRequest): Promise<JsonObject> {
   return fetchJsonObject(outbound, request, request.url, refuseUnavailable)
-}
-
-/** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */
-function refuseUnavailable(reason: string, cause?: unknown): never {
-  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', {
-    cause: new Error(reason, { cause }),
-  })
 }
 
 /** Returns the message of the error's cause, or of the error itself if it has no cause. */

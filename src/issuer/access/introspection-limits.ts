@@ -6,7 +6,7 @@
 import { createLru, isFresh } from '../../async/cache.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, memberOf } from '../../codec/json.ts'
-import { refuse } from '../../protocol/error.ts'
+import { createUnavailableRefusal, type RefuseUnavailable } from '../../http/fetch-json.ts'
 
 const CACHED_MS = 5000
 /** The maximum number of cached responses, for active tokens and for other tokens each. */
@@ -16,6 +16,7 @@ const MAX_CACHED_ANSWERS = 1000
  * such tokens from one network.
  */
 const PLACES = { all: 50, unknown: 40, network: 10 }
+const refuseUnavailable: RefuseUnavailable = createUnavailableRefusal('the authorization server')
 
 interface CachedAnswer {
   readonly answer: Promise<JsonObject>
@@ -41,7 +42,7 @@ export function limitIntrospections(
     if (cachedAnswer !== undefined && isFresh(now().getTime() - cachedAnswer.askedAt, CACHED_MS))
       return cachedAnswer.answer
     const releasePlace = places.takePlace(goodAnswer === undefined ? network : undefined)
-    if (releasePlace === undefined) return refuseTooMany()
+    if (releasePlace === undefined) return refuseUnavailable('too many introspections run already')
     const answer = introspect(token).finally(releasePlace)
     const entry = { answer, askedAt: now().getTime() }
     const cache = goodAnswer === undefined ? otherAnswers : goodAnswers
@@ -84,9 +85,4 @@ function createPlaces() {
       return () => changeCounts(-1)
     },
   }
-}
-
-function refuseTooMany(): never {
-  const cause = new Error('too many introspections run already')
-  return refuse('temporarily_unavailable', 'the authorization server cannot be asked now; try again later', { cause })
 }

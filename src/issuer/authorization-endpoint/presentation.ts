@@ -7,7 +7,7 @@ import { singleFlightByKey } from '../../async/single-flight.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
-import { fetchJsonObject } from '../../http/fetch-json.ts'
+import { createUnavailableRefusal, fetchJsonObject, type RefuseUnavailable } from '../../http/fetch-json.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters } from '../../protocol/redirect-uri.ts'
 import { INTERACTION_SECONDS, isSameBrowser, makeRequestUpdate } from '../authorization-request.ts'
@@ -27,6 +27,7 @@ export const PRESENTED_PATH = `${SIGN_IN_PATH}/presented`
 
 const SESSIONS = '/presentation/oid4vp'
 const LIMITS = { timeoutMs: 5000, maxBytes: 1024 * 1024 }
+const refuseUnavailableVerifier: RefuseUnavailable = createUnavailableRefusal('the verifier')
 
 /**
  * Makes the function that returns the link that opens the wallet. All calls for one interaction return the same link,
@@ -127,13 +128,6 @@ function askVerifier(
     ...(body === undefined ? { headers } : postRequest),
   }
   return fetchJsonObject(outbound, request, 'the verifier', refuseUnavailableVerifier)
-}
-
-/** Refuses with `temporarily_unavailable`. `reason` and `cause` are only logged. */
-function refuseUnavailableVerifier(reason: string, cause?: unknown): never {
-  return refuse('temporarily_unavailable', 'the verifier cannot be asked now; try again in a moment', {
-    cause: new Error(reason, { cause }),
-  })
 }
 
 function refuseCode(): never {
