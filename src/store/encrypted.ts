@@ -7,7 +7,7 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
 import { toBase64url } from '../codec/base64url.ts'
-import { type Change, createCollection, partOf, type Row, type Store } from './store.ts'
+import { type Change, commitCopies, createCollection, partOf, type Row, type Store } from './store.ts'
 
 export interface EncryptionKey {
   /** The name of the key, which stands in each value that it encrypts. It reveals nothing of the secret. */
@@ -184,19 +184,8 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
       (await store.listDue(collection, now, limit, after)).map((row) => decryptOnRead(collection, row)),
     listNewest: async (collection, limit, after) =>
       (await store.listNewest(collection, limit, after)).map((row) => decryptOnRead(collection, row)),
-    commit: (changes) => commitEncrypted(store, changes, encryptChange),
+    commit: (changes) => commitCopies(store, changes, encryptChange),
   }
-}
-
-/** Encrypts the changes and commits them. Returns the unencrypted change of the caller when one conflicts. */
-async function commitEncrypted<C>(
-  store: Store<C>,
-  changes: readonly Change<C>[],
-  encryptChange: (change: Change<C>) => Change<C>,
-): Promise<Change<C> | undefined> {
-  const encryptedChanges = changes.map(encryptChange)
-  const conflict = await store.commit(encryptedChanges)
-  return conflict && changes[encryptedChanges.indexOf(conflict)]
 }
 
 /**

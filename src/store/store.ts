@@ -199,6 +199,20 @@ export function updateWith<C, K extends keyof C & string>(
   })
 }
 
+/**
+ * Commits a copy of each change, for a store that wraps another. Returns the change of the caller when its copy
+ * conflicts: a store returns the object that conflicted, and callers compare it with theirs.
+ */
+export async function commitCopies<C>(
+  store: Store<C>,
+  changes: readonly Change<C>[],
+  copyOf: (change: Change<C>) => Change<C>,
+): Promise<Change<C> | undefined> {
+  const copies = changes.map(copyOf)
+  const conflict = await store.commit(copies)
+  return conflict && changes[copies.indexOf(conflict)]
+}
+
 /** An exclusive lock of one process on a database. The lock ends with the process, also when the process is killed. */
 export interface ProcessLock {
   /**

@@ -1,7 +1,7 @@
 /** Spans for the reads and commits of a store, and trace headers in the events that a request causes. */
 import type { TraceContext } from '../codec/trace-context.ts'
 import { traceHeadersOf } from '../codec/trace-context.ts'
-import type { Change, Store } from '../store/store.ts'
+import { type Change, commitCopies, type Store } from '../store/store.ts'
 import type { Tracer } from './tracer.ts'
 
 /** Wraps a store so that each read and each commit is a span below the current request's span. */
@@ -16,20 +16,15 @@ export function traceStore<C>(store: Store<C>, tracer: Tracer, system: 'sqlite' 
     listNewest: (collection, limit, after) =>
       runRead('newest', collection, () => store.listNewest(collection, limit, after)),
     commit: (changes) =>
-      tracer.runStep({ name: 'commit', kind: 'client', attributes }, async () => {
-        const tracedChanges = addTrace(changes, tracer.getCurrentContext())
-        const conflict = await store.commit(tracedChanges)
-        // A store returns the object that conflicted, which is the copy with the trace here.
-        return conflict && changes[tracedChanges.indexOf(conflict)]
+      tracer.runStep({ name: 'commit', kind: 'client', attributes }, () => {
+        const context = tracer.getCurrentContext()
+        return commitCopies(store, changes, (change) => addTrace(change, context))
       }),
   }
 }
 
-/** Adds the trace headers to the events in a batch, for the callback that later reports each event. */
-function addTrace<C>(changes: readonly Change<C>[], context: TraceContext | undefined): readonly Change<C>[] {
-  if (context === undefined) return changes
-  return changes.map((change) => {
-    if (!('insert' in change) || change.insert !== ('event' as string)) return change
-    return { ...change, value: { ...(change.value as object), trace: traceHeadersOf(context) } } as Change<C>
-  })
+/** Adds the trace headers to a change that inserts an event, for the callback that later reports the event. */
+function addTrace<C>(change: Change<C>, context: TraceContext | undefined): Change<C> {
+  if (context === undefined || !('insert' in change) || change.insert !== ('event' as string)) return change
+  return { ...change, value: { ...(change.value as object), trace: traceHeadersOf(context) } } as Change<C>
 }
