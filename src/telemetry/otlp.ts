@@ -20,7 +20,7 @@ const SEVERITIES: Readonly<Record<number, readonly [number, string]>> = {
  * The members of a log line that become fields of the log record or attributes of its resource, and not attributes of
  * the record.
  */
-const TRACE_MEMBERS: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
+const FIELD_MEMBERS: readonly string[] = ['level', 'time', 'service', 'message', 'event', 'traceId', 'spanId']
 
 /** Returns a span as a JSON object, one element of the list in {@link tracesBody}. */
 export function spanText(span: EndedSpan): string {
@@ -44,7 +44,7 @@ export function spanText(span: EndedSpan): string {
 export function logRecordText(line: JsonObject): string {
   const time = nanosecondsOf(Date.parse(stringMemberOf(line, 'time') ?? ''))
   const [severityNumber, severityText] = SEVERITIES[Number(line.level)] ?? [0, '']
-  const others = Object.entries(line).filter(([name]) => !TRACE_MEMBERS.includes(name))
+  const others = Object.entries(line).filter(([name]) => !FIELD_MEMBERS.includes(name))
   return JSON.stringify({
     timeUnixNano: time,
     observedTimeUnixNano: time,

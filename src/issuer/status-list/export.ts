@@ -29,5 +29,7 @@ export async function listFiles(context: ListContext): Promise<readonly ListFile
 
 /** Tests whether {@link listFiles} returns the path, which is below `/status-list`. */
 export function isListPath(path: string): boolean {
-  return /^[\w-]+(\.jwt|\.cwt|\/(revocation|suspension)\.jwt)$/.test(path)
+  return Object.values(SUFFIXES).some(
+    (suffix) => path.endsWith(suffix) && /^[\w-]+$/.test(path.slice(0, -suffix.length)),
+  )
 }
