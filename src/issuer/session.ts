@@ -8,11 +8,11 @@ import type { NotificationRequest } from '../protocol/oid4vci.ts'
 import { endOfTokens, type IssuedTokens, recordReceipt } from './issued-tokens.ts'
 import type { IssuanceStatus } from './session-schema.ts'
 
-/** A session by the state of its code: offered, locked or redeemed. Also covers rows of earlier releases. */
-export type IssuanceSession = OfferedSession | LockedSession | AuthorizedSession
+/** A session by the state of its code: not redeemed, locked or redeemed. Also covers rows of earlier releases. */
+export type IssuanceSession = UnredeemedSession | LockedSession | AuthorizedSession
 
 /** A session whose code was not redeemed, or whose tokens an external authorization server issues. */
-export interface OfferedSession extends SessionFacts {
+export interface UnredeemedSession extends SessionFacts {
   readonly lockedAt?: never
   readonly token?: never
   readonly client?: never
@@ -151,7 +151,7 @@ export function refuseUnlessUnused(
   session: IssuanceSession,
   now: Date,
   code: 'invalid_grant' | 'invalid_request' | 'gone',
-): asserts session is OfferedSession {
+): asserts session is UnredeemedSession {
   // With an external authorization server, the first issued credential shows that the offer was used.
   if (session.token !== undefined || session.issued.length > 0) {
     refuse(code, 'the credential offer has been used; ask for a new one')
@@ -182,7 +182,7 @@ export function recordIssued(session: IssuanceSession, newBatch: NewBatch): Issu
 /**
  * Records a wrong transaction code, and locks the session after the fifth. OpenID4VCI 1.0, Transaction Code Phishing.
  */
-export function recordWrongTxCode(session: OfferedSession, now: Date): OfferedSession | LockedSession {
+export function recordWrongTxCode(session: UnredeemedSession, now: Date): UnredeemedSession | LockedSession {
   const { txCode } = session
   if (txCode === undefined) return session
   const wrongCount = txCode.wrong + 1
