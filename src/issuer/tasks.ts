@@ -2,7 +2,7 @@
 
 import type { Task } from '../async/task.ts'
 import { createEventTasks } from '../event/tasks.ts'
-import { createKeyRing } from '../keys/key-ring.ts'
+import { createAuditSigner } from '../keys/key-ring.ts'
 import { partOf } from '../store/store.ts'
 import { purgeSpent } from '../store/sweep.ts'
 import type { IssuerConfig } from './config.ts'
@@ -34,7 +34,7 @@ export function createIssuerTasks(config: IssuerConfig, effects: IssuerEffects):
       ...effects,
       store: partOf(store),
       sessionCallback: config.sessionCallback,
-      signer: createKeyRing(config.keys, effects.pkcs11Tokens).auditSigner,
+      signer: createAuditSigner(config.keys, effects.pkcs11Tokens),
       // An event keeps the status at its time, since the status changes later.
       loadCallbackData: async (sessionId, eventStatus) => {
         const session = await store.get('issuance_session', sessionId)

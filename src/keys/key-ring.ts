@@ -102,7 +102,7 @@ export function listKeys({
   accessTokens,
   metadata,
   audit,
-}: ServiceKeys): [path: string, key: SigningKey][] {
+}: Omit<ServiceKeys, 'secrets'>): [path: string, key: SigningKey][] {
   const listKeysAt = (path: string, keys: SigningKeys | undefined): [string, SigningKey][] =>
     keys === undefined
       ? []
@@ -114,6 +114,11 @@ export function listKeys({
     ...listKeysAt('keys.metadata', metadata && { ...metadata, previous: [] }),
     ...listKeysAt('keys.audit', audit && { ...audit, previous: [] }),
   ]
+}
+
+/** Creates the signer of audit log checkpoints alone. `pkcs11Tokens` is required if its key is in a token. */
+export function createAuditSigner({ audit, signing }: ServiceKeys, pkcs11Tokens: Pkcs11Tokens | undefined): Signer {
+  return createKeySigner(audit ?? signing, pkcs11Tokens)
 }
 
 /** Creates the signer of a key, in this process or in a PKCS #11 token. */

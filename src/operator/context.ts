@@ -14,7 +14,5 @@ export interface OperatorContext
 /** Returns the keys that may have signed checkpoints: `keys.audit` and `signing`. */
 export function checkpointKeys({ config }: OperatorContext): CheckpointKeys {
   const { signing, audit } = config.keys
-  return indexCheckpointKeys(
-    listKeys({ signing, audit, secrets: config.keys.secrets }).map(([, { chain }]) => chain[0].publicKey),
-  )
+  return indexCheckpointKeys(listKeys({ signing, audit }).map(([, { chain }]) => chain[0].publicKey))
 }

@@ -5,7 +5,7 @@ import { hasPendingCallback } from '../callback/queue.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { passOnEvents } from '../event/pass-on.ts'
 import { createEventTasks } from '../event/tasks.ts'
-import { createKeyRing } from '../keys/key-ring.ts'
+import { createAuditSigner } from '../keys/key-ring.ts'
 import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
 import { createStoredDescriptions } from './check-descriptions.ts'
@@ -41,7 +41,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
       ...effects,
       store: partOf(store),
       sessionCallback,
-      signer: createKeyRing(config.keys, effects.pkcs11Tokens).auditSigner,
+      signer: createAuditSigner(config.keys, effects.pkcs11Tokens),
       loadCallbackData: (sessionId) => readStatusData(statusContext, sessionId),
     }),
   ]
