@@ -8,29 +8,29 @@ import { type JsonObject, parseJsonObject } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 
-/** The secrets for a value, and its purpose. A value that was encrypted for another purpose does not decrypt. */
+/** The secrets for a kind of value, and what the value is bound to: it decrypts only with the same text. */
 export interface ValueKey {
   readonly secrets: Secrets
-  /** The kind of value, or the id of the session that the value belongs to. */
-  readonly purpose: string
+  /** The id of the session that the value belongs to; of a value without a session, the purpose of its secrets. */
+  readonly boundTo: string
 }
 
 /** Encrypts a text and returns it in base64url. */
 export function encryptValue(
-  { secrets, purpose }: ValueKey,
+  { secrets, boundTo }: ValueKey,
   text: string,
   { random }: { readonly random: (bytes: number) => Uint8Array },
 ): string {
   const [secret] = secrets
-  return toBase64url(encryptText({ secret, context: purpose }, random(NONCE_BYTES), text))
+  return toBase64url(encryptText({ secret, context: boundTo }, random(NONCE_BYTES), text))
 }
 
 /** Decrypts a value of {@link encryptValue}. Returns undefined for any other text, and if its secret was removed. */
-export function decryptValue({ secrets, purpose }: ValueKey, encryptedText: string): string | undefined {
+export function decryptValue({ secrets, boundTo }: ValueKey, encryptedText: string): string | undefined {
   const bytes = readOrUndefined(() => fromBase64url(encryptedText))
   for (const secret of bytes === undefined ? [] : secrets) {
     try {
-      return decryptText({ secret, context: purpose }, bytes as Uint8Array)
+      return decryptText({ secret, context: boundTo }, bytes as Uint8Array)
     } catch {
       // Another secret of `secrets` may have encrypted the value.
     }

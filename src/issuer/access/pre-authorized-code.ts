@@ -26,7 +26,7 @@ export function codeOfSession(
   { suppliedCode }: IssuanceSession,
 ): string | undefined {
   if (suppliedCode === undefined) return makeDerivedCode(secrets.code, sessionId)
-  return decryptValue({ secrets: secrets.suppliedCode, purpose: sessionId }, suppliedCode)
+  return decryptValue({ secrets: secrets.suppliedCode, boundTo: sessionId }, suppliedCode)
 }
 
 /** Returns the session id for a derived or a supplied code. Only supplied codes are looked up in the database. */
@@ -62,7 +62,7 @@ export function makeSuppliedCodeChanges(
     (secret) =>
       ({ insert: 'pre_authorized_code', id: suppliedCodeId(secret, code), value: { sessionId }, dueAt }) as const,
   )
-  const encryptedCode = encryptValue({ secrets: secrets.suppliedCode, purpose: sessionId }, code, context)
+  const encryptedCode = encryptValue({ secrets: secrets.suppliedCode, boundTo: sessionId }, code, context)
   return { members: { suppliedCode: encryptedCode }, changes: rows }
 }
 

@@ -9,7 +9,7 @@ import { authenticateClient, type ClientRequest } from '../access/client-attesta
 import { secretPurposes } from '../access/context.ts'
 import { findIdOfDerivedCode } from '../access/derived-code.ts'
 import { type DpopRequest, refuseDpopProof, verifyDpopProof } from '../access/dpop.ts'
-import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
+import { decryptObject, encryptValue, type ValueKey } from '../access/encrypted-value.ts'
 import { commitWithSingleUses } from '../access/single-use.ts'
 import { type CodeFlowRequest, PUSHED_SECONDS } from '../authorization-request.ts'
 import type { IssuerContext } from '../context.ts'
@@ -67,12 +67,7 @@ export async function pushRequest(
   const text = JSON.stringify({ id: makeRequestId(context), request, until } satisfies RequestUriContent)
   if (text.length > MAX_BYTES) refuse('invalid_request', `the request has more than ${MAX_BYTES} bytes; ask for less`)
   if (client !== undefined) await commitWithSingleUses(context.store, [], [client.singleUse])
-  const encryptedRequest = encryptValue(
-    { secrets: context.secrets.pushedRequest, purpose: secretPurposes.pushedRequest },
-    text,
-    context,
-  )
-  return { request_uri: PREFIX + encryptedRequest, expires_in: PUSHED_SECONDS }
+  return { request_uri: PREFIX + encryptValue(requestUriKeyOf(context), text, context), expires_in: PUSHED_SECONDS }
 }
 
 /**
@@ -108,8 +103,12 @@ export function makeRequestId({ random }: Pick<IssuerContext, 'random'>): string
   return toBase64url(random(ID_BYTES))
 }
 
-function decryptRequestUri({ secrets }: IssuerContext, requestUri: string): RequestUriContent | undefined {
+function decryptRequestUri(context: IssuerContext, requestUri: string): RequestUriContent | undefined {
   if (!requestUri.startsWith(PREFIX)) return undefined
-  const key = { secrets: secrets.pushedRequest, purpose: secretPurposes.pushedRequest }
-  return decryptObject(key, requestUri.slice(PREFIX.length)) as unknown as RequestUriContent | undefined
+  const text = requestUri.slice(PREFIX.length)
+  return decryptObject(requestUriKeyOf(context), text) as unknown as RequestUriContent | undefined
+}
+
+function requestUriKeyOf({ secrets }: IssuerContext): ValueKey {
+  return { secrets: secrets.pushedRequest, boundTo: secretPurposes.pushedRequest }
 }

@@ -7,7 +7,7 @@ import { toBase64url } from '../../codec/base64url.ts'
 import type { OpenidProvider, SignInAttempt } from '../../openid-connect/provider.ts'
 import { refuse } from '../../protocol/error.ts'
 import { secretPurposes } from '../access/context.ts'
-import { decryptObject, encryptValue } from '../access/encrypted-value.ts'
+import { decryptObject, encryptValue, type ValueKey } from '../access/encrypted-value.ts'
 import type { IssuerContext } from '../context.ts'
 import {
   admitAnswer,
@@ -75,6 +75,6 @@ function decryptState(context: IssuerContext, state: string): SignInState {
   return content as unknown as SignInState
 }
 
-function stateKeyOf({ secrets }: IssuerContext) {
-  return { secrets: secrets.signInState, purpose: secretPurposes.signInState }
+function stateKeyOf({ secrets }: IssuerContext): ValueKey {
+  return { secrets: secrets.signInState, boundTo: secretPurposes.signInState }
 }

@@ -61,7 +61,7 @@ export function makeTxCode(
 
 /** Encrypts a generated code for the stored answer of an idempotent request. */
 export function encryptTxCode(context: IssuerContext, sessionId: string, value: string): string {
-  return encryptValue({ secrets: context.secrets.rememberedTxCode, purpose: sessionId }, value, context)
+  return encryptValue({ secrets: context.secrets.rememberedTxCode, boundTo: sessionId }, value, context)
 }
 
 /** Decrypts a stored code. Returns undefined if its secret was removed; the code is then useless. */
@@ -70,7 +70,7 @@ export function decryptTxCode(
   sessionId: string,
   encryptedValue: string,
 ): string | undefined {
-  return decryptValue({ secrets: secrets.rememberedTxCode, purpose: sessionId }, encryptedValue)
+  return decryptValue({ secrets: secrets.rememberedTxCode, boundTo: sessionId }, encryptedValue)
 }
 
 /** Makes the record of a transaction code that an external authorization server checks. The offer only describes it. */
