@@ -38,6 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'config',
     'credential',
     'event',
+    'callback',
     'store',
     'keys',
     'protocol',

@@ -47,9 +47,9 @@ function process(changes: Partial<Parameters<typeof createDelivery>[0]> = {}) {
   return createDelivery({ ...effects, sessionCallback, loadCallbackData, ...changes })
 }
 
-async function wait(sessionId: string, ...ids: string[]): Promise<void> {
-  const events = ids.map((id): PendingCallback => ({ id, type: 'verification.succeeded', at: time, queuedAt: time }))
-  await store.commit([await enqueueCallbacks(store, sessionId, events, now())])
+async function wait(sessionId: string, first: string, ...others: string[]): Promise<void> {
+  const eventOf = (id: string): PendingCallback => ({ id, type: 'verification.succeeded', at: time, queuedAt: time })
+  await store.commit([await enqueueCallbacks(store, sessionId, [eventOf(first), ...others.map(eventOf)], now())])
 }
 
 /** Reserves the event of session s1 as a process that never delivers it. */

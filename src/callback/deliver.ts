@@ -28,8 +28,8 @@ export interface DeliveryContext {
   readonly retryOnConflict: RetryOnConflict
   readonly sessionCallback: SessionCallback
   /**
-   * Returns the body to send: the stored status body `eventData`, completed with the result that only the session has,
-   * or else the current status body of the session. Undefined when the session was deleted and there is no `eventData`.
+   * Returns the body to send. The issuer completes the stored status body `eventData`; the verifier, whose events have
+   * none, reads the current status of the session. Undefined when the session was deleted and there is no `eventData`.
    */
   readonly loadCallbackData: (sessionId: string, eventData: JsonObject | undefined) => Promise<JsonObject | undefined>
   readonly outbound: Outbound
@@ -144,7 +144,7 @@ async function reserveDueRows(
       const conflict = await store.commit([
         { update: 'callback', id, version, value: reservedQueue, dueAt: new Date(nextAt) },
       ])
-      return conflict === undefined && event !== undefined ? [{ sessionId: id, event }] : []
+      return conflict === undefined ? [{ sessionId: id, event }] : []
     }),
   )
   return { due: rows.length, reservations: reservations.flat() }

@@ -18,9 +18,12 @@ export interface PendingCallback {
   readonly trace?: TraceHeaders
 }
 
+/** Events of one session. A queue has one at least: the row of an empty one is deleted. */
+export type PendingCallbacks = readonly [PendingCallback, ...PendingCallback[]]
+
 export interface CallbackQueue {
   /** The events in order; the first is delivered next. */
-  readonly events: readonly PendingCallback[]
+  readonly events: PendingCallbacks
   /** The number of failed deliveries of the first event. */
   readonly failures: number
   /** The reason for which the last delivery failed, as a sentence. */
@@ -66,7 +69,7 @@ function immediateDueTime(now: Date): Date {
 export async function enqueueCallbacks(
   store: CallbackStore,
   sessionId: string,
-  events: readonly PendingCallback[],
+  events: PendingCallbacks,
   now: Date,
 ): Promise<CallbackChange> {
   const row = await store.get('callback', sessionId)
@@ -74,7 +77,7 @@ export async function enqueueCallbacks(
     const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
     return { insert: 'callback', id: sessionId, value, dueAt: immediateDueTime(now), createdAt: now }
   }
-  const value = { ...row.value, events: [...row.value.events, ...events] }
+  const value: CallbackQueue = { ...row.value, events: [...row.value.events, ...events] }
   return { update: 'callback', id: sessionId, version: row.version, value }
 }
 
@@ -88,9 +91,9 @@ export async function hasPendingCallback<C extends CallbackCollections>(
 
 /** Creates the change that removes the first event of a queue. The next event is then due at once. */
 export function dequeueCallback(sessionId: string, version: number, queue: CallbackQueue, now: Date): CallbackChange {
-  const events = queue.events.slice(1)
-  if (events.length === 0) return { delete: 'callback', id: sessionId, version }
-  const value = { events, failures: 0, claimed: false, nextAt: now.getTime() }
+  const [, next, ...others] = queue.events
+  if (next === undefined) return { delete: 'callback', id: sessionId, version }
+  const value: CallbackQueue = { events: [next, ...others], failures: 0, claimed: false, nextAt: now.getTime() }
   return { update: 'callback', id: sessionId, version, value, dueAt: immediateDueTime(now) }
 }
 

@@ -6,7 +6,7 @@
 import { type AuditHead, blockId, HEAD } from '../audit/collections.ts'
 import { HEAD_SET_BACK } from '../audit/copy.ts'
 import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } from '../audit/record.ts'
-import { enqueueCallbacks, type PendingCallback } from '../callback/queue.ts'
+import { enqueueCallbacks, type PendingCallback, type PendingCallbacks } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
@@ -96,7 +96,7 @@ function makeCallbackChanges(
   events: readonly DueRow<Event>[],
 ): Promise<readonly Change<EventCollections>[]> {
   const at = now()
-  const bySession = new Map<string, PendingCallback[]>()
+  const bySession = new Map<string, PendingCallbacks>()
   for (const { id, value } of events) {
     if (value.sessionId === undefined || !eventTypes[value.type].isPosted) continue
     const pending: PendingCallback = {
@@ -107,7 +107,8 @@ function makeCallbackChanges(
       ...(value.data === undefined ? {} : { data: value.data }),
       ...(value.trace === undefined ? {} : { trace: value.trace }),
     }
-    bySession.set(value.sessionId, [...(bySession.get(value.sessionId) ?? []), pending])
+    const earlier = bySession.get(value.sessionId)
+    bySession.set(value.sessionId, earlier === undefined ? [pending] : [...earlier, pending])
   }
   return Promise.all(
     [...bySession].map(([sessionId, pending]) => enqueueCallbacks(partOf(store), sessionId, pending, at)),

@@ -67,10 +67,10 @@ function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback 
   const { events, failures, problem, claimed, nextAt } = queue
   const [first] = events
   return {
-    callback_id: first?.id ?? '',
+    callback_id: first.id,
     session_id: sessionId,
-    type: first?.type ?? '',
-    occurred_at: epochSeconds(first?.at ?? 0),
+    type: first.type,
+    occurred_at: epochSeconds(first.at),
     failures,
     ...(problem === undefined ? {} : { problem }),
     ...(claimed ? {} : { next_attempt_at: epochSeconds(nextAt) }),

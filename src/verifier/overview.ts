@@ -1,9 +1,9 @@
 /** The overview of the verification service for operators: its health, and the results of its latest sessions. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { countCallbacks } from '../callback/counts.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { certificateEnd, listCertificateEnds } from '../config/certificate-end.ts'
-import { countCallbacks } from '../event/callback-counts.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../operator/overview.ts'
 import type { VerifierContext } from './context.ts'

@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest'
 import { writeCheckpoint } from '../../src/audit/checkpoint.ts'
 import { chainRecords, LOG_START_TYPE, ORIGIN, writeRecord } from '../../src/audit/record.ts'
 import { openDatabase } from '../../src/bin/effects.ts'
-import type { CallbackCollections, CallbackQueue } from '../../src/callback/queue.ts'
+import type { CallbackCollections, PendingCallback, PendingCallbacks } from '../../src/callback/queue.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
 import { loadDriver } from '../../src/store/sqlite.ts'
 import { verifierMigrations } from '../../src/verifier/collections.ts'
@@ -216,16 +216,18 @@ describe('vouchsafe callbacks', () => {
 
   describe('on a database with many events', () => {
     const at = 1_700_000_000_000
-    const eventsOf = (name: string, count: number) =>
-      Array.from({ length: count }, (_, index) => ({
+    const eventsOf = (name: string, count: number): PendingCallbacks => {
+      const eventOf = (index: number): PendingCallback => ({
         id: `${name}-${String(index).padStart(4, '0')}`,
         type: 'verification.declined',
         at: at + index,
         queuedAt: at + index,
-      }))
+      })
+      return [eventOf(0), ...Array.from({ length: count - 1 }, (_, index) => eventOf(index + 1))]
+    }
 
     /** Makes a database that no service runs on. */
-    async function directoryWith(queues: readonly CallbackQueue['events'][], dead: CallbackQueue['events'] = []) {
+    async function directoryWith(queues: readonly PendingCallbacks[], dead: readonly PendingCallback[] = []) {
       const directory = await serviceDirectory('verifier')
       const changes = [
         ...queues.map((events, index) => ({

@@ -1,7 +1,7 @@
 /** Counts the waiting and the dead callbacks, for an overview. */
-import type { CallbackCollections } from '../callback/queue.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { END_OF_TIME, partOf, type Store } from '../store/store.ts'
+import type { CallbackCollections } from './queue.ts'
 
 export interface CallbackCounts {
   /** The number of sessions with waiting events. */
@@ -20,7 +20,7 @@ export async function countCallbacks<C extends CallbackCollections>(serviceStore
   const store = partOf<C, CallbackCollections>(serviceStore)
   const queues = await store.listDue('callback', END_OF_TIME, MAX_COUNTED_ROWS)
   const dead = await store.listDue('dead_callback', END_OF_TIME, MAX_COUNTED_ROWS)
-  const times = queues.flatMap(({ value }) => value.events.slice(0, 1).map(({ queuedAt }) => queuedAt))
+  const times = queues.map(({ value }) => value.events[0].queuedAt)
   const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
   return {
     waiting: queues.length,
