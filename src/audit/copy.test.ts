@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { temporaryDirectory } from '../../test/support/command.ts'
 import { loadDriver, openSqlite } from '../store/sqlite.ts'
-import { createCollection } from '../store/store.ts'
+import { createCollection, type Store } from '../store/store.ts'
 import { indexCheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, blockId, HEAD } from './collections.ts'
-import { exportLog } from './copy.ts'
+import { exportLog, readBlockLines } from './copy.ts'
 import { chainRecords, LOG_START_TYPE, ORIGIN, writeRecord } from './record.ts'
 import { BEFORE_FIRST, verifyNextStretch } from './stretch.ts'
 import { verifyCopy } from './verify.ts'
@@ -17,6 +17,12 @@ const entries = [
   { at: '2026-06-01T12:00:01.000Z', type: 'issuance.started', subject: 's' },
   { at: '2026-06-01T12:00:02.000Z', type: 'issuance.started', subject: 't' },
 ]
+
+it('takes a mistake of this program for no damage of the database', async () => {
+  const mistake = new TypeError('a mistake')
+  const store = { get: () => Promise.reject(mistake) } as unknown as Store<AuditCollections>
+  await expect(readBlockLines(store, 1)).rejects.toBe(mistake)
+})
 
 describe('a block that cannot be read', () => {
   it.each(['personal data', '{"records":[null]}', '{"records":5}', '{}', 'null'])(

@@ -1,8 +1,9 @@
 /** Exports an audit log as text: one JSON object in each line, and each checkpoint after the records that it signs. */
+import { isObject, type Json, memberOf, stringMemberOf } from '../codec/json.ts'
 import { DamagedValueError } from '../store/statements.ts'
-import { partOf, type Store } from '../store/store.ts'
-import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { writeRecord } from './record.ts'
+import { partOf, type Row, type Store } from '../store/store.ts'
+import { type AuditBlock, type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
+import { type AuditRecord, writeRecord } from './record.ts'
 
 /** The message for a log whose head was set back in the database. */
 export const HEAD_SET_BACK =
@@ -35,10 +36,10 @@ export async function isSetBack(store: Store<AuditCollections>, { block }: Audit
 export async function readBlockLines(store: Store<AuditCollections>, block: number): Promise<readonly string[]> {
   const id = blockId(block)
   const [records, checkpoints] = await Promise.all([
-    readLines(block, async () => (await store.get('audit_block', id))?.value.records.map(writeRecord) ?? []),
+    readLines(block, async () => recordsOf(await store.get('audit_block', id)).map(writeRecord)),
     readLines(block, async () => {
       const row = await store.get('audit_checkpoint', id)
-      return row === undefined ? [] : [JSON.stringify({ checkpoint: row.value.checkpoint })]
+      return row === undefined ? [] : [JSON.stringify({ checkpoint: checkpointOf(row.value) })]
     }),
   ])
   return [...records, ...checkpoints]
@@ -48,7 +49,7 @@ async function readLines(block: number, read: () => Promise<readonly string[]>):
   try {
     return await read()
   } catch (error) {
-    if (isDamage(error)) return [damagedLine(block)]
+    if (error instanceof DamagedValueError) return [damagedLine(block)]
     throw error
   }
 }
@@ -57,10 +58,17 @@ function damagedLine(block: number): string {
   return JSON.stringify({ damaged: block })
 }
 
-/**
- * Tests whether an error means that a stored value is damaged. A value that is valid JSON but not a block causes a
- * TypeError.
- */
-export function isDamage(error: unknown): boolean {
-  return error instanceof DamagedValueError || error instanceof TypeError
+/** Returns the records of a block; none without a row. Throws a DamagedValueError if the value is not a block. */
+export function recordsOf(row: Row<AuditBlock> | undefined): readonly AuditRecord[] {
+  if (row === undefined) return []
+  const records = memberOf(row.value as unknown as Json, 'records')
+  if (!Array.isArray(records) || !records.every(isObject))
+    throw new DamagedValueError('a block of the audit log is damaged')
+  return row.value.records
+}
+
+function checkpointOf(value: AuditCollections['audit_checkpoint']): string {
+  const checkpoint = stringMemberOf(value, 'checkpoint')
+  if (checkpoint === undefined) throw new DamagedValueError('a checkpoint of the audit log is damaged')
+  return checkpoint
 }

@@ -2,10 +2,11 @@
  * Reads and verifies a log in the database in stretches of limited length, so that the cost of a request does not grow
  * with the log. The rules are those for a copy (`verify.ts`).
  */
+import { DamagedValueError } from '../store/statements.ts'
 import type { Store } from '../store/store.ts'
 import type { CheckpointKeys } from './checkpoint.ts'
 import { type AuditCollections, type AuditHead, blockId, HEAD } from './collections.ts'
-import { HEAD_SET_BACK, isDamage, isSetBack, readBlockLines } from './copy.ts'
+import { HEAD_SET_BACK, isSetBack, readBlockLines, recordsOf } from './copy.ts'
 import { type AuditRecord, type LogPosition, ORIGIN } from './record.ts'
 import { type StretchReport, verifyStretch } from './verify.ts'
 
@@ -124,10 +125,9 @@ export async function readRecordsBefore(
 /** Reads the records of a block that precede the record `end`; undefined when the block is damaged. */
 async function readRecords(store: AuditStore, block: number, end: number): Promise<readonly AuditRecord[] | undefined> {
   try {
-    const row = await store.get('audit_block', blockId(block))
-    return row?.value.records.filter(({ sequence }) => sequence < end) ?? []
+    return recordsOf(await store.get('audit_block', blockId(block))).filter(({ sequence }) => sequence < end)
   } catch (error) {
-    if (isDamage(error)) return undefined
+    if (error instanceof DamagedValueError) return undefined
     throw error
   }
 }
