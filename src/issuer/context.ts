@@ -57,6 +57,8 @@ export interface IssuerContext extends AccessContext {
   readonly typeMetadata: CachedValue<ReadonlyMap<string, string>>
   /** Makes the text for the configurations with these ids, including removed ones. */
   readonly makeConfigurationsText: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsText>
+  /** Returns the text of the metadata members that do not differ between sessions. */
+  readonly getSharedMembersText: (batchSize: number, version: MetadataVersion) => string
   /** Signs issuer metadata, and caches the result. */
   readonly signMetadata: SignMetadata
   /** The decryption keys for encrypted requests. The first one is in the metadata. */

@@ -19,6 +19,7 @@ import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { createConfigurationLoader } from './configurations.ts'
 import type { IssuerContext, RecordSignedList } from './context.ts'
+import { createSharedMembersText } from './metadata.ts'
 import { createProgressRecorder } from './progress-recorder.ts'
 import { addIssuerRoutes } from './routes.ts'
 import { createMetadataSigner } from './signed-metadata.ts'
@@ -59,6 +60,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
   )
   const loadConfiguration = createConfigurationLoader(effects)
   const secrets = secretsOf(keys())
+  const decryptionKeys = keys().deriveDecryptionKeys()
   const texts = createConfigurationTexts({ store, signer: () => keys().credentialSigner, loadConfiguration, config })
   return {
     ...effects,
@@ -79,7 +81,8 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusListSigners),
     queueForSession: createSessionQueue(),
     progress: createProgressRecorder(effects, config.retention),
-    decryptionKeys: keys().deriveDecryptionKeys(),
+    decryptionKeys,
+    getSharedMembersText: createSharedMembersText(getCurrentConfig, decryptionKeys),
     dpopNonces: createReusableNonces(secrets.dpopNonce),
     attestationChallenges: createReusableNonces(secrets.attestationChallenge),
     attestationStatus: {

@@ -3,6 +3,7 @@
  * a session, or that of the service.
  */
 import { hash } from 'node:crypto'
+import { cacheDerived } from '../async/cache.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { requireIssuanceSession } from './collections.ts'
@@ -14,6 +15,9 @@ import { credentialIssuerIdentifier, endpointUrl, ISSUER_PATHS } from './issuer-
 
 /** The length of an entity tag: 16 bytes of a digest in base64url. */
 const ETAG_LENGTH = 22
+
+/** The parts of the context that the shared members depend on. */
+type SharedContext = Pick<IssuerContext, 'config' | 'decryptionKeys'>
 
 /** The members that differ between sessions. */
 type OwnMember = 'credential_issuer' | 'authorization_servers' | 'nonce_endpoint' | 'notification_endpoint'
@@ -35,22 +39,25 @@ export async function makeIssuerMetadata(
     nonce_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.nonce, sessionId),
     notification_endpoint: endpointUrl(config.baseUrl, ISSUER_PATHS.notification, sessionId),
   }
-  const head = `${JSON.stringify(ownMembers).slice(0, -1)},${getSharedText(context, configurations, version)}`
+  const sharedText = context.getSharedMembersText(configurations.batchSize, version)
+  const head = `${JSON.stringify(ownMembers).slice(0, -1)},${sharedText}`
   const etag = `"${hash('sha256', head + configurations.digest, 'base64url').slice(0, ETAG_LENGTH)}"`
   return { etag, parts: [Buffer.from(head), configurations.json, Buffer.from('}')] }
 }
 
-/** The texts of the shared members, by the configuration of the service, then by form and batch size. */
-const sharedTexts = new WeakMap<IssuerConfig, Map<string, string>>()
-
-/** Returns the text that {@link makeSharedText} makes once. */
-function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsText, version: MetadataVersion): string {
-  const texts = sharedTexts.get(context.config) ?? new Map<string, string>()
-  sharedTexts.set(context.config, texts)
-  const key = `${version}/${batchSize}`
-  const text = texts.get(key) ?? makeSharedText(context, batchSize, version)
-  texts.set(key, text)
-  return text
+/** Creates the function that returns the text of {@link makeSharedText}, made once for each configuration. */
+export function createSharedMembersText(
+  getConfig: () => IssuerConfig,
+  decryptionKeys: SharedContext['decryptionKeys'],
+): IssuerContext['getSharedMembersText'] {
+  const getTexts = cacheDerived(getConfig, () => new Map<string, string>())
+  return (batchSize, version) => {
+    const texts = getTexts()
+    const key = `${version}/${batchSize}`
+    const text = texts.get(key) ?? makeSharedText({ config: getConfig(), decryptionKeys }, batchSize, version)
+    texts.set(key, text)
+    return text
+  }
 }
 
 /**
@@ -58,7 +65,7 @@ function getSharedText(context: IssuerContext, { batchSize }: ConfigurationsText
  * `credential_configurations_supported`. The text is kept: beside `batchSize` and `version` it may depend only on what
  * stays the same while the service runs.
  */
-function makeSharedText(context: IssuerContext, batchSize: number, version: MetadataVersion): string {
+function makeSharedText(context: SharedContext, batchSize: number, version: MetadataVersion): string {
   const { config } = context
   const sharedMembers: Omit<IssuerMetadata, OwnMember | 'credential_configurations_supported'> = {
     credential_endpoint: config.baseUrl + ISSUER_PATHS.credential,

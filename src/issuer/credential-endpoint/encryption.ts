@@ -25,7 +25,10 @@ const MEMBER = 'credential_response_encryption'
 export function issuerEncryptionMetadata({
   config,
   decryptionKeys,
-}: IssuerContext): Pick<IssuerMetadata, 'credential_request_encryption' | 'credential_response_encryption'> {
+}: Pick<IssuerContext, 'config' | 'decryptionKeys'>): Pick<
+  IssuerMetadata,
+  'credential_request_encryption' | 'credential_response_encryption'
+> {
   const [{ jwk, kid }] = decryptionKeys
   const supportedMembers = {
     enc_values_supported: [...jweEncryptions],

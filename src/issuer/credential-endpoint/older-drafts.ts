@@ -107,7 +107,7 @@ export async function answerDraft15DeferredRequest(
  */
 export function draft15EncryptionMetadata({
   config,
-}: IssuerContext): Pick<IssuerMetadata, 'credential_response_encryption'> {
+}: Pick<IssuerContext, 'config'>): Pick<IssuerMetadata, 'credential_response_encryption'> {
   if (config.encryptionRequired) return {}
   const supportedMembers = { enc_values_supported: [...jweEncryptions], encryption_required: false }
   return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers } }
