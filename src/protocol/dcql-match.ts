@@ -24,6 +24,8 @@ export interface ClaimAnswer {
 export interface ClaimsAnswer {
   /** The answer for each claim of the query, in order. */
   readonly claims: readonly ClaimAnswer[]
+  /** The answers of the first satisfied claim set, in the order of the query; all answers without such a set. */
+  readonly chosen: readonly ClaimAnswer[]
   /**
    * The positions that a wallet discloses, each once: the matching ones of the chosen claims. Empty unless the query is
    * satisfied.
@@ -59,20 +61,15 @@ export function answerClaims(query: CredentialQuery, claims: JsonObject): Claims
   const sets = query.claim_sets?.map((set) => set.map((id) => byId.get(id) ?? UNKNOWN_CLAIM)) ?? [answers]
 
   const satisfiedSet = sets.find((set) => set.every((answer) => answer.matching.length > 0))
-  if (satisfiedSet)
-    return { claims: answers, disclose: distinctPositions(satisfiedSet.flatMap((answer) => answer.matching)) }
+  if (satisfiedSet) {
+    const chosen = answers.filter((answer) => satisfiedSet.includes(answer))
+    return { claims: answers, chosen, disclose: distinctPositions(satisfiedSet.flatMap((answer) => answer.matching)) }
+  }
+  const unsatisfied = { claims: answers, chosen: answers, disclose: [] }
   const presentSet = sets.find((set) => set.every((answer) => answer.positions.length > 0))
-  if (presentSet)
-    return { claims: answers, disclose: [], mismatch: joinSentences(presentSet.map((answer) => answer.mismatch)) }
+  if (presentSet) return { ...unsatisfied, mismatch: joinSentences(presentSet.map((answer) => answer.mismatch)) }
   const missing = joinSentences(sets.flat().map((answer) => answer.missing))
-  return { claims: answers, disclose: [], missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
-}
-
-/** Returns the claims of the first satisfied claim set; all claims if there is none. */
-export function chosenClaims(query: CredentialQuery, { claims }: ClaimsAnswer): readonly ClaimAnswer[] {
-  const ids = (query.claims ?? []).map(({ id }) => id)
-  const sets = query.claim_sets?.map((set) => claims.filter((_, index) => set.some((id) => id === ids[index])))
-  return sets?.find((set) => set.every(({ matching }) => matching.length > 0)) ?? claims
+  return { ...unsatisfied, missing: query.claim_sets ? `no claim set is complete: ${missing}` : missing }
 }
 
 /**

@@ -11,14 +11,7 @@ import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
-import {
-  answerableIds,
-  answerClaims,
-  chooseCredentials,
-  chosenClaims,
-  isRequired,
-  satisfiedOption,
-} from '../protocol/dcql-match.ts'
+import { answerableIds, answerClaims, chooseCredentials, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation } from './simulation-schemas.ts'
@@ -186,7 +179,7 @@ function resultOf(query: CredentialQuery, candidates: readonly Candidate[]): Que
     const claims = answerClaims(query, candidate.claims)
     const reason = reasonApartFromClaims(query, candidate) ?? claims.missing ?? claims.mismatch
     if (reason !== undefined) return { credential, reason }
-    return { credential, discloses: chosenClaims(query, claims).map(({ path }) => path) }
+    return { credential, discloses: claims.chosen.map(({ path }) => path) }
   })
   return {
     matches: answers.filter((answer) => 'discloses' in answer),

@@ -43,7 +43,7 @@ function answerWith(query: CredentialQuery, credential: StoredCredential, now: D
   const claims = answerClaims(query, credential.claims)
   const problem =
     timeProblem(credential, now) ?? authorityProblem(query, credential) ?? missingText(query, claims) ?? claims.mismatch
-  if (problem === undefined) return { query, credential, ...disclosureFor(query, claims, credential) }
+  if (problem === undefined) return { query, credential, ...disclosureFor(claims, credential) }
   return { query, problem: `${credential.name} (${credential.id}): ${problem}` }
 }
 

@@ -2,8 +2,7 @@
 import type { Json } from '../codec/json.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
 import { isWithin } from '../protocol/claim-path.ts'
-import type { CredentialQuery } from '../protocol/dcql.ts'
-import { type ClaimAnswer, type ClaimsAnswer, chosenClaims } from '../protocol/dcql-match.ts'
+import type { ClaimAnswer, ClaimsAnswer } from '../protocol/dcql-match.ts'
 import type { StoredCredential } from './stored-credential.ts'
 
 interface DisclosedClaim {
@@ -35,9 +34,9 @@ interface CoveredLeaf {
 const coveredLeaves = new WeakMap<StoredCredential, readonly CoveredLeaf[]>()
 
 /** Returns the smallest disclosure that satisfies the query. */
-export function disclosureFor(query: CredentialQuery, answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
+export function disclosureFor(answer: ClaimsAnswer, credential: StoredCredential): Disclosure {
   const { disclosable } = credential
-  const positions = [...answer.disclose, ...elementsBefore(chosenClaims(query, answer), disclosable)]
+  const positions = [...answer.disclose, ...elementsBefore(answer.chosen, disclosable)]
   const visible = new Set(disclosable.filter((position) => positions.some((each) => isDisclosedFor(position, each))))
   const disclosed: DisclosedClaim[] = []
   const hidden: ClaimPosition[] = []

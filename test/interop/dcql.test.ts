@@ -13,7 +13,7 @@ import { supportedFormats } from '../../src/credential/formats.ts'
 import { selectClaims } from '../../src/protocol/claim-path.ts'
 import type { CredentialQuery, DcqlQuery } from '../../src/protocol/dcql.ts'
 import { answersAuthorities } from '../../src/protocol/dcql-authorities.ts'
-import { answerClaims, chosenClaims } from '../../src/protocol/dcql-match.ts'
+import { answerClaims } from '../../src/protocol/dcql-match.ts'
 import { ProtocolError } from '../../src/protocol/error.ts'
 import { readNewQuery } from '../../src/verifier/queries.ts'
 import { simulateQuery } from '../../src/verifier/simulation.ts'
@@ -354,7 +354,7 @@ describe.each(kinds.map((kind) => [kind.format, kind] as const))('for %s', (_, k
           for (const match of both.theirs.credential_matches[each.id]?.valid_credentials ?? []) {
             const credential = credentials[match.input_credential_index] as Described
             const [set] = match.claims.valid_claim_sets
-            const chosen = chosenClaims(each, answerClaims(each, credential.claims))
+            const { chosen } = answerClaims(each, credential.claims)
             const indices = chosen.map(({ path: of }) => each.claims?.findIndex((claim) => claim.path === of))
             expect([...indices].sort()).toEqual([...(set?.valid_claim_indexes ?? [])].sort())
             expect(shownByUs(each, credential)).toEqual(shownByThem(set?.output ?? {}))
