@@ -1,5 +1,6 @@
 /** Compacts a database file of SQLite (VACUUM). docs/decisions/0010-generations.md. */
-import { loadDriver, originOf, updateOrigin } from './sqlite.ts'
+import { loadDriver } from './sqlite.ts'
+import { originOf, updateOrigin } from './sqlite-origin.ts'
 
 const LOCK_TIMEOUT_MS = 500
 

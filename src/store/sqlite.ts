@@ -1,11 +1,12 @@
 /**
  * The storage port on SQLite: by `node:sqlite` where Node has it, else by a package with the same interface. Durable:
- * WAL with synchronous=FULL, so that a commit returns after the fsync. Commits that arrive in one turn of the event
- * loop, or while others are being written, are written together, so that many requests share one fsync.
+ * WAL with synchronous=FULL, so that a commit returns after the fsync. Commits are written in groups, so that many
+ * requests share one fsync.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { setImmediate } from 'node:timers/promises'
+import type { DatabaseSync } from 'node:sqlite'
+import { groupCommit } from '../async/group-commit.ts'
 import { restoreError } from '../thread/error-properties.ts'
+import { originOf, stampDatabase, updateOrigin } from './sqlite-origin.ts'
 import {
   beginTransaction,
   cacheStatements,
@@ -122,54 +123,6 @@ export function migrateSqlite(database: DatabaseSync, migrations: readonly Migra
   })
 }
 
-/**
- * Replaces the stored origin after a migration or a rewrite changed the actual one, so that the database is not taken
- * for a copy. Does nothing when the stored origin is not `originBefore`: the database is then a copy that was not
- * detected yet, and stays detectable.
- */
-export function updateOrigin(database: DatabaseSync, originBefore: string): void {
-  const tables = database.prepare("select name from sqlite_master where name = 'generation'").all()
-  if (tables.length === 0) return
-  const sql = "update generation set value = json_set(value, '$.origin', ?) where json_extract(value, '$.origin') = ?"
-  database.prepare(sql).run(
-    originOf((text) => database.prepare(text)),
-    originBefore,
-  )
-}
-
-/** Returns a text that differs between the database and a copy of it. */
-export function originOf(statement: Prepare): string {
-  const id = statement('pragma application_id').get()?.application_id
-  return `${String(id)}.${schemaVersion(statement('pragma schema_version'))}`
-}
-
-/**
- * The least schema version of a stamped file. When SQLite backs up into the same file again and again, that file's
- * schema version grows from 1, and stays below this number for as many backups.
- */
-const LEAST_SCHEMA_VERSION = 100
-
-/**
- * Gives a database with a low schema version, which is new or a backup, a random application id and the least schema
- * version. A copy that SQLite makes never has the schema version of its original: it has one more (`vacuum into`), or
- * one more than its own file had before (the backup interface).
- */
-function stampDatabase(database: DatabaseSync): void {
-  const versionBefore = schemaVersion(database.prepare('pragma schema_version'))
-  if (versionBefore >= LEAST_SCHEMA_VERSION) return
-  const randomRow = database.prepare('select random() >> 33 as id').get()
-  database.exec(`pragma application_id = ${String(randomRow?.id)}`)
-  // Each of the two statements increments the schema version by one.
-  for (let version = versionBefore; version < LEAST_SCHEMA_VERSION; version += 2) {
-    database.exec('create table stamped (id integer)')
-    database.exec('drop table stamped')
-  }
-}
-
-function schemaVersion(statement: StatementSync): number {
-  return Number(statement.get()?.schema_version)
-}
-
 /** Loads the SQLite driver of Node or of the package. Throws an error that says what to do where neither exists. */
 export async function loadDriver(): Promise<typeof DatabaseSync> {
   const builtIn = process.getBuiltinModule('node:sqlite') as { DatabaseSync: typeof DatabaseSync } | undefined
@@ -183,53 +136,4 @@ export async function loadDriver(): Promise<typeof DatabaseSync> {
       { cause },
     )
   }
-}
-
-interface QueuedItem<Item, Result> {
-  readonly item: Item
-  readonly resolve: (result: Result) => void
-  readonly reject: (error: unknown) => void
-}
-
-interface GroupCommit<Item, Result> {
-  (item: Item): Promise<Result>
-  /** Resolves when all items are written. */
-  drain(): Promise<void>
-  /** Returns the number of queued items whose group has not been started. */
-  countWaiting(): number
-}
-
-/**
- * Makes a function that queues an item and resolves to its result. `writeAll` writes one group at a time, each in one
- * transaction, and returns the results in the order of the items. When it rejects, nothing of the group was written,
- * and the promise of each item in the group rejects.
- */
-function groupCommit<Item, Result>(
-  writeAll: (items: readonly Item[]) => Promise<readonly Result[]>,
-): GroupCommit<Item, Result> {
-  let queue: QueuedItem<Item, Result>[] = []
-  /** Resolves when all groups are written; undefined while no item is queued. */
-  let writing: Promise<void> | undefined
-
-  const writeGroup = async (): Promise<void> => {
-    await setImmediate()
-    const group = queue
-    queue = []
-    try {
-      const results = await writeAll(group.map(({ item }) => item))
-      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result)
-    } catch (error) {
-      for (const { reject } of group) reject(error)
-    }
-  }
-  const writeGroups = async (): Promise<void> => {
-    while (queue.length > 0) await writeGroup()
-    writing = undefined
-  }
-  const commit = (item: Item): Promise<Result> =>
-    new Promise((resolve, reject) => {
-      queue.push({ item, resolve, reject })
-      writing ??= writeGroups()
-    })
-  return Object.assign(commit, { drain: async () => writing, countWaiting: () => queue.length })
 }
