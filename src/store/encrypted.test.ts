@@ -89,14 +89,18 @@ describe('an encrypted store', () => {
 })
 
 describe('a value that cannot be read', () => {
-  it('keeps none of the other rows from being listed, or from what is to be done about them', async () => {
+  it.each([
+    ['of another row', [first], "(select value from thing where id = 'b')"],
+    ['damaged below its encryption', [first], "'{'"],
+    ['damaged in the clear', [], "'{'"],
+  ])('keeps none of the other rows from being listed, or from what is to be done: %s', async (_, keys, text) => {
     const file = fresh()
-    const store = await openWith(file, [first])
+    const store = await openWith(file, keys)
     const dueAt = new Date(1)
     const createdAt = dueAt
     await store.commit(['a', 'b', 'c'].map((id) => ({ insert: 'thing', id, value: { name: id }, dueAt, createdAt })))
     const other = new (await loadDriver())(file)
-    other.exec("update thing set value = (select value from thing where id = 'b') where id = 'a'")
+    other.exec(`update thing set value = ${text} where id = 'a'`)
     other.close()
     const swept = sweep(store, 'thing', new Date(2), {
       changesOf: ({ id, version, value }) =>

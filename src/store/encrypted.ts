@@ -7,6 +7,7 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { decryptText, encryptText, NONCE_BYTES } from '../codec/aes-gcm.ts'
 import { toBase64url } from '../codec/base64url.ts'
+import { withValue } from './statements.ts'
 import { type Change, commitCopies, createCollection, partOf, type Row, type Store } from './store.ts'
 
 export interface EncryptionKey {
@@ -159,19 +160,6 @@ function createValueCipher<C>(
 
 function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: Encryption<C>): Store<C> {
   const { decryptValue, encryptChange } = createValueCipher(current, encryption)
-  /**
-   * Returns the row with a getter that decrypts the value on access, so that one unreadable row does not fail a whole
-   * list.
-   */
-  const decryptOnRead = <T extends { readonly id: string; readonly value: unknown }>(
-    collection: string,
-    row: T,
-  ): T => ({
-    ...row,
-    get value() {
-      return decryptValue(collection, row.id, row.value)
-    },
-  })
   return {
     ...store,
     get: async (collection, id) => {
@@ -181,9 +169,15 @@ function encryptValues<C>(store: Store<C>, current: EncryptionKey, encryption: E
     list: async (collection) =>
       (await store.list(collection)).map(({ id, value }) => ({ id, value: decryptValue(collection, id, value) })),
     listDue: async (collection, now, limit, after) =>
-      (await store.listDue(collection, now, limit, after)).map((row) => decryptOnRead(collection, row)),
+      (await store.listDue(collection, now, limit, after)).map((row) => {
+        const { id, version } = row
+        return withValue({ id, version }, () => decryptValue(collection, id, row.value))
+      }),
     listNewest: async (collection, limit, after) =>
-      (await store.listNewest(collection, limit, after)).map((row) => decryptOnRead(collection, row)),
+      (await store.listNewest(collection, limit, after)).map((row) => {
+        const { id, createdAt } = row
+        return withValue({ id, createdAt }, () => decryptValue(collection, id, row.value))
+      }),
     commit: (changes) => commitCopies(store, changes, encryptChange),
   }
 }

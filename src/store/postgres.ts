@@ -15,8 +15,8 @@ import {
 import { compareOrigins, createOriginCheck, type OriginWatch, readOrigin } from './postgres-origin.ts'
 import { preparePostgres } from './postgres-schema.ts'
 import { applyInSteps, numberParameters } from './postgres-steps.ts'
-import { createdRow, dueStatement, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
-import type { Change, DueRow, Migration, Row, Store } from './store.ts'
+import { createdRow, dueRow, dueStatement, newestStatement, parseColumn, rowOf, statementOf } from './statements.ts'
+import type { Change, Migration, Row, Store } from './store.ts'
 
 /** The error codes of a deadlock and of a serialization failure, after which a transaction is tried again. */
 const RETRYABLE_CODES: readonly unknown[] = ['40P01', '40001']
@@ -97,7 +97,7 @@ function createListReaders<C>(run: StatementRunner): Pick<Store<C>, 'list' | 'li
     listDue: async (collection, now, limit, after) => {
       const range = { now, limit, after, idColumn: 'id collate "C"' }
       const { rows } = await run(numberParameters(dueStatement(collection, range)))
-      return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
+      return rows.map(dueRow<never>)
     },
     listNewest: async (collection, limit, after) => {
       const { rows } = await run(numberParameters(newestStatement(collection, limit, after)))

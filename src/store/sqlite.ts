@@ -17,6 +17,7 @@ import {
 import { type Batch, createWriter, makeAsync, type SqliteWriter } from './sqlite-writer.ts'
 import {
   createdRow,
+  dueRow,
   dueStatement,
   missingSteps,
   newestStatement,
@@ -24,7 +25,7 @@ import {
   statementOf,
   statementTexts,
 } from './statements.ts'
-import type { DuePosition, DueRow, Migration, Row, RowPosition, Store } from './store.ts'
+import type { DuePosition, Migration, Row, RowPosition, Store } from './store.ts'
 
 /**
  * Opens the database file, and makes it when it does not exist; applies the missing migrations. `:memory:` is for
@@ -86,8 +87,9 @@ function createReaders<C>(
     }),
     listDue: makeAsync((collection: string, now: Date, limit: number, after?: DuePosition) => {
       const [sql, ...values] = dueStatement(collection, { now, limit, after, idColumn: 'id' })
-      const rows = statement(sql).all(...values)
-      return rows.map((row) => ({ ...row, value: parseColumn(row.value) }) as DueRow<never>)
+      return statement(sql)
+        .all(...values)
+        .map(dueRow<never>)
     }),
     listNewest: makeAsync((collection: string, limit: number, after?: RowPosition) => {
       const [sql, ...values] = newestStatement(collection, limit, after)

@@ -1,5 +1,5 @@
 /** Code that both databases share: the SQL text of each change, and the choice of the migrations that are missing. */
-import type { Change, CreatedRow, DuePosition, Migration, RowPosition } from './store.ts'
+import type { Change, CreatedRow, DuePosition, DueRow, Migration, RowPosition } from './store.ts'
 
 type Parameter = string | number | null
 
@@ -79,7 +79,25 @@ export function newestStatement(collection: string, limit: number, after: RowPos
 
 /** Converts a row that {@link newestStatement} found. The driver of PostgreSQL returns a bigint as a string. */
 export function createdRow<T>({ id, value, created_at: at }: Readonly<Record<string, unknown>>): CreatedRow<T> {
-  return { id: id as string, createdAt: new Date(Number(at)), value: parseColumn(value) as T }
+  return withValue({ id: id as string, createdAt: new Date(Number(at)) }, () => parseColumn(value) as T)
+}
+
+/** Converts a row that {@link dueStatement} found. */
+export function dueRow<T>({ id, version, value }: Readonly<Record<string, unknown>>): DueRow<T> {
+  return withValue({ id: id as string, version: version as number }, () => parseColumn(value) as T)
+}
+
+/**
+ * Returns the row of a list with its value, which `read` makes when the value is first accessed: a value that cannot be
+ * read throws then, and does not fail the whole list.
+ */
+export function withValue<R extends object, T>(row: R, read: () => T): R & { readonly value: T } {
+  let result: { readonly value: T } | undefined
+  const get = (): T => {
+    result ??= { value: read() }
+    return result.value
+  }
+  return Object.defineProperty(row, 'value', { enumerable: true, get }) as R & { readonly value: T }
 }
 
 /** The error for a stored value that is not JSON. The message does not quote the value, which may be personal data. */
