@@ -1,43 +1,20 @@
 /** The panels that an operator looks at in Grafana, over the metrics of docs/metrics.md. */
-
-/** A panel with one query. The query may use `$instance`, and `legend` names each line by its labels. */
-export interface Panel {
-  readonly title: string
-  readonly expr: string
-  readonly legend: string
-  readonly unit: 'short' | 'reqps' | 's' | 'bytes' | 'percentunit'
-  /** Draws the newest value as a number, which is red where deploy/prometheus-rules.yaml warns. */
-  readonly alarm?: Alarm
-  readonly means: string
-}
-
-export type Alarm = { readonly below: number } | { readonly from: number }
-
-export interface Row {
-  readonly title: string
-  /** The width of each panel, in columns. A panel of half the page names its lines in a table beside them. */
-  readonly width: 6 | 8 | 12
-  readonly panels: readonly Panel[]
-}
-
-const selectMetric = (services: string, name: string, labels: string): string =>
-  `{__name__=~"vouchsafe_(${services})_${name}",instance=~"$instance"${labels}}`
-const credentialServices = (name: string, state = ''): string =>
-  selectMetric('issuer|verifier', name, state && `,state="${state}"`)
-const allServices = (name: string, labels = ''): string => selectMetric('issuer|verifier|engine', name, labels)
-const rateOf = (name: string, labels: string): string =>
-  `sum by (${labels}) (rate(${credentialServices(name)}[$__rate_interval]))`
-/** Leaves out routes without requests, whose time is not a number. */
-const quantile = (share: string): string =>
-  `histogram_quantile(${share}, sum by (le, route) (rate(${credentialServices('http_request_seconds_bucket')}[$__rate_interval]))) >= 0`
-const ofProcess = (name: string): string => `${name}{job=~"vouchsafe.*",instance=~"$instance"}`
-const ofEngine = (name: string): string => `vouchsafe_engine_${name}{instance=~"$instance"}`
+import { engineRow } from './dashboard-engine.ts'
+import { allServices, credentialServices, ofIssuer, ofProcess, quantile, type Row, rateOf } from './dashboard-row.ts'
 
 export const rows: readonly Row[] = [
   {
     title: 'Is everything well?',
     width: 6,
     panels: [
+      {
+        title: 'Services that are ready',
+        expr: allServices('ready'),
+        legend: '{{instance}}',
+        unit: 'short',
+        alarm: { below: 1 },
+        means: '1 while a service can do its work, else 0: ask /health/ready of it, and look into its log.',
+      },
       {
         title: 'Services that answer',
         expr: 'up{job=~"vouchsafe.*",instance=~"$instance"}',
@@ -55,6 +32,14 @@ export const rows: readonly Row[] = [
         means: 'Time left; renew it two weeks before its end, when this is red.',
       },
       {
+        title: 'The status list that ends first',
+        expr: ofIssuer('status_list_expires_seconds'),
+        legend: '{{instance}}',
+        unit: 's',
+        alarm: { below: 6 * 3600 },
+        means: 'Time left. Lists are signed anew long before, unless the certificate of their key ends.',
+      },
+      {
         title: 'Age of the oldest callback that waits',
         expr: credentialServices('callback_oldest_seconds', 'waiting'),
         legend: '{{instance}}',
@@ -69,6 +54,14 @@ export const rows: readonly Row[] = [
         unit: 'short',
         alarm: { from: 1 },
         means: 'What the application was never told; deliver these callbacks again. It counts up to 1000.',
+      },
+      {
+        title: 'Keys in tokens that sign',
+        expr: credentialServices('token_key_signs'),
+        legend: '{{instance}} {{key}}',
+        unit: 'short',
+        alarm: { below: 1 },
+        means: '1 while a key in a PKCS #11 token signs, else 0. Keys in files have no value.',
       },
     ],
   },
@@ -99,7 +92,7 @@ export const rows: readonly Row[] = [
       },
       {
         title: 'Age of the oldest status list',
-        expr: 'vouchsafe_issuer_status_list_age_seconds{instance=~"$instance"}',
+        expr: ofIssuer('status_list_age_seconds'),
         legend: '{{instance}}',
         unit: 's',
         means: 'Time since it was signed. A list is signed anew when it changes, and before it ends.',
@@ -222,54 +215,15 @@ export const rows: readonly Row[] = [
         unit: 'short',
         means: 'Sessions whose callbacks wait for the application, up to 1000.',
       },
-    ],
-  },
-  {
-    title: 'Execution engines',
-    width: 8,
-    panels: [
       {
-        title: 'Calls by how they ended',
-        expr: `sum by (hook, outcome) (rate(${ofEngine('calls_total')}[$__rate_interval]))`,
-        legend: '{{hook}} {{outcome}}',
-        unit: 'reqps',
-        means: 'Calls of components a second.',
-      },
-      {
-        title: 'Time of a call, 99 of 100',
-        expr: `histogram_quantile(0.99, sum by (le, hook) (rate(${ofEngine('call_seconds_bucket')}[$__rate_interval]))) >= 0`,
-        legend: '{{hook}}',
-        unit: 's',
-        means: 'Without the wait for the calls before it.',
-      },
-      {
-        title: 'How far behind the chain',
-        expr: ofEngine('chain_unseen_seconds'),
-        legend: '{{instance}}',
-        unit: 's',
-        means: 'Time since the last successful look at the chain.',
-      },
-      {
-        title: 'Transactions that wait',
-        expr: ofEngine('outbox'),
-        legend: '{{instance}}',
+        title: 'Background tasks that fail',
+        expr: `60 * sum by (instance, task) (rate(${allServices('task_failures_total')}[$__rate_interval])) > 0`,
+        legend: '{{instance}} {{task}}',
         unit: 'short',
-        means: 'Transactions that wait to be included in a block.',
-      },
-      {
-        title: 'Contracts',
-        expr: `sum by (state) (${ofEngine('contracts')})`,
-        legend: '{{state}}',
-        unit: 'short',
-        means: 'Contracts by how they stand.',
-      },
-      {
-        title: 'Answers of engines that are errors',
-        expr: `60 * sum by (error) (rate(vouchsafe_engine_http_answers_total{instance=~"$instance",error!=""}[$__rate_interval]))`,
-        legend: '{{error}}',
-        unit: 'short',
-        means: 'Errors a minute; docs/engine.md says what each means.',
+        means:
+          'Rounds that failed, a minute, by task; a task without failures has no line. upkeep_failed in the log says why.',
       },
     ],
   },
+  engineRow,
 ]

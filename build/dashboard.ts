@@ -1,5 +1,6 @@
 /** Draws deploy/grafana-dashboard.json: the panels of build/dashboard-panels.ts, each in its place. */
-import { type Alarm, type Panel, type Row, rows } from './dashboard-panels.ts'
+import { rows } from './dashboard-panels.ts'
+import type { Alarm, Panel, Row } from './dashboard-row.ts'
 
 /** The columns of Grafana's grid, and the height of a panel in it. */
 const COLUMNS = 24

@@ -107,9 +107,10 @@ if (!existsSync(PROMETHEUS)) {
     const panels = rows.flatMap(({ title, panels: all }) => all.map((panel) => [title, panel.title, panel] as const))
     it.each(panels)('answers what the dashboard asks: %s, %s', async (title, _, panel) => {
       const asked = panel.expr.replaceAll('$instance', '.*').replaceAll('$__rate_interval', '1m')
-      // Here are neither an engine nor PostgreSQL, and Prometheus reads the queries about them alone.
+      // Here is no engine, no PostgreSQL, no token and no failure: Prometheus reads the queries about them alone.
       const isEnough = ({ status, data }: Answer) =>
-        status === 'success' && (/engines|PostgreSQL/.test(`${title} ${panel.title}`) || data.result.length > 0)
+        status === 'success' &&
+        (/engines|PostgreSQL|tokens|tasks/.test(`${title} ${panel.title}`) || data.result.length > 0)
       // A rate shows only what grew between two readings of the metrics.
       const use = async () => useServices(services)
       await vi.waitUntil(async () => isEnough(await query(asked)) || use(), { timeout: 300_000, interval: 500 })
