@@ -2,8 +2,8 @@
  * Writes the generated documents: docs/checks.md from the list of checks, docs/reference.md from the schemas that read
  * the configurations and validate the requests, docs/errors.md, docs/metrics.md, docs/performance.md and a part of
  * docs/explanation/a-country.md from bench/results/performance.json, docs/commands.md, docs/conformance.md from the
- * rows in test/conformance, the schemas of the client library, and the dashboard for Grafana. With `--check` the script
- * compares instead of writing, and fails when a document is not current.
+ * rows in test/conformance, the schemas of the client library, the dashboard for Grafana, and the descriptions in the
+ * rules for Prometheus. With `--check` the script compares instead of writing, and fails when a page is not current.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { VerifierSettings } from '../src/verifier/config.ts'
 import { conformance } from '../test/conformance/index.ts'
 import type { Row, Section } from '../test/conformance/row.ts'
 import { type Services, startServices } from '../test/support/services.ts'
+import { describeAlerts } from './alerts.ts'
 import { type ApiDocument, writeApiTypes } from './api-types.ts'
 import { drawDashboard } from './dashboard.ts'
 import { commandsPage } from './docs-commands.ts'
@@ -258,6 +259,10 @@ const pages = {
   'docs/performance.md': performancePage(RESULTS),
   'docs/explanation/a-country.md': countryPage(read('docs/explanation/a-country.md'), readPublished(RESULTS)),
   'docs/conformance.md': conformancePage(),
+  'deploy/prometheus-rules.yaml': describeAlerts(
+    read('deploy/prometheus-rules.yaml'),
+    read('docs/how-to/production.md'),
+  ),
   'deploy/grafana-dashboard.json': formatAs('dashboard.json', drawDashboard()),
   'docs/reference.md': await referencePage(services),
   'sdk/server/issuer-schemas.ts': await apiTypes(services, 'IssuerSchemas', 'an issuer'),

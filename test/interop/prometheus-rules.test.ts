@@ -33,6 +33,12 @@ const cases: readonly Case[] = [
     staysQuiet: { [`up{${INSTANCE}}`]: constant(1), 'up{instance="b",job="another"}': constant(0) },
   },
   {
+    alert: 'VouchsafeMissing',
+    // A deployment without pods has no target, so that nothing says of it that it is down.
+    fires: { 'up{instance="b",job="another"}': constant(1) },
+    staysQuiet: { [`up{${INSTANCE}}`]: '1x50 0 0 0 1x10' },
+  },
+  {
     alert: 'VouchsafeNotReady',
     fires: { [`vouchsafe_issuer_ready{${INSTANCE}}`]: constant(0) },
     // A database that restarts takes a moment.
@@ -210,6 +216,15 @@ describe('the alert rules', () => {
     expect([...new Set(cases.map(({ alert }) => alert))].sort()).toEqual([...alerts].sort())
     const rows = [...readFileSync(PAGE, 'utf8').matchAll(/^\| `(Vouchsafe\w+)` \|/gm)].map(([, name]) => name)
     expect(rows).toEqual(alerts)
+  })
+
+  it('each tell whoever is woken what to do, with paths in place of links', () => {
+    const texts = readFileSync(RULES, 'utf8').matchAll(/^ {10}description: (.*)$/gm)
+    const descriptions = [...texts].map(([, text = '']) => JSON.parse(text) as string)
+    expect(descriptions).toHaveLength(alerts.length)
+    for (const text of descriptions) expect(text).toMatch(/^[A-Z`]/)
+    expect(descriptions.join('\n')).toContain('(docs/how-to/change-a-key.md#a-certificate-that-expires)')
+    expect(descriptions.join('\n')).not.toContain('](')
   })
 
   if (!existsSync(PROMTOOL)) {
