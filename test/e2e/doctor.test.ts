@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest'
 import { filesBelow } from '../support/command.ts'
 import { examine, itFinds, makeServiceFiles } from '../support/doctor.ts'
 
+const ISSUER_URL = 'https://issuer.example'
+
 describe('vouchsafe doctor finds', () => {
   itFinds([
     [
@@ -43,6 +45,36 @@ describe('vouchsafe doctor finds', () => {
       /unknown setting/,
     ],
   ])
+
+  itFinds([
+    [
+      'an issuer that others can reach under the name of the example',
+      'issuer',
+      () => ({ baseUrl: ISSUER_URL, issuer: { id: ISSUER_URL, display: { name: 'Example Issuer' } } }),
+      'issuer.display.name',
+      'warning',
+      /still "Example Issuer", which wallets show/,
+    ],
+    [
+      'a verifier that others can reach under the name of the example',
+      'verifier',
+      () => ({ baseUrl: 'https://verifier.example', clientMetadata: { clientName: 'Example Verifier' } }),
+      'clientMetadata.clientName',
+      'warning',
+      /still "Example Verifier", which wallets show/,
+    ],
+  ])
+
+  it('nothing in the name of an example on this machine, nor in a name of your own', async () => {
+    const service = await makeServiceFiles('issuer')
+    const warns = async (baseUrl: string, name: string) => {
+      Object.assign(service.settings, { baseUrl, issuer: { id: ISSUER_URL, display: { name } } })
+      return (await examine(service)).some(({ subject }) => subject === 'issuer.display.name')
+    }
+    expect(await warns('http://127.0.0.1:8079', 'Example Issuer')).toBe(false)
+    expect(await warns(ISSUER_URL, 'University')).toBe(false)
+    expect(await warns(ISSUER_URL, 'Example Issuer')).toBe(true)
+  })
 
   it('no problem in what init wrote, and makes nothing', async () => {
     for (const service of ['issuer', 'verifier'] as const) {

@@ -15,6 +15,7 @@ import { findAddressFindings } from './address.ts'
 import { findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
 import { findConfigurationFindings } from './configurations.ts'
 import { embeddedFileOf, findDatabaseFindings } from './database.ts'
+import { findDisplayNameFindings } from './display-name.ts'
 import type { DoctorInput, Settings } from './doctor-input.ts'
 import { findEncryptionFindings } from './encryption.ts'
 import { type Finding, findingOfMistake, removeRepetitions } from './finding.ts'
@@ -56,6 +57,7 @@ export async function diagnose(
     ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(result)] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? findSecretsFindings(settings, files) : []),
+    ...findDisplayNameFindings(service, settings),
     ...addressFindings,
     ...partyFindings,
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),

@@ -19,7 +19,8 @@ export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>
   readonly signing?: KeySettings['signing']
   readonly keys?: KeySettings['keys']
   readonly tls?: KeyAndCertificates
-  readonly issuer?: { readonly id: string }
+  readonly issuer?: { readonly id: string; readonly display: { readonly name: string } }
+  readonly clientMetadata?: { readonly clientName?: string }
   readonly secretsFile?: string
   readonly retention?: Parameters<typeof findEncryptionFindings>[0]['retention']
 }

@@ -45,10 +45,6 @@ const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
   verifier: `  ${`${TRUST_ANCHORS}/`.padEnd(20)}  empty: the certificates of the issuers you trust go here
 `,
 }
-const NAMES: Readonly<Record<CredentialServiceName, string>> = {
-  issuer: 'Example Issuer',
-  verifier: 'Example Verifier',
-}
 
 /** The command that copies the certificate where the directories have other names than in this container. */
 const COPY_ON_HOST = `cp ISSUER-DIR/${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/`
@@ -78,7 +74,13 @@ export async function writeFirstFiles(args: string[]): Promise<string> {
   const port = listenPort(service, baseUrl)
   const profile = values.profile === 'haip' ? values.profile : undefined
   if (profile !== undefined && service !== 'issuer') throw new Error('--profile is for init issuer')
-  const files = await makeFiles({ service, baseUrl, port, displayName: NAMES[service], profile })
+  const files = await makeFiles({
+    service,
+    baseUrl,
+    port,
+    displayName: credentialServices[service].exampleName,
+    profile,
+  })
   const existing = existingFiles(directory, files)
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)

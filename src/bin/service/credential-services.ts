@@ -57,6 +57,8 @@ interface CredentialService<Config extends CommonConfig, C> {
   readonly defaults: ServiceDefaults
   /** The title of the OpenAPI document. */
   readonly title: string
+  /** The name for people that `vouchsafe init` writes. */
+  readonly exampleName: string
   readonly migrations: readonly Migration[]
   /** The collections that are encrypted if there are keys. */
   readonly encryptedCollections: readonly (keyof C & string)[]
@@ -91,6 +93,7 @@ export const credentialServices: {
     readConfig: readIssuerConfig,
     defaults: issuerDefaults,
     title: issuerTitle,
+    exampleName: 'Example Issuer',
     migrations: issuerMigrations,
     encryptedCollections: issuerEncryptedCollections,
     createTasks: createIssuerTasks,
@@ -104,6 +107,7 @@ export const credentialServices: {
     readConfig: readVerifierConfig,
     defaults: verifierDefaults,
     title: verifierTitle,
+    exampleName: 'Example Verifier',
     migrations: verifierMigrations,
     encryptedCollections: verifierEncryptedCollections,
     createTasks: createVerifierTasks,
