@@ -26,8 +26,11 @@ export interface PurgedIssuanceSession {
 
 /** The keys by which a receiver recognizes its service: `sessionCallback.secret`, `sessionCallback.apiKey`, or both. */
 export interface CallbackKeys {
-  /** The secret in base64, with or without `whsec_` before it. */
-  readonly secret?: string
+  /**
+   * The secret in base64, with or without `whsec_` before it. While a secret is replaced there are two: a callback is
+   * from the service when one of them signed it.
+   */
+  readonly secret?: string | readonly string[]
   readonly apiKey?: string
 }
 
@@ -59,17 +62,25 @@ export async function readCallback(
   now: Date = new Date(),
 ): Promise<CallbackEvent | undefined> {
   checkKeys(keys)
-  const { secret, apiKey } = keys
+  const { apiKey } = keys
   if (apiKey && !(await isEqual(headers.get('authorization') ?? '', `Bearer ${apiKey}`))) return undefined
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  if (secret && !(await isSigned(headers, bytes, secret, now))) return undefined
+  const secrets = secretsOf(keys)
+  if (secrets.length > 0 && !(await isSigned(headers, bytes, secrets, now))) return undefined
   return eventOf(bytes)
 }
 
+function secretsOf({ secret }: CallbackKeys): readonly string[] {
+  if (typeof secret === 'string') return secret === '' ? [] : [secret]
+  return secret ?? []
+}
+
 /** Throws when the keys cannot verify anything. */
-function checkKeys({ secret, apiKey }: CallbackKeys): void {
-  if (!secret && !apiKey) throw new TypeError('give the secret or the apiKey of sessionCallback')
-  if (secret && !BASE64_SECRET.test(secret)) {
+function checkKeys(keys: CallbackKeys): void {
+  const secrets = secretsOf(keys)
+  if (secrets.length === 0 && !keys.apiKey) throw new TypeError('give the secret or the apiKey of sessionCallback')
+  // A missing secret is undefined in the list of an application in JavaScript.
+  if (secrets.some((secret: unknown) => typeof secret !== 'string' || !BASE64_SECRET.test(secret))) {
     throw new TypeError('the secret must be that of sessionCallback, which is base64')
   }
 }
@@ -172,18 +183,27 @@ function joinBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return bytes
 }
 
-/** Verifies the signature over id, time and body, of which the header may have several. */
-async function isSigned(headers: Headers, body: Uint8Array, secret: string, now: Date): Promise<boolean> {
+/** Verifies the signature over id, time and body by one of the secrets. */
+async function isSigned(headers: Headers, body: Uint8Array, secrets: readonly string[], now: Date): Promise<boolean> {
   const [id, time] = [headers.get('webhook-id'), headers.get('webhook-timestamp')]
   if (id === null || time === null || !/^\d{1,12}$/.test(time)) return false
   if (Math.abs(now.getTime() / 1000 - Number(time)) > TOLERANCE_SECONDS) return false
-  const key = await hmacKey(keyOf(secret))
   const signed = joinBytes([new TextEncoder().encode(`${id}.${time}.`), body])
-  for (const signature of (headers.get('webhook-signature') ?? '').split(' ').slice(0, 10)) {
-    const [, base64] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(signature) ?? []
-    if (base64 !== undefined && (await crypto.subtle.verify('HMAC', key, bytesOf(base64), signed))) return true
+  const signatures = signaturesOf(headers)
+  for (const secret of secrets) {
+    const key = await hmacKey(keyOf(secret))
+    for (const signature of signatures) if (await crypto.subtle.verify('HMAC', key, signature, signed)) return true
   }
   return false
+}
+
+/** Returns the signatures of the header, which may have several. */
+function signaturesOf(headers: Headers): readonly Uint8Array<ArrayBuffer>[] {
+  const texts = (headers.get('webhook-signature') ?? '').split(' ').slice(0, 10)
+  return texts.flatMap((text) => {
+    const [, base64] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(text) ?? []
+    return base64 === undefined ? [] : [bytesOf(base64)]
+  })
 }
 
 /** Compares two texts in a time that does not depend on where they differ. */

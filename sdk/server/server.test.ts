@@ -431,6 +431,18 @@ describe('a callback', () => {
     expect(await readCallback({ headers, body: text }, { secret })).toBeUndefined()
   })
 
+  it('is read when one of several secrets signed it, as while a secret is replaced', async () => {
+    const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+    for (const secrets of [[secret, other], [other, secret], [secret]]) {
+      expect(await readCallback({ headers: signed(), body }, { secret: secrets })).toEqual(event)
+      const request = new Request('http://localhost/events', { method: 'POST', headers: signed(), body })
+      expect((await callbackHandler({ secret: secrets }, () => undefined)(request)).status).toBe(204)
+    }
+    expect(await readCallback({ headers: signed(), body }, { secret: [other] })).toBeUndefined()
+    const late = new Date(at.getTime() + 301_000)
+    expect(await readCallback({ headers: signed(), body }, { secret: [other, secret] }, late)).toBeUndefined()
+  })
+
   it('is refused when it is old, from the future, or no event', async () => {
     for (const seconds of [-301, 301]) {
       const now = new Date(at.getTime() + seconds * 1000)
@@ -511,6 +523,9 @@ describe('a callback', () => {
   it.each([
     ['without a key', {}],
     ['with a secret that is not base64', { secret: 'whsec_?' }],
+    ['with a list of no secrets', { secret: [] }],
+    ['with an empty secret beside a good one', { secret: [secret, ''] }],
+    ['with an API key and a secret that is missing', { apiKey: 'k', secret: [undefined as unknown as string] }],
   ])('has no handler %s, which the start of the application shows', (_, keys) => {
     for (const make of [nodeCallbackHandler, callbackHandler]) {
       expect(() => make(keys, () => undefined)).toThrow(TypeError)
