@@ -1,6 +1,6 @@
 /**
- * SIGHUP: reads certificates and trust anchors again, while requests are served. The configuration file and keys are
- * not read again.
+ * SIGHUP: reads certificates, trust anchors and the key of `tls` again, while requests are served. Another key of a
+ * different setting, and a change of the configuration file, need a restart.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
