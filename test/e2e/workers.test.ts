@@ -1,13 +1,13 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { makeSelfSignedCertificate, toPem } from '../../src/keys/make-certificate.ts'
-import { startCommand, vouchsafe } from '../support/command.ts'
+import { COMMAND, endOf, type StartedCommand, startCommand, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { listening, type Running, serviceDirectory } from '../support/service-process.ts'
 import { API_KEY, makeKey, pemOf } from '../support/services.ts'
 import { freshUrl } from '../support/store.ts'
@@ -32,13 +32,12 @@ function directoryOf(name: Name, changes: Record<string, unknown> = {}): Promise
 }
 
 /** Starts a service with two workers, and kills it when the test has ended. */
-async function shared(
-  name: Name,
-  cwd: string,
-  args: readonly string[] = ['--workers', '2'],
-  env = {},
-): Promise<Shared> {
-  const { child, ended } = startCommand([name, ...args], { cwd, env })
+function shared(name: Name, cwd: string, args: readonly string[] = ['--workers', '2'], env = {}): Promise<Shared> {
+  return watched(startCommand([name, ...args], { cwd, env }))
+}
+
+/** Waits until a service that was started listens, and kills it when the test has ended. */
+async function watched({ child, ended }: StartedCommand): Promise<Shared> {
   let log = ''
   child.stdout?.on('data', (text: string) => {
     log += text
@@ -299,6 +298,20 @@ describe('the workers of a service', () => {
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
     renameSync(`${file}.kept`, file)
     await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
+  })
+
+  it('all run the release of the start, also when the link to it leads to another by then', async () => {
+    const link = join(temporaryDirectory(), 'vouchsafe')
+    symlinkSync(dirname(COMMAND), link)
+    const words = [join(link, basename(COMMAND)), 'issuer', '--workers', '2']
+    const child = spawn(process.execPath, words, { cwd: await directoryOf('issuer') })
+    const service = await watched({ child, ended: endOf(child) })
+    unlinkSync(link)
+    symlinkSync(temporaryDirectory(), link)
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
   })
 
   it('none follows with a certificate that has ended, until it is renewed', async () => {

@@ -1,6 +1,15 @@
 /** Starts the process of a worker by `node:cluster`, and mends what that leaves to its caller. */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
+
+/**
+ * Lets all workers run the command of this process. A link to the command may lead to another release by the time a
+ * worker is replaced.
+ */
+export function keepCommand(): void {
+  cluster.setupPrimary({ exec: realpathSync(process.argv[1] ?? '') })
+}
 
 /** Starts a process. Rejects if the system starts none, as when memory, processes or open files are at a limit. */
 export async function forkWorker(): Promise<Worker> {

@@ -9,7 +9,7 @@ import type { Logger } from 'pino'
 import { backOffMs } from '../../async/back-off.ts'
 import { serialQueue } from '../../async/concurrency.ts'
 import type { MeasuredMetric, MetricsSource } from '../../http/metrics-server.ts'
-import { forkWorker } from './fork-worker.ts'
+import { forkWorker, keepCommand } from './fork-worker.ts'
 import type { ListeningConfig } from './service-kind.ts'
 import { TRY_LATER } from './start-refusal.ts'
 import { MAX_END_MS } from './stopping.ts'
@@ -101,6 +101,7 @@ export function findWorkersMistake({
 /** Creates the workers of a service. `start` starts them. */
 export function createWorkers(options: WorkerOptions): Workers {
   const pool: Pool = { ...options, running: new Set(), runInTurn: serialQueue(), isStopping: false }
+  keepCommand()
   return {
     start: () => startWorkers(pool),
     metrics: addUpMetrics(pool),
