@@ -1,6 +1,15 @@
 /** The steps of docs/how-to/trust-anchor.md and production.md lead where the pages say. */
 import { spawn, spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { eventTypes } from '../src/event/event.ts'
@@ -11,6 +20,7 @@ import { runShell } from './support/shell.ts'
 
 const ANCHOR = 'docs/how-to/trust-anchor.md'
 const PRODUCTION = 'docs/how-to/production.md'
+const UPDATE = 'docs/how-to/update.md'
 const UNIT = join(ROOT, 'deploy/systemd/vouchsafe@.service')
 /** The most that `systemd-analyze security` may say of the unit, of 10. */
 const MAX_EXPOSURE = 1.5
@@ -46,6 +56,30 @@ it('a verifier trusts one more issuer without a restart', async () => {
   await ended
   // A report names a certificate by the same fingerprint.
   expect(fingerprint).toMatch(/^[\da-f]{64}$/)
+})
+
+it('the new release looks at what runs, and takes its place when the link leads to it', async () => {
+  const directory = temporaryDirectory()
+  const asHere = (script: string): string => script.replaceAll(/\/(opt|backup)\b/g, `${directory}/$1`)
+  for (const version of ['OLD', 'VERSION']) {
+    mkdirSync(join(directory, `opt/vouchsafe-${version}/node_modules`), { recursive: true })
+    symlinkSync(ROOT, join(directory, `opt/vouchsafe-${version}/node_modules/vouchsafe`))
+  }
+  symlinkSync('vouchsafe-OLD', join(directory, 'opt/vouchsafe'))
+  mkdirSync(join(directory, 'backup'))
+  await vouchsafe(['init', 'issuer'], { cwd: directory })
+  configure(directory, { port: 0 })
+  const { child, ended } = await start('issuer', directory)
+  onTestFinished(() => void child.kill('SIGKILL'))
+
+  const seen = await runShell(asHere(snippetWith(UPDATE, 'db migrate')), directory)
+  expect(seen).toMatch(/before-VERSION\.db is a backup/)
+  expect(seen).toMatch(/Ready to start/)
+  expect(seen).toMatch(/the newest\n$/)
+  await runShell(asHere(snippetWith(UPDATE, 'ln -sfn')), directory)
+  expect(readlinkSync(join(directory, 'opt/vouchsafe'))).toBe('vouchsafe-VERSION')
+  child.kill('SIGTERM')
+  await ended
 })
 
 describe('in production', () => {
