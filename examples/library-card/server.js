@@ -7,24 +7,31 @@ import Fastify from 'fastify'
 import { createIssuerClient, createVerifierClient, readCallback, ServiceError } from 'vouchsafe/server'
 
 const { ISSUER_URL, ISSUER_API_KEY, VERIFIER_URL, VERIFIER_API_KEY, CALLBACK_SECRET, PORT = '3000' } = process.env
+// Each start without them makes another of each: keep the ids of the first start, as settings of the application.
+const { CONFIGURATION, QUERY } = process.env
 const issuer = createIssuerClient({ url: ISSUER_URL, apiKey: ISSUER_API_KEY })
 const verifier = createVerifierClient({ url: VERIFIER_URL, apiKey: VERIFIER_API_KEY })
 
 const VCT = 'https://library.example/card'
-const configuration = await issuer.createConfiguration({
-  format: 'dc+sd-jwt',
-  vct: VCT,
-  credential_metadata: {
-    display: [{ name: 'Library card', background_color: '#174d3c', text_color: '#ffffff' }],
-    claims: [
-      { path: ['name'], mandatory: true },
-      { path: ['card_number'], mandatory: true },
-    ],
-  },
-})
-const query = await verifier.createQuery({
-  credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims: [{ path: ['name'] }] }],
-})
+const configuration =
+  CONFIGURATION ??
+  (await issuer.createConfiguration({
+    format: 'dc+sd-jwt',
+    vct: VCT,
+    credential_metadata: {
+      display: [{ name: 'Library card', background_color: '#174d3c', text_color: '#ffffff' }],
+      claims: [
+        { path: ['name'], mandatory: true },
+        { path: ['card_number'], mandatory: true },
+      ],
+    },
+  }))
+const query =
+  QUERY ??
+  (await verifier.createQuery({
+    credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims: [{ path: ['name'] }] }],
+  }))
+console.log(`CONFIGURATION=${configuration} QUERY=${query}`)
 
 // What a database would keep: the session of each card and of each visit, by an id of the library's own. A page never
 // sees the id of a session, nor an API key.
