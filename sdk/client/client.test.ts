@@ -169,6 +169,26 @@ describe('a shared secret', () => {
     expect((await caught(downloadSecret(owner, { id }))).code).toBe('unknown-sharing')
   })
 
+  it('is forgotten by all while the node of the chain fails now and then', async () => {
+    const id = await shared()
+    const { chain } = world
+    let questions = 0
+    let isWaiting = false
+    const isRefused = (): boolean => isWaiting && ++questions % 2 === 1
+    const read: typeof chain.read = (...question) =>
+      isRefused() ? Promise.reject(new ChainError('the node limits requests')) : chain.read(...question)
+    const { transactor } = owner
+    const send: typeof transactor.send = async (...transaction) => {
+      await transactor.send(...transaction)
+      isWaiting = true
+    }
+    const flaky = { ...owner, client: clientWith({ chain: { ...chain, read } }), transactor: { ...transactor, send } }
+    const gone = deleteSecret(flaky, id)
+    await expect.poll(() => questions).toBeGreaterThan(2)
+    await forgetDeleted(world, id)
+    expect(await gone).toEqual({ gone: true })
+  })
+
   it('is the owner’s alone', async () => {
     const id = await shared()
     expect((await caught(downloadSecret(somebody(), { id }))).code).toBe('not-owner')

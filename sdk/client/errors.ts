@@ -96,13 +96,8 @@ export class SharingError extends Error {
   override readonly name = 'SharingError'
   readonly code: SharingErrorCode
   readonly engines: readonly EngineError[]
-  constructor(
-    code: SharingErrorCode,
-    message: string,
-    engines: readonly EngineError[] = [],
-    options: ErrorOptions | undefined = undefined,
-  ) {
-    super(message, options)
+  constructor(code: SharingErrorCode, message: string, engines: readonly EngineError[] = []) {
+    super(message)
     this.code = code
     this.engines = engines
   }

@@ -7,6 +7,7 @@ import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
 import { printable, refuseBadRequest, SharingError } from './errors.ts'
+import { askDespiteOutages } from './outage.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
 import type { RequestSigner } from './signers.ts'
 import type { Transactor } from './transactor.ts'
@@ -89,7 +90,7 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
     await transactor.send(client.contract, sharingMethods.deleteSharing(id))
   }
   const end = client.now().getTime() + patienceMs
-  while ((await sharingStatus(client, id)) !== undefined) {
+  while ((await askDespiteOutages(client, end, () => sharingStatus(client, id))) !== undefined) {
     if (client.now().getTime() >= end) return { gone: false }
     await client.wait(POLL_MS)
   }

@@ -75,30 +75,6 @@ describe('a transactor', () => {
     expect(nonces).toEqual([0, 1, 2])
   })
 
-  it('waits on while the node cannot be asked, and says so when the patience ends', async () => {
-    const { chain, nonces, outcomes, account } = lateChain()
-    let [failures, time] = [3, 0]
-    account.fetchOutcome = ({ nonce }) => {
-      failures -= 1
-      if (failures >= 0) return Promise.reject(new ChainError('too many requests', false))
-      return Promise.resolve(outcomes.get(nonce) ?? 'pending')
-    }
-    const now = (): Date => {
-      time += 100
-      return new Date(time)
-    }
-    const passing = { patienceMs: 1000, now, wait: () => Promise.resolve() }
-    const transactor = accountTransactor(chain, new Uint8Array(32), passing)
-    outcomes.set(4, 'included')
-    await transactor.send(ADDRESS, new Uint8Array())
-    expect(nonces).toEqual([4])
-    failures = Infinity
-    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
-      code: 'timeout',
-      cause: { message: 'too many requests' },
-    })
-  })
-
   it('gives no nonce twice, also beside another of the same key, where the node counts no waiting transactions', async () => {
     const { chain, nonces, end } = slowChain()
     const makeOne = () => accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
@@ -114,6 +90,29 @@ describe('a transactor', () => {
     await expect.poll(() => nonces).toEqual([4, 5, 6, 4, 5, 6])
     end('included')
     expect((await again).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled'])
+  })
+
+  it('waits for what it has sent while the node does not answer, and says so when that lasts', async () => {
+    const { chain, nonces, account } = lateChain()
+    let time = 0
+    let outage = new ChainError('the node limits requests')
+    const pass = (ms: number): Promise<void> => {
+      time += ms
+      return Promise.resolve()
+    }
+    const clock = { now: () => new Date(time), wait: pass }
+    const transactor = accountTransactor(chain, new Uint8Array(32), clock)
+    let failures = 3
+    account.fetchOutcome = () => (failures-- > 0 ? Promise.reject(outage) : Promise.resolve('included'))
+    await transactor.send(ADDRESS, new Uint8Array())
+    failures = Number.POSITIVE_INFINITY
+    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
+      code: 'timeout',
+      message: expect.stringMatching(/was sent.*the node limits requests/) as string,
+    })
+    expect([nonces, time > 120_000]).toEqual([[4, 5], true])
+    outage = new ChainError('the contract refuses', true)
+    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toBe(outage)
   })
 
   it('gives no nonce of an included transaction again where the node is late', async () => {

@@ -4,6 +4,7 @@ import { type Account, type Chain, ChainError, ChainRefusal, type SignedTransact
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
+import { askDespiteOutages } from './outage.ts'
 import type { Eip1193Provider } from './signers.ts'
 
 export interface Transactor {
@@ -151,21 +152,21 @@ export function walletTransactor(
   }
 }
 
-/** Waits for a transaction that was sent. A node that cannot be asked for a while says nothing about it. */
-async function waitUntil({ now, wait, patienceMs }: Patience, isDone: () => Promise<boolean>): Promise<void> {
-  const end = now().getTime() + (patienceMs ?? TRANSACTION_PATIENCE_MS)
-  for (;;) {
-    let unanswered: ChainError | undefined
-    const hasEnded = await isDone().catch((error: unknown) => {
+/** Waits for the end of a transaction that was sent. A look at the chain that fails says nothing of it. */
+async function waitUntil(patience: Patience, isDone: () => Promise<boolean>): Promise<void> {
+  const { now, wait, patienceMs = TRANSACTION_PATIENCE_MS } = patience
+  const end = now().getTime() + patienceMs
+  const look = async (): Promise<boolean> => {
+    try {
+      return await askDespiteOutages(patience, end, isDone)
+    } catch (error) {
       if (!(error instanceof ChainError) || error.reverted) throw error
-      unanswered = error
-      return false
-    })
-    if (hasEnded) return
-    if (now().getTime() >= end) {
-      const message = 'the transaction was sent, and was not included in time'
-      throw new SharingError('timeout', message, [], unanswered && { cause: unanswered })
+      throw new SharingError('timeout', `the transaction was sent, and nobody says what became of it: ${error.message}`)
     }
+  }
+  while (!(await look())) {
+    if (now().getTime() >= end)
+      throw new SharingError('timeout', 'the transaction was sent, and was not included in time')
     await wait(POLL_MS)
   }
 }

@@ -7,6 +7,7 @@ import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { type EngineError, refuseBadRequest, SharingError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
+import { askDespiteOutages } from './outage.ts'
 import { askUntilAccepted } from './retries.ts'
 import {
   ENGINES_PATIENCE_MS,
@@ -138,7 +139,8 @@ async function waitForFlags(
   const end = client.now().getTime() + patienceMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))
   for (;;) {
-    const { engines, uploaded } = await ownSharing(context, parseSharingId(id))
+    const look = () => ownSharing(context, parseSharingId(id))
+    const { engines, uploaded } = await askDespiteOutages(client, end, look)
     const isAwaited = engines.some(({ address }, at) => uploaded[at] !== true && !failed.has(address))
     if (!isAwaited || client.now().getTime() >= end) {
       const states = engines.map((engine, at) => {

@@ -1,0 +1,28 @@
+/** Waiting for what the chain says, while its node may be out of reach for a moment. */
+import { ChainError } from '../../src/chain/chain.ts'
+
+interface OutagePatience {
+  readonly now: () => Date
+  readonly wait: (ms: number) => Promise<void>
+}
+
+const PAUSE_MS = 1000
+
+/**
+ * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. After `end`,
+ * in milliseconds since 1970, rejects with the last error.
+ */
+export async function askDespiteOutages<T>(
+  { now, wait }: OutagePatience,
+  end: number,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof ChainError) || error.reverted || now().getTime() >= end) throw error
+    }
+    await wait(PAUSE_MS)
+  }
+}
