@@ -162,10 +162,10 @@ describe('a batch', () => {
     expect(credentials).toHaveLength(20)
   })
 
-  it('is refused while 32 requests of its session wait, with when to try again', async () => {
+  it('is refused while 64 requests of its session wait, with when to try again', async () => {
     const ready = await batchSession(2)
     const [holder] = await makeHolders(1)
-    const responses = await Promise.all(Array.from({ length: 40 }, () => requestBatch(ready, [holder as Signer])))
+    const responses = await Promise.all(Array.from({ length: 72 }, () => requestBatch(ready, [holder as Signer])))
     const busy = responses.filter(({ status }) => status === 503)
     expect(busy).toHaveLength(8)
     expect(busy[0]?.headers.get('retry-after')).toBe('1')

@@ -76,7 +76,7 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
 }
 
 /** The maximum number of requests of a session that issue credentials or wait for it. */
-const MAX_QUEUED = 32
+const MAX_QUEUED = 64
 
 /** Creates the queue of the requests of each session. Refuses with `temporarily_unavailable` if too many wait. */
 export function createSessionQueue(): AccessContext['queueForSession'] {
