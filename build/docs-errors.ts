@@ -80,7 +80,8 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   unknown_credential_configuration: {
     source: CREDENTIAL,
-    means: 'There is no credential configuration of this id (for one of another offer the error is `insufficient_scope`), or none of an older draft’s format and kind in the offer',
+    means:
+      'There is no credential configuration of this id (for one of another offer the error is `insufficient_scope`), or none of an older draft’s format and kind in the offer',
   },
   unknown_credential_identifier: {
     source: CREDENTIAL,

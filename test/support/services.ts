@@ -231,7 +231,7 @@ function selfSigned(key: KeyObject, uri: string): Buffer {
     commonName: new URL(uri).hostname,
     uris: [uri],
     notBefore: new Date(Date.now() - year),
-    notAfter: new Date(Date.now() + year),
+    notAfter: new Date(Date.now() + 2 * year),
     serial: randomBytes(16),
   })
 }
