@@ -101,7 +101,7 @@ export function encryptDatabase<C extends EncryptionCollections>(
 interface OpeningWays<C> {
   /** Opens the file of an embedded database. The service records itself that the database is closed. */
   readonly openFile?: typeof openSqlite<C>
-  /** Reports, once, that another process migrates the database for long. */
+  /** Reports, once, that another process migrates the database for long, or has a table locked. */
   readonly onWait?: (text: string) => void
   /** See {@link OriginWatch.onReplaced}. */
   readonly onReplaced?: OriginWatch['onReplaced'] | undefined
@@ -133,10 +133,11 @@ export async function openDatabase<C>(
   return { ...store, close: () => store.close().finally(noteUnlessMissing) }
 }
 
-/** Reports that another process migrates the database for long. */
+/** Reports that another process migrates the database for long, or has a table locked. */
 export function reportWait(
   database: DatabaseConfig,
   report: (text: string) => void = (text) => process.stderr.write(`${text}\n`),
 ): void {
-  report(`${describeDatabase(database)}: waiting for another process, which brings the schema up to date`)
+  const why = 'which brings the schema up to date or has a table locked, as a backup does'
+  report(`${describeDatabase(database)}: waiting for another process, ${why}`)
 }

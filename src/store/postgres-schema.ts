@@ -1,4 +1,5 @@
 /** Prepares a PostgreSQL database: checks its settings, and brings its schema up to date. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { NOT_APPLIED, type PostgresServer, type StatementRunner, withConnection } from './postgres-connections.ts'
 import { SCHEMA_HASH } from './postgres-lock.ts'
 import { findPoolingProblem } from './postgres-pooling.ts'
@@ -15,6 +16,12 @@ const READ_ONLY = 'the database can only be read; name the primary server'
 const MIGRATION_LOCK = 0x766f7563
 /** How long another process may migrate before the wait is reported. */
 const NOTICE_AFTER_MS = 1000
+/** How long a migration waits for a lock, longer than an automatic vacuum that is then ended (`deadlock_timeout`). */
+const LOCK_MS = 2000
+/** The pause before it is tried again, in which others use the table. */
+const LOCK_PAUSE_MS = 5000
+/** The error code of a lock that was not free in time. */
+const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
  * The migrations of the driver itself: a function that a batch calls last, with the number of rows that each change
@@ -53,7 +60,8 @@ export interface PostgresState {
 
 /**
  * Checks the settings of the server, and applies the missing migrations. Rejects with a sentence for the operator when
- * the server cannot be used. Processes do this one after the other; a process that waits for long calls `onWait` once.
+ * the server cannot be used. Processes do this one after the other. While another process migrates, or has a table
+ * locked that a migration changes, tries again, and calls `onWait` once.
  */
 export function preparePostgres(
   options: PostgresServer,
@@ -63,13 +71,36 @@ export function preparePostgres(
   return withConnection(options, async (run) => {
     const problem = (await findSettingsProblem(run)) ?? (await findPoolingProblem(run, options))
     if (problem !== undefined) throw Object.assign(new Error(problem), problem === READ_ONLY && { code: '25006' })
-    await run({ text: 'begin', values: [] })
-    // Other processes may migrate for longer than a limit of the user allows.
-    await run({ text: 'set local statement_timeout = 0', values: [] })
-    await run({ text: 'set local lock_timeout = 0', values: [] })
-    await applyMissingSteps(run, options, migrations, onWait)
-    await run({ text: 'commit', values: [] })
+    let isWaiting = false
+    const noteWait = (): void => {
+      if (!isWaiting) onWait()
+      isWaiting = true
+    }
+    while (!(await tryMigration(run, () => applyMissingSteps(run, options, migrations, noteWait)))) {
+      noteWait()
+      await wait(LOCK_PAUSE_MS)
+    }
   })
+}
+
+/**
+ * Runs `migrate` in a transaction. Returns false, and changes nothing, if a lock is not free for a while: other
+ * statements on a table wait behind one that waits for it, as if the table were locked already.
+ */
+async function tryMigration(run: StatementRunner, migrate: () => Promise<void>): Promise<boolean> {
+  await run({ text: 'begin', values: [] })
+  // A migration may take longer than a limit of the user allows.
+  await run({ text: 'set local statement_timeout = 0', values: [] })
+  await run({ text: `set local lock_timeout = ${LOCK_MS}`, values: [] })
+  try {
+    await migrate()
+    await run({ text: 'commit', values: [] })
+    return true
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
+    await run({ text: 'rollback', values: [] })
+    return false
+  }
 }
 
 /**

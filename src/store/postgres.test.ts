@@ -363,6 +363,27 @@ describe('a PostgreSQL database', () => {
     await store.close()
   })
 
+  it('leaves a table to those that use it while a backup keeps it from being changed, and changes it then', async () => {
+    const url = freshUrl()
+    const old = await openPostgres<Things>(postgresOf(url), migrations)
+    await old.commit([insert('a', 0)])
+    const step = { id: 'thing-0002', statements: ['alter table thing add column note text'] }
+    let waits = 0
+    const store = await other(url, async (run) => {
+      await run('begin')
+      await run('select from thing')
+      const opening = openPostgres<Things>(postgresOf(url), [...migrations, step], () => {
+        waits += 1
+      })
+      await vi.waitUntil(() => waits > 0, { timeout: 30_000 })
+      expect((await old.get('thing', 'a'))?.value).toEqual({ n: 0 })
+      await run('commit')
+      return opening
+    })
+    expect(waits).toBe(1)
+    for (const each of [old, store]) await each.close()
+  })
+
   it('does not wait for a process that migrates another schema of the same database', async () => {
     const slow = { id: 'thing-0002', statements: ['select pg_sleep(2)'] }
     const order: string[] = []

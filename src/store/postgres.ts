@@ -40,7 +40,7 @@ const PURGED_AT_ONCE = 1000
 /**
  * Connects, and applies the missing migrations. Rejects with a sentence for the operator when the server cannot be
  * reached, refuses the user, has settings that could lose answered commits, or has the schema of a newer release or of
- * another service. Calls `onWait` once when another process migrates for long. With `originWatch`, every new connection
+ * another service. Calls `onWait` once when another process keeps it waiting. With `originWatch`, every new connection
  * is checked, which may lead to a copy of the database.
  */
 export async function openPostgres<C>(
