@@ -36,7 +36,9 @@ the session's identifier and the base one. The plan by HAIP has forty modules of
 external authorization server that fulfils HAIP gives the tokens ([issuing.md](issuing.md#your-own-authorization-server)); the
 authorization server of this service has been driven by these tests alone so far. With the pre-authorized code the suite wants
 \`authorization_endpoint\` in the metadata, which RFC 8414 section 2 asks for only where a grant type uses it; the setting \`authentication\`
-brings it.`,
+brings it. The plan without HAIP looks for the key of a status list as \`jwk\` in the list's header, which has \`x5c\` here: declare
+\`"revocable": false\` for the SD-JWT VCs of that plan. It warns of certificates for \`mso_mdoc\` that are not as
+[ISO/IEC 18013-5 wants them](operating.md#certificates-for-mobile-documents), as those of \`init\` are not.`,
   rows: [
     issuerModule('metadata-test', 'The documents of issuer and authorization server, member by member', METADATA),
     issuerModule('metadata-test-signed', 'The same, signed, where a wallet asks for `application/jwt`', METADATA),
@@ -115,7 +117,9 @@ export const verifierModules: Section = {
   about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
 name, in every format, by \`direct_post\` and \`direct_post.jwt\`. Seen with the suite itself: all 33 modules of its plans for SD-JWT VCs pass, plain,
 encrypted and with the profile of HAIP. To be certified, ask for \`dc+sd-jwt\` or \`mso_mdoc\`, and start sessions with \`redirect_uri\` and \`request_uri_method\`
-([verifying.md](verifying.md)), which its modules follow.`,
+([verifying.md](verifying.md)), which its modules follow. Give the verifier \`issuerTrustAnchors\` too, since the newest modules want a revoked
+credential refused, and a verifier without anchors asks for no status list: for \`mso_mdoc\` the suite's own CA (\`/mdoc-iaca-root.pem\` of the
+suite; the certificates below it change daily), for \`dc+sd-jwt\` the certificate of the signing JWK in the test's configuration.`,
   rows: [
     verifierModule(
       'happy-flow',
