@@ -60,20 +60,22 @@ it('a verifier trusts one more issuer without a restart', async () => {
 
 it('the new release looks at what runs, and takes its place when the link leads to it', async () => {
   const directory = temporaryDirectory()
-  const asHere = (script: string): string => script.replaceAll(/\/(opt|backup)\b/g, `${directory}/$1`)
+  const asHere = (script: string): string => script.replaceAll(/\/(opt|backup|etc)\b/g, `${directory}/$1`)
   for (const version of ['OLD', 'VERSION']) {
     mkdirSync(join(directory, `opt/vouchsafe-${version}/node_modules`), { recursive: true })
     symlinkSync(ROOT, join(directory, `opt/vouchsafe-${version}/node_modules/vouchsafe`))
   }
   symlinkSync('vouchsafe-OLD', join(directory, 'opt/vouchsafe'))
   mkdirSync(join(directory, 'backup'))
+  mkdirSync(join(directory, 'etc/vouchsafe'), { recursive: true })
+  writeFileSync(join(directory, 'etc/vouchsafe/issuer.env'), '')
   await vouchsafe(['init', 'issuer'], { cwd: directory })
   configure(directory, { port: 0 })
   const { child, ended } = await start('issuer', directory)
   onTestFinished(() => void child.kill('SIGKILL'))
 
   const seen = await runShell(asHere(snippetWith(UPDATE, 'db migrate')), directory)
-  expect(seen).toMatch(/before-VERSION\.db is a backup/)
+  expect(seen).toMatch(/issuer-before-VERSION\.db is a backup/)
   expect(seen).toMatch(/Ready to start/)
   expect(seen).toMatch(/the newest\n$/)
   await runShell(asHere(snippetWith(UPDATE, 'ln -sfn')), directory)

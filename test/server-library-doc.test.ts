@@ -80,7 +80,7 @@ it('issues a credential and asks for it, each with one snippet', async () => {
 
   const asking = run(snippet('createVerifierClient'), { VERIFIER_URL: verifier.url, VERIFIER_API_KEY: API_KEY })
   await sendPresentation(wallet, await planPresentation(wallet, await asking.line(/haip-vp:\S+/)))
-  expect(await asking.line(/^[A-Z]+_?[A-Z]+ .*|Error.*/m)).toBe("VERIFICATION_SUCCEEDED { given_name: 'Ada' }")
+  expect(await asking.line(/^VERIFICATION_.*|Error.*/m)).toBe("VERIFICATION_SUCCEEDED { given_name: 'Ada' }")
   expect(await asking.ended).toBe(0)
 })
 

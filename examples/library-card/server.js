@@ -14,7 +14,7 @@ const verifier = createVerifierClient({ url: VERIFIER_URL, apiKey: VERIFIER_API_
 
 const VCT = 'https://library.example/card'
 const configuration =
-  CONFIGURATION ??
+  CONFIGURATION ||
   (await issuer.createConfiguration({
     format: 'dc+sd-jwt',
     vct: VCT,
@@ -27,7 +27,7 @@ const configuration =
     },
   }))
 const query =
-  QUERY ??
+  QUERY ||
   (await verifier.createQuery({
     credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims: [{ path: ['name'] }] }],
   }))
