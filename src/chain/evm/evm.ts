@@ -21,6 +21,7 @@ import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
+import { DataTooLargeError } from './values.ts'
 
 export interface EvmOptions {
   /** The decimal chain id. The id that the node returns is compared with it before any other request. */
@@ -89,7 +90,8 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
 /** Throws a refusal of the contract for an answer that is too large, as the next one would be; else the error. */
 function refuseLargeAnswer(error: Error): never {
   const { cause } = error
-  throw cause instanceof AnswerTooLargeError ? new ChainError(cause.message, true, { cause: error }) : error
+  const isTooLarge = cause instanceof AnswerTooLargeError || cause instanceof DataTooLargeError
+  throw isTooLarge ? new ChainError(cause.message, true, { cause: error }) : error
 }
 
 async function fetchHead(node: EvmNode, confirmations: number): Promise<Head> {

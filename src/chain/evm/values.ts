@@ -1,10 +1,13 @@
 /** Reads and writes the values of the JSON-RPC of EVM chains: quantities and data, in hexadecimal after `0x`. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { malformed } from '../../codec/malformed.ts'
+import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
 
 /** The most bytes of data in one value. The contracts that an engine serves answer with less. */
 const MAX_DATA_BYTES = 4 * 1024 * 1024
+
+/** The error for data that is longer. */
+export class DataTooLargeError extends MalformedError {}
 
 /** Writes a number as a quantity. */
 export function writeQuantity(value: number | bigint): `0x${string}` {
@@ -34,7 +37,7 @@ export function readNumber(value: unknown): number {
 /** Reads data of at most {@link MAX_DATA_BYTES}. */
 export function readData(value: unknown): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is not data')
-  if (value.length > 2 * MAX_DATA_BYTES) return malformed(`it is larger than ${MAX_DATA_BYTES} bytes`)
+  if (value.length > 2 * MAX_DATA_BYTES) throw new DataTooLargeError(`it is larger than ${MAX_DATA_BYTES} bytes`)
   if (!/^[0-9a-f]*$/i.test(value.slice(2))) return malformed('it is not data')
   return hexToBytes(value.slice(2))
 }
