@@ -2,7 +2,9 @@
  * Several credentials for one request, each bound to a key of its own, and what an attacker would do with that.
  * OpenID4VCI 1.0, Batch Credential Issuance and Credential Response; facts section 5 items 7 and 8.
  */
+
 import { createPublicKey } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readJws } from '../../src/codec/jws.ts'
@@ -12,6 +14,7 @@ import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Attester, attestationOf, makeAttester, trusting } from '../support/attestation.ts'
 import {
+  CREDENTIAL_ENDPOINT,
   dump,
   expectRefusal,
   expectWithoutEffect,
@@ -160,6 +163,34 @@ describe('a batch', () => {
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
     const { credentials } = (await statusOf(services, ISSUER_URL, ready.sessionId)) as { credentials: object[] }
     expect(credentials).toHaveLength(20)
+  })
+
+  it('is judged by what was issued while its body was on its way', async () => {
+    const ready = await batchSession(100)
+    const holders = await makeHolders(100)
+    const nextNonce = () => fetchNonce(services, ready.sessionId)
+    for (let copies = 0; copies < 9; copies += 1) {
+      await credentialsIn(await requestBatch({ ...ready, nonce: await nextNonce() }, holders.slice(0, 1)))
+    }
+    const leased = async () => (await services.issuerStore.get('status_space', 'current'))?.value.next ?? 0
+    const before = await leased()
+    const late = { ...ready, nonce: await nextNonce() }
+    const jwt = await Promise.all(holders.map((holder) => proofOf({ ...late, holder })))
+    const last = { ...ready, nonce: await nextNonce() }
+    async function* body() {
+      expect((await requestBatch(last, holders)).status).toBe(200)
+      services.clock.now = new Date(services.clock.now.getTime() + 100)
+      yield JSON.stringify({ credential_configuration_id: ready.configurationId, proofs: { jwt } })
+    }
+    const response = await services.issuer.inject({
+      method: 'POST',
+      url: new URL(CREDENTIAL_ENDPOINT).pathname,
+      headers: { authorization: `Bearer ${ready.token}`, 'content-type': 'application/json' },
+      payload: Readable.from(body()),
+    })
+    expect([response.statusCode, response.json()]).toMatchObject([400, { error: 'credential_request_denied' }])
+    // The hundred of the last batch that was allowed, of leases of 64.
+    expect((await leased()) - before).toBeLessThanOrEqual(128)
   })
 
   it('is refused while 64 requests of its session wait, with when to try again', async () => {

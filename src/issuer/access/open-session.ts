@@ -38,6 +38,8 @@ export interface OpenSession extends Omit<SessionOfToken, 'jkt'> {
    * commits it.
    */
   readonly dpopUse: StoredUse | undefined
+  /** When the session was read: with the headers of the request, whose body may take its time. */
+  readonly readAt: Date
 }
 
 /** The new value of a session, and the changes to commit with it. */
@@ -71,12 +73,15 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
         }))
     const dpopUse = verifyTokenBinding(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
-    return { ...session, dpopUse }
+    return { ...session, dpopUse, readAt: context.now() }
   })
 }
 
 /** The maximum number of requests of a session that issue credentials or wait for it. */
 const MAX_QUEUED = 64
+
+/** How long a session counts as it was read while none of its requests runs. A small body comes with its headers. */
+const FRESH_MS = 50
 
 /** Creates the queue of the requests of each session. Refuses with `temporarily_unavailable` if too many wait. */
 export function createSessionQueue(): AccessContext['queueForSession'] {
@@ -88,22 +93,24 @@ export function createSessionQueue(): AccessContext['queueForSession'] {
 }
 
 /**
- * Runs `work` when no other request of the session issues credentials in this process, with the session as it is then,
- * so that a request that is sent many times at once is refused before anything is signed for it again. Refuses like
- * {@link createSessionQueue} and {@link changeSession}.
+ * Runs `work` when no other request of the session issues credentials in this process. The session is read again if
+ * another one may have changed it, so that a request that is sent many times is refused before anything is signed for
+ * it again. Refuses like {@link createSessionQueue} and {@link changeSession}.
  */
 export function queueForSession<T>(
-  context: Pick<AccessContext, 'store' | 'config' | 'queueForSession'>,
+  context: Pick<AccessContext, 'store' | 'config' | 'now' | 'queueForSession'>,
   openSession: OpenSession,
   work: (openSession: OpenSession) => Promise<T>,
 ): Promise<T> {
-  return context.queueForSession(openSession.sessionId, async (hasWaited) =>
-    work(hasWaited ? await readAgain(context, openSession) : openSession),
-  )
+  return context.queueForSession(openSession.sessionId, async (hasWaited) => {
+    const ageMs = context.now().getTime() - openSession.readAt.getTime()
+    const isFresh = !hasWaited && ageMs >= 0 && ageMs < FRESH_MS
+    return work(isFresh ? openSession : await readAgain(context, openSession))
+  })
 }
 
 function readAgain(
-  { store, config }: Pick<AccessContext, 'store' | 'config'>,
+  { store, config, now }: Pick<AccessContext, 'store' | 'config' | 'now'>,
   openSession: OpenSession,
 ): Promise<OpenSession> {
   const { sessionId, dpopUse } = openSession
@@ -112,7 +119,7 @@ function readAgain(
     if (row === undefined) return refuseUnknownToken()
     openSession.refuseUnlessOpen(row.value)
     if (dpopUse !== undefined) await refuseIfUsed(store, dpopUse)
-    return { ...openSession, row }
+    return { ...openSession, row, readAt: now() }
   })
 }
 
