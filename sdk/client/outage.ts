@@ -9,8 +9,8 @@ interface OutagePatience {
 const PAUSE_MS = 1000
 
 /**
- * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. After `end`,
- * in milliseconds since 1970, rejects with the last error.
+ * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects
+ * with the last error after `end`, in milliseconds since 1970.
  */
 export async function askDespiteOutages<T>(
   { now, wait }: OutagePatience,
