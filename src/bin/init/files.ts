@@ -41,7 +41,9 @@ export const keyFile = (service: CredentialServiceName): string => `conf/${servi
 export const SECRETS_FILE = 'conf/issuer.secrets'
 
 const DAY_MS = 86_400_000
-const VALID_DAYS = 365
+/** Twice the validity of a credential by default, which ends with the certificate that it carries. */
+const VALID_DAYS = 730
+
 /** Makes the files in memory. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
   const { service, profile } = options

@@ -110,9 +110,9 @@ async function loadDataset(
 
 /**
  * Makes the order for a credential. Rounds the issue time down and the expiry up, so that the times do not link two
- * credentials (RFC 9901 section 10.1), and the validity is not shorter than configured. Neither time is outside of the
- * signing certificate's validity (ISO/IEC 18013-5 section 9.3.1): the credential carries that certificate, so that
- * verifiers refuse it from the end of the certificate on.
+ * credentials (RFC 9901 section 10.1), and the validity is not shorter than configured. But neither time is outside of
+ * the validity of the signing certificate (ISO/IEC 18013-5 section 9.3.1): the credential carries that certificate, so
+ * that verifiers refuse it from the end of the certificate on.
  */
 function orderOf(
   { config }: IssuerContext,
