@@ -228,6 +228,18 @@ describe('the pool', () => {
     expect(await runtime.run(call(asks, { ...state, deadlineMs: 300 }), host)).toEqual({ kind: 'deadline' })
   })
 
+  it('takes a silence of the engine that lasts until the deadline for an outage, and no silence of another host', async () => {
+    const silent = new Promise<never>(() => undefined)
+    const host = { ...noHost, readContract: () => silent, send: () => silent }
+    const outcome = await runtime.run(call(asks, { ...state, deadlineMs: 1500 }), host)
+    expect(outcome).toMatchObject({ kind: 'outage', error: { name: 'SilenceError', operation: 'readContract' } })
+    const sends = script(`off_chain_on_state_change() {
+      hosted(0x30, Uint8Array.of(0, 0, 0, 1, 65, 0, 0, 0, 1, 97, 0, 0, 0, 0, 0, 0, 0, 0))
+      return new Uint8Array(0)
+    }`)
+    expect(await runtime.run(call(sends, { ...state, deadlineMs: 1500 }), host)).toEqual({ kind: 'deadline' })
+  })
+
   it('traps with the reason that the engine gives', async () => {
     const host = { ...noHost, readContract: () => Promise.reject(new Trap('it reverts')) }
     expect(await runtime.run(call(asks, state), host)).toMatchObject({ kind: 'trap', message: 'it reverts' })

@@ -12,6 +12,7 @@ import {
   answerQuestion,
   beginJob,
   computedMs,
+  deadlineOutcomeOf,
   findIdle,
   forgetComponent,
   isAsleep,
@@ -138,6 +139,7 @@ function startWorker(pool: Pool): Slot {
     jobNumber: 0,
     since: 0,
     askedAt: undefined,
+    asksFor: undefined,
     sleptMs: 0,
     outage: undefined,
     timer: undefined,
@@ -208,7 +210,7 @@ function assignJob(pool: Pool, slot: Slot, job: QueuedJob): void {
     slot.components.add(sha256)
   }
   beginJob(slot, job)
-  slot.timer = setTimeout(() => removeSlot(pool, slot, { report: 'deadline' }), deadlineMs)
+  slot.timer = setTimeout(() => removeSlot(pool, slot, deadlineOutcomeOf(slot)), deadlineMs)
   const program = hasComponent ? undefined : prepared.program
   slot.worker.postMessage({ number: slot.jobNumber, sha256, program, call } satisfies JobMessage)
 }

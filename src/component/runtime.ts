@@ -171,7 +171,7 @@ export type RunOutcome =
   | { readonly kind: 'deadline' }
   /** No worker was free within `queueMs`; the component has not run. */
   | { readonly kind: 'overloaded' }
-  /** An operation of {@link Host} rejected with `error`. */
+  /** An operation of {@link Host} rejected with `error`, or was silent until the deadline: a {@link SilenceError}. */
   | { readonly kind: 'outage'; readonly error: unknown; readonly log: readonly string[] }
   /** The runtime was closed before the end of the call. */
   | { readonly kind: 'stopped' }
@@ -187,6 +187,16 @@ export interface Runtime {
   /** Returns the numbers of running calls, of waiting calls, and of workers. */
   getLoad(): { readonly running: number; readonly waiting: number; readonly workers: number }
   close(): Promise<void>
+}
+
+/** The error of an outage in which an operation of the engine did not answer before the deadline of the call. */
+export class SilenceError extends Error {
+  override readonly name = 'SilenceError'
+  readonly operation: keyof Host
+  constructor(operation: keyof Host) {
+    super(`the engine did not answer ${operation} before the deadline of the call`)
+    this.operation = operation
+  }
 }
 
 /** The error for bytes that are not a valid component. The message is for the author of the component. */

@@ -10,7 +10,7 @@ import {
   type WorkerReport,
 } from './messages.ts'
 import type { PreparedProgram } from './programs.ts'
-import type { Host } from './runtime.ts'
+import { type Host, SilenceError } from './runtime.ts'
 import type { HeldWorker } from './scheduler.ts'
 import { Trap } from './trap.ts'
 
@@ -45,6 +45,8 @@ export interface Slot {
   since: number
   /** The time of the job's unanswered question; undefined when there is none. */
   askedAt: number | undefined
+  /** The operation of the job's latest question; undefined before the first. */
+  asksFor: keyof Host | undefined
   /** The time for which the job has waited for answers, without short waits for the engine itself. */
   sleptMs: number
   /** The error for which the engine could not answer a question of the job; undefined when there was none. */
@@ -54,6 +56,8 @@ export interface Slot {
 
 /** The time after which a component that waits for an answer counts as asleep; shorter waits count as computing. */
 const ASLEEP_AFTER_MS = 100
+/** The time after which a question without an answer shows at the deadline that the engine, or its node, is silent. */
+const SILENT_AFTER_MS = 500
 /** The operations for which the engine asks others. During short ones of any other kind, its own thread computes. */
 const ASKS_OTHERS: ReadonlySet<keyof Host> = new Set(['readContract', 'send'])
 
@@ -109,6 +113,7 @@ export async function answerQuestion(slot: Slot, { job: number, question }: Ques
   const { job, jobNumber } = slot
   if (job?.host === undefined || number !== jobNumber) return
   slot.askedAt = performance.now()
+  slot.asksFor = question.ask
   let outage: Slot['outage']
   const hostAnswer = await askHost(job.host, question).catch((error: unknown) => {
     if (!(error instanceof Trap)) outage = { error }
@@ -129,4 +134,14 @@ export function jobOutcomeOf({ outage }: Slot, report: Exclude<WorkerReport, { r
   return outage !== undefined && report.report === 'trap'
     ? { report: 'outage', error: outage.error, log: report.log }
     : report
+}
+
+/**
+ * Returns the outcome of the job of `slot` at its deadline. It is an outage when the engine has left a question without
+ * an answer for long; a host to which the component sends a request is not the engine's.
+ */
+export function deadlineOutcomeOf({ askedAt, asksFor }: Slot): JobOutcome {
+  const isSilent = askedAt !== undefined && performance.now() - askedAt >= SILENT_AFTER_MS
+  if (!isSilent || asksFor === undefined || asksFor === 'send') return { report: 'deadline' }
+  return { report: 'outage', error: new SilenceError(asksFor), log: [] }
 }

@@ -1,7 +1,7 @@
 /** Runs a component once: makes the call of its contract and block, and reports how the run ended. */
 import type { Logger } from 'pino'
 import { ChainError } from '../chain/chain.ts'
-import type { Hook, RunOutcome } from '../component/runtime.ts'
+import { type Hook, type RunOutcome, SilenceError } from '../component/runtime.ts'
 import type { StorageReads } from './commit.ts'
 import { createHost } from './component-host.ts'
 import type { EngineContext } from './context.ts'
@@ -62,7 +62,7 @@ function logRun(log: Logger, outcome: RunOutcome, line: object): void {
   else if (outcome.kind === 'deadline')
     log.warn({ event: 'component_deadline', ...line }, 'the component took too long')
   else {
-    if (outcome.kind === 'outage' && outcome.error instanceof ChainError)
+    if (outcome.kind === 'outage' && isChainOutage(outcome.error))
       log.warn({ event: 'chain_not_read', ...line, why: outcome.error.message }, NOT_READ_TEXT)
     if (outcome.kind === 'trap' || outcome.kind === 'bad-response') {
       const event = outcome.kind === 'trap' ? 'component_trap' : 'bad_component_response'
@@ -71,6 +71,11 @@ function logRun(log: Logger, outcome: RunOutcome, line: object): void {
     const lines = outcome.kind === 'done' ? outcome.effects.log : outcome.log
     for (const text of lines) log.info({ event: 'component_log', ...line, text }, 'a line that the component logged')
   }
+}
+
+/** Tests whether an outage is one of the chain: its error says so, or a read of the contract was never answered. */
+export function isChainOutage(error: unknown): error is Error {
+  return error instanceof ChainError || (error instanceof SilenceError && error.operation === 'readContract')
 }
 
 const NOT_READ_TEXT = 'the chain did not answer what the component asked it, and nothing of its call was kept'

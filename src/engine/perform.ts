@@ -3,12 +3,12 @@
  * committed as a whole, on condition that the contract has not changed while the call ran. Otherwise the call runs
  * again on the new state.
  */
-import { type Block, ChainError } from '../chain/chain.ts'
+import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { CallRecord } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
 import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
-import { runHookOnce } from './component-run.ts'
+import { isChainOutage, runHookOnce } from './component-run.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
 import { checkFork } from './reconcile.ts'
@@ -178,7 +178,7 @@ function failureOf(outcome: Exclude<RunOutcome, { kind: 'done' }>): AttemptResul
     case 'stopped':
       return { kind: 'unavailable' }
     case 'outage':
-      if (outcome.error instanceof ChainError) return { kind: 'stale-chain' }
+      if (isChainOutage(outcome.error)) return { kind: 'stale-chain' }
       throw outcome.error
   }
 }
