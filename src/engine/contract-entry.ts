@@ -17,6 +17,8 @@ export interface HookState {
   pending: boolean
   running: boolean
   attempts: number
+  /** The number of attempts since then that do not count, because the component was not to blame. */
+  uncounted: number
   /** Whether the hook was given up after too many failures, until the contract changes again. */
   dead: boolean
   /** The earliest time of the next run, in milliseconds of a clock that nobody sets. */
@@ -63,7 +65,13 @@ export interface ContractEntry {
 
 /** Requests a run of the state change hook, as the first attempt, even when the hook was given up before. */
 export function requestHookRun({ stateChange }: ContractEntry): void {
-  Object.assign(stateChange, { pending: true, attempts: 0, dead: false, notBefore: 0 } satisfies Partial<HookState>)
+  Object.assign(stateChange, {
+    pending: true,
+    attempts: 0,
+    uncounted: 0,
+    dead: false,
+    notBefore: 0,
+  } satisfies Partial<HookState>)
 }
 
 /** A contract and its component at one block. */

@@ -11,7 +11,7 @@ import {
 import { closedAfterwards, started } from '../../test/support/engine-calls.ts'
 import { openTestStore } from '../../test/support/store.ts'
 import { ChainError } from '../chain/chain.ts'
-import type { RunOutcome } from '../component/runtime.ts'
+import { type RunOutcome, SilenceError } from '../component/runtime.ts'
 import { writer } from '../offchain/rpc.ts'
 import { END_OF_TIME } from '../store/store.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
@@ -94,7 +94,7 @@ describe.each(['chain', 'database'] as const)('an outage of the %s in the middle
     await pass(engine, 0.5)
     expect(engine.runtime.runs).toBe(runs)
     setDown(false)
-    await pass(engine, 1)
+    await pass(engine, 14.5)
     expect(done.timers).toBe(1)
   })
 
@@ -110,13 +110,35 @@ describe.each(['chain', 'database'] as const)('an outage of the %s in the middle
       state_change_problem: {
         why: what === 'chain' ? 'stale-chain' : 'server-error',
         attempts: 0,
-        again: new Date(engine.clock.now.getTime() + 1000).toISOString(),
+        again: new Date(engine.clock.now.getTime() + 15_000).toISOString(),
       },
     })
     setDown(false)
-    await pass(engine, 1)
+    await pass(engine, 15)
     expect(done.hooks).toBe(2)
     expect(await describeHook(engine)).toMatchObject({ state_change: 'done' })
+  })
+
+  it('has timers and hooks wait longer and longer, and no longer after a change of the contract', async () => {
+    const { engine, done, setDown } = await withOutage(what)
+    await engine.engine.app.inject({ method: 'POST', url: engine.url })
+    engine.chain.mine([CONTRACT])
+    await engine.task('chain')
+    setDown(true)
+    const runs: number[] = []
+    for (let seconds = 0; seconds < 60; seconds++) {
+      const before = engine.runtime.runs
+      await pass(engine, 1)
+      if (engine.runtime.runs > before) runs.push(seconds)
+    }
+    expect(runs).toEqual([0, 1, 3, 7, 15, 30, 45])
+    setDown(false)
+    engine.chain.mine([CONTRACT])
+    await engine.task('chain')
+    await pass(engine, 0)
+    expect(done).toEqual({ timers: 0, hooks: 2 })
+    await pass(engine, 1)
+    expect(done.timers).toBe(1)
   })
 
   it('is what a client is told of, and no trap of the component', async () => {
@@ -139,6 +161,15 @@ it('takes a contract that refuses a read for a failure of the component', async 
   const engine = await started({ http: async (hands) => text(String(await readsContract(hands))) })
   engine.chain.read = () => Promise.reject(new ChainError('the contract refuses: no', true))
   expect(await ask(engine)).toEqual([500, 'component-trap', undefined])
+})
+
+it.each([
+  ['readContract', [503, 'stale-chain', '5']],
+  ['load', [500, 'server-error', undefined]],
+] as const)('tells a client what was silent until the deadline: %s', async (operation, answer) => {
+  const engine = await started({ http: () => Promise.resolve(text('yes')) })
+  engine.runtime.run = () => Promise.resolve({ kind: 'outage', error: new SilenceError(operation), log: [] })
+  expect(await ask(engine)).toEqual(answer)
 })
 
 it('serves a contract on whose component could not be asked for its engines', async () => {
@@ -186,7 +217,7 @@ it('counts a commit that the database does not take as no failure of the state c
   for (let attempts = 0; attempts < ATTEMPTS; attempts++) await pass(engine, 300)
   expect(await describeHook(engine)).toMatchObject({ state_change: 'pending' })
   isDown = false
-  await pass(engine, 1)
+  await pass(engine, 15)
   expect(await describeHook(engine)).toMatchObject({ state_change: 'done' })
 })
 

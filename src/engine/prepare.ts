@@ -11,7 +11,7 @@ import { SourceError } from './component-source.ts'
 import type { EngineContext } from './context.ts'
 import type { ContractEntry } from './contract-entry.ts'
 import { countsAsAttempt, performCall } from './perform.ts'
-import { callBackOffMs, FULL_SECONDS, UNCOUNTED_PAUSE_MS } from './retry.ts'
+import { callBackOffMs, FULL_SECONDS, uncountedPauseMs } from './retry.ts'
 import { firstHooks } from './status.ts'
 
 /**
@@ -48,7 +48,7 @@ export async function prepareComponent(context: EngineContext, entry: ContractEn
     entry.retry = { at: askAgainAt ?? 0, attempts: 0 }
   } catch (error) {
     if (!(error instanceof SourceError) && !(error instanceof ComponentError)) {
-      entry.retry = { ...entry.retry, at: context.monotonicMs() + UNCOUNTED_PAUSE_MS }
+      entry.retry = { ...entry.retry, at: context.monotonicMs() + uncountedPauseMs(1) }
       throw error
     }
     if (isCurrent()) recordFailure(context, entry, error.message)
@@ -93,7 +93,7 @@ async function askEngines(context: EngineContext, entry: ContractEntry): Promise
     const target = { entry, contract, component: state.component, block }
     const result = await performCall(context, entry, () => target, { hook: { kind: 'engines' }, mode: 'shared' })
     if (result.kind === 'overloaded') return context.monotonicMs() + FULL_SECONDS * 1000
-    if (!countsAsAttempt(result)) return context.monotonicMs() + UNCOUNTED_PAUSE_MS
+    if (!countsAsAttempt(result)) return context.monotonicMs() + uncountedPauseMs(1)
     if (result.kind !== 'done') throw new SourceError('its component cannot say who its engines are')
     const engines = readOrProblem(() => readEngines(result.result))
     if ('problem' in engines)

@@ -8,12 +8,17 @@ export const MAX_CALL_ATTEMPTS = CALL_RETRY.maxAttempts
 /** The pause before another attempt when a queue or a quota is full, for the engine itself and for its clients. */
 export const FULL_SECONDS = 10
 
-/** The pause after an attempt that does not count, because the component is not to blame for its end. */
-export const UNCOUNTED_PAUSE_MS = CALL_RETRY.firstMs
+/** The longest pause after an attempt that does not count, because the component is not to blame for its end. */
+export const LONGEST_UNCOUNTED_MS = 15_000
 
 /** Returns the pause in milliseconds after a number of failed attempts of a call. */
 export function callBackOffMs(attempts: number): number {
   return backOffMs(CALL_RETRY, attempts)
+}
+
+/** Returns the pause in milliseconds after a number of attempts in a row that do not count. */
+export function uncountedPauseMs(attempts: number): number {
+  return Math.min(LONGEST_UNCOUNTED_MS, callBackOffMs(attempts))
 }
 
 /** Returns the time at which to repeat a call that met a full queue or quota. */

@@ -5,7 +5,7 @@ import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { performCall } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, UNCOUNTED_PAUSE_MS } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, uncountedPauseMs } from './retry.ts'
 
 /**
  * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,
@@ -43,19 +43,26 @@ export async function runHook(context: EngineContext, entry: ContractEntry): Pro
     const result = await performCall(context, entry, () => findCallTarget(context, entry), request)
     // Only a call of a client is abandoned.
     if (result.kind === 'abandoned') return
-    const pauseMs = result.kind === 'stale-chain' ? UNCOUNTED_PAUSE_MS : pauseOf(result, context.now())
+    const pauseMs = pauseOf(result, context.now())
     stateChange.problem = result.kind === 'done' ? undefined : problemCode(result)
     if (result.kind === 'done') {
-      Object.assign(stateChange, { attempts: 0, dead: false, notBefore: 0 })
+      Object.assign(stateChange, { attempts: 0, uncounted: 0, dead: false, notBefore: 0 })
       endReconciling(context, entry)
     } else if (result.kind === 'unavailable') stateChange.pending = true
+    else if (result.kind === 'stale-chain') postponeUncounted(context, entry)
     else if (pauseMs === undefined) retryHook(context, entry)
     else postponeHook(context, entry, pauseMs)
   } catch (error) {
     stateChange.problem = 'server-error'
-    postponeHook(context, entry, UNCOUNTED_PAUSE_MS)
+    postponeUncounted(context, entry)
     throw error
   }
+}
+
+/** Schedules another run of a hook after an attempt that does not count. */
+function postponeUncounted(context: EngineContext, entry: ContractEntry): void {
+  entry.stateChange.uncounted++
+  postponeHook(context, entry, uncountedPauseMs(entry.stateChange.uncounted))
 }
 
 function postponeHook({ monotonicMs }: EngineContext, { stateChange }: ContractEntry, pauseMs: number): void {
@@ -72,6 +79,7 @@ function postponeHook({ monotonicMs }: EngineContext, { stateChange }: ContractE
  */
 function retryHook({ log, monotonicMs }: EngineContext, { address, stateChange, fork }: ContractEntry): void {
   stateChange.attempts++
+  stateChange.uncounted = 0
   stateChange.pending = true
   stateChange.notBefore = monotonicMs() + callBackOffMs(stateChange.attempts)
   if (stateChange.attempts < MAX_CALL_ATTEMPTS) return

@@ -3,6 +3,8 @@ import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import { type Change, type DueRow, END_OF_TIME } from '../store/store.ts'
 import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
+import { LONGEST_UNCOUNTED_MS } from './retry.ts'
+import { createRetryList, type RetryList } from './retry-list.ts'
 
 /** The time for which the row of an ended timer is kept, so that its status can be read. */
 const KEEP_ENDED_MS = 24 * 3_600_000
@@ -45,8 +47,10 @@ export interface TimerBook {
    */
   listDue(now: Date): Promise<readonly TimerRow[]>
   markRunning(contract: Address, id: number, runs: boolean): void
-  /** Delays a timer by `pauseMs` milliseconds from now, in memory only, as its row stays the same. */
-  postpone(contract: Address, id: number, pauseMs: number): void
+  /**
+   * Delays a timer in memory only, as its row stays the same: by a second, and by more each time until its row changes.
+   */
+  postpone(contract: Address, id: number): void
   get(contract: Address, id: number): TimerRow | undefined
   countScheduled(): number
 }
@@ -65,7 +69,8 @@ const rowId = (contract: Address, id: number): string => `${contract}.${id}`
 export function createTimerBook(store: EngineStore, monotonicMs: () => number): TimerBook {
   const cachedTimers = new Map<string, CachedTimer>()
   const runningIds = new Set<string>()
-  const postponedUntil = new Map<string, number>()
+  const postponed = createRetryList(LONGEST_UNCOUNTED_MS)
+  const timers = { cachedTimers, postponed }
   let invalidations = 0
   let loadedInvalidations = 0
   const load = async (): Promise<void> => {
@@ -85,20 +90,19 @@ export function createTimerBook(store: EngineStore, monotonicMs: () => number): 
         status: status === 'scheduled' && runningIds.has(rowId(contract, id)) ? 'running' : status,
       })),
     plan: (contract, effects, now, endedTimer) =>
-      planChanges(cachedTimers, contract, rowsOfEffects(contract, effects, { cachedTimers, now }), endedTimer),
+      planChanges(timers, contract, rowsOfEffects(contract, effects, { cachedTimers, now }), endedTimer),
     planPurge: (now) => planPurge(cachedTimers, now),
     listDue: async (now) => {
       if (loadedInvalidations < invalidations) await load()
-      const dueTimers = [...cachedTimers].filter(
-        ([id, { row }]) => isDue(row, now) && !runningIds.has(id) && !isPostponed(postponedUntil, id, monotonicMs()),
-      )
+      const isFree = (id: string): boolean => !runningIds.has(id) && !postponed.isWaiting(id, monotonicMs())
+      const dueTimers = [...cachedTimers].filter(([id, { row }]) => isDue(row, now) && isFree(id))
       return dueTimers.map(([, { row }]) => row).sort((one, other) => one.at - other.at)
     },
     markRunning: (contract, id, runs) => {
       if (runs) runningIds.add(rowId(contract, id))
       else runningIds.delete(rowId(contract, id))
     },
-    postpone: (contract, id, pauseMs) => postponedUntil.set(rowId(contract, id), monotonicMs() + pauseMs),
+    postpone: (contract, id) => void postponed.addFailure(rowId(contract, id), monotonicMs()),
     get: (contract, id) => cachedTimers.get(rowId(contract, id))?.row,
     countScheduled: () => countScheduled([...cachedTimers.values()].map(({ row }) => row)),
   }
@@ -114,13 +118,6 @@ function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): Ti
     .map(({ row }) => row)
     .filter((row) => row.contract === contract)
     .sort((one, other) => one.id - other.id)
-}
-
-function isPostponed(postponedUntil: Map<string, number>, id: string, time: number): boolean {
-  const until = postponedUntil.get(id)
-  if (until !== undefined && until > time) return true
-  postponedUntil.delete(id)
-  return false
 }
 
 function isDue({ status, at }: TimerRow, now: Date): boolean {
@@ -145,7 +142,7 @@ function reuseUnchanged({ value, version }: DueRow<TimerRow>, timerBefore: Cache
 }
 
 function planChanges(
-  cachedTimers: Map<string, CachedTimer>,
+  { cachedTimers, postponed }: { readonly cachedTimers: Map<string, CachedTimer>; readonly postponed: RetryList },
   contract: Address,
   rows: Map<number, TimerRow>,
   endedTimer: EndedTimer | undefined,
@@ -168,6 +165,7 @@ function planChanges(
     apply: () => {
       for (const { row, timerBefore } of newRows) {
         cachedTimers.set(rowId(contract, row.id), { row, version: (timerBefore?.version ?? -1) + 1 })
+        postponed.delete(rowId(contract, row.id))
       }
       for (const { row } of timersToDelete) cachedTimers.delete(rowId(contract, row.id))
     },

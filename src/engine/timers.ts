@@ -6,7 +6,7 @@ import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
 import { countsAsAttempt, performCall } from './perform.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, UNCOUNTED_PAUSE_MS } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
 /** Runs a timer that is due. When an unexpected error occurs, postpones the timer in memory and rethrows the error. */
@@ -14,7 +14,7 @@ export async function runTimer(context: EngineContext, entry: ContractEntry, id:
   try {
     await runOrPlan(context, entry, id)
   } catch (error) {
-    context.timers.postpone(entry.address, id, UNCOUNTED_PAUSE_MS)
+    context.timers.postpone(entry.address, id)
     throw error
   }
 }
@@ -31,7 +31,7 @@ async function runOrPlan(context: EngineContext, entry: ContractEntry, id: numbe
   const result = await performCall(context, entry, findTarget, { hook, mode: 'serial', endedTimer })
   if (result.kind === 'done' || timers.get(entry.address, id) !== row) return
   if (!countsAsAttempt(result)) {
-    timers.postpone(entry.address, id, UNCOUNTED_PAUSE_MS)
+    timers.postpone(entry.address, id)
     return
   }
   const pauseMs = pauseOf(result, now())
