@@ -23,7 +23,13 @@ import type { VerifierEffects } from './verifier.ts'
 /** How long an erasure or deletion is postponed while a callback is pending. */
 const CALLBACK_WAIT_MS = 60_000
 
-/** Tests whether the callback of a session is still to be delivered; false without a receiver. */
+/** How long events that cannot be passed on postpone an erasure or deletion: as long as a callback is tried. */
+const EVENTS_WAIT_MS = 24 * 60 * 60_000
+
+/**
+ * Tests whether the callback of a session is still to be delivered; false without a receiver. Rejects if events cannot
+ * be passed on.
+ */
 export type HasPendingCallback = (sessionId: string) => Promise<boolean>
 
 interface SweepOptions extends Pick<VerifierEffects, 'random'> {
@@ -41,7 +47,7 @@ const ENDING: SessionEnding<VerificationSession> = {
 
 /**
  * Takes the next step of each session that is due: records the expiry, erases the personal data or deletes the session.
- * Postpones erasure and deletion while a callback is pending.
+ * Postpones erasure and deletion while a callback is pending, and for a day while events cannot be passed on.
  */
 export async function sweepVerificationSessions(
   { retention }: VerifierConfig,
@@ -59,7 +65,10 @@ async function planChanges(
   { retention, now, random, hasPendingCallback }: SweepOptions,
 ): Promise<readonly Change<VerifierCollections>[]> {
   const step = planRetention(value, ENDING, retention, now)
-  if ((step === undefined || step.erases) && (await hasPendingCallback(id))) {
+  const erasureAt = endOfVerification(value) + retention.personalDataSeconds * 1000
+  // The task that passes events on reports why it cannot.
+  const mayWait = (): boolean => now.getTime() < erasureAt + EVENTS_WAIT_MS
+  if ((step === undefined || step.erases) && (await hasPendingCallback(id).catch(mayWait))) {
     const dueAt = new Date(now.getTime() + CALLBACK_WAIT_MS)
     return [{ update: 'verification_session', id, version, value, dueAt }]
   }

@@ -397,6 +397,25 @@ describe('a verification session with a result', () => {
     expect(await store.get('verification_session', sessionId)).toBe(undefined)
   })
 
+  it('is erased a day late where events cannot be passed on, and keeps no other waiting until then', async () => {
+    const { clock, verifierStore: store } = await start()
+    const { sessionId } = await presented()
+    const sweepOnce = () => {
+      const effects = { ...unused, store, now: () => clock.now }
+      const retention = { personalDataSeconds: 0, sessionSeconds: 10 * 86_400 }
+      const refused = () => Promise.reject(new Error('the audit log was set back'))
+      return sweepVerifications({ retention } as VerifierConfig, effects, refused)
+    }
+    await store.commit([await dueNow(sessionId)])
+    await sweepOnce()
+    expect(await store.listDue('verification_session', clock.now, 9)).toEqual([])
+    const value = async () => (await store.get('verification_session', sessionId))?.value
+    expect(await value()).not.toHaveProperty('erasedAt')
+    clock.now = new Date(clock.now.getTime() + DAY * 1000)
+    await sweepOnce()
+    expect(await value()).toHaveProperty('erasedAt', clock.now.getTime())
+  })
+
   it('that comes while the sweep begins is told all the same, and erased afterwards', async () => {
     const store = await openTestStore<VerifierCollections>(verifierMigrations)
     const nothing = (): Promise<unknown> => Promise.resolve()
