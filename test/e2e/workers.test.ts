@@ -1,7 +1,7 @@
 /** A service of several processes that share its port: they serve, start, stop and are measured as one. */
 import { execFileSync, spawn } from 'node:child_process'
 import { createPrivateKey, createPublicKey, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
@@ -312,6 +312,26 @@ describe('the workers of a service', () => {
     process.kill(killed, 'SIGKILL')
     await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
     expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+  })
+
+  it('none follows with another version of the program, until that is put back', async () => {
+    const copy = temporaryDirectory()
+    cpSync(dirname(COMMAND), join(copy, 'dist'), { recursive: true })
+    symlinkSync(join(dirname(COMMAND), '../node_modules'), join(copy, 'node_modules'))
+    const command = join(copy, 'dist', basename(COMMAND))
+    const words = [command, 'issuer', '--workers', '2']
+    const child = spawn(process.execPath, words, { cwd: await directoryOf('issuer') })
+    const service = await watched({ child, ended: endOf(child) })
+    const program = readFileSync(command, 'utf8')
+    writeFileSync(command, `${program}\nprocess.exit(1)\n`)
+    const killed = pidsOf(service).get(1) ?? 0
+    process.kill(killed, 'SIGKILL')
+    const told = () => service.lines().find(({ event }) => event === 'worker_not_started')
+    await expect.poll(told).toMatchObject({ worker: 1, mistakes: [expect.stringContaining('restart the service')] })
+    unlinkSync(command)
+    expect((await ask(`${service.url}/health/ready`)).status).toBe(200)
+    writeFileSync(command, program)
+    await expect.poll(() => pidsOf(service).get(1)).not.toBe(killed)
   })
 
   it('none follows with a certificate that has ended, until it is renewed', async () => {

@@ -1,14 +1,29 @@
 /** Starts the process of a worker by `node:cluster`, and mends what that leaves to its caller. */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { realpathSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
+
+/** Says that the file which a worker would run is not the one that this process runs. */
+const OTHER_PROGRAM = 'another version of this program was installed in its place: restart the service'
 
 /**
  * Lets all workers run the command of this process. A link to the command may lead to another release by the time a
- * worker is replaced.
+ * worker is replaced. Returns the function that returns why none can follow, where the command itself was replaced.
  */
-export function keepCommand(): void {
-  cluster.setupPrimary({ exec: realpathSync(process.argv[1] ?? '') })
+export function keepCommand(): () => string | undefined {
+  const command = realpathSync(process.argv[1] ?? '')
+  cluster.setupPrimary({ exec: command })
+  const program = readProgram(command)
+  return () => (readProgram(command) === program ? undefined : OTHER_PROGRAM)
+}
+
+/** Returns the program, which names all its parts with their hashes; undefined if it is not there. */
+function readProgram(command: string): string | undefined {
+  try {
+    return readFileSync(command, 'utf8')
+  } catch {
+    return undefined
+  }
 }
 
 /** Starts a process. Rejects if the system starts none, as when memory, processes or open files are at a limit. */

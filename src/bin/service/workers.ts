@@ -100,8 +100,9 @@ export function findWorkersMistake({
 
 /** Creates the workers of a service. `start` starts them. */
 export function createWorkers(options: WorkerOptions): Workers {
-  const pool: Pool = { ...options, running: new Set(), runInTurn: serialQueue(), isStopping: false }
-  keepCommand()
+  const findProgramProblem = keepCommand()
+  const findMistakes = (): readonly string[] => [findProgramProblem() ?? [], options.findMistakes()].flat()
+  const pool: Pool = { ...options, findMistakes, running: new Set(), runInTurn: serialQueue(), isStopping: false }
   return {
     start: () => startWorkers(pool),
     metrics: addUpMetrics(pool),
