@@ -39,6 +39,13 @@ export const eventTypes = {
 
 export type EventType = keyof typeof eventTypes
 
+/** Returns the types of the events about `subjects` that are posted to the callback. */
+export function listPostedTypes(...subjects: readonly string[]): string[] {
+  return Object.entries(eventTypes).flatMap(([type, { isPosted }]) =>
+    isPosted && subjects.includes(type.split('.')[0] ?? '') ? [type] : [],
+  )
+}
+
 export interface Event {
   readonly type: EventType
   /** Milliseconds since the epoch. */

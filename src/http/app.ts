@@ -29,6 +29,8 @@ import { makeParameterValidator, makeValidator } from './validator.ts'
 export interface AppOptions {
   readonly title: string
   readonly description: string
+  /** The webhooks of the OpenAPI document. */
+  readonly webhooks: JsonObject
   readonly authenticate: Authenticate
   /** Rejects if the database cannot be written. */
   readonly checkReady: () => Promise<unknown>
@@ -59,7 +61,7 @@ interface ServerSettings extends Pick<AppOptions, 'rateLimits' | 'tls'> {
 
 /** Makes the options of {@link createApp} for an issuer or a verifier. */
 export function makeAppOptions<C extends GenerationCollections>(
-  document: Pick<AppOptions, 'title' | 'description'>,
+  document: Pick<AppOptions, 'title' | 'description' | 'webhooks'>,
   { apiKeys, rateLimits, tls }: ServerSettings,
   effects: Effects<C>,
 ): AppOptions {
@@ -109,7 +111,8 @@ export async function createApp(options: AppOptions, addRoutes: (app: App) => vo
       checkReady: () => checkDatabase(options),
       makeStoppingRefusal: () =>
         new ProtocolError('temporarily_unavailable', 'the service is stopping; ask another instance'),
-      makeOpenApiText: () => JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject)),
+      makeOpenApiText: () =>
+        JSON.stringify(openApiDocument(scope.swagger() as unknown as JsonObject, options.webhooks)),
     })
     done()
   })

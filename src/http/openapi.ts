@@ -36,12 +36,13 @@ const ERROR = {
   },
 }
 
-/** Completes the document that was collected from the routes. */
-export function openApiDocument(routesDocument: JsonObject): JsonObject {
+/** Completes the document that was collected from the routes, and adds the webhooks. */
+export function openApiDocument(routesDocument: JsonObject, callbacks: JsonObject): JsonObject {
   const schemas: JsonObject = {}
   const paths = mapMembers(memberOf(routesDocument, 'paths'), (operations) =>
     mapMembers(operations, (operation, method) => hoistSchemas(withRefusals(operation as JsonObject, method), schemas)),
   )
+  const webhooks = hoistSchemas(callbacks, schemas)
   const { securitySchemes, ...components } = memberOf(routesDocument, 'components') as JsonObject
   const operations = Object.values(paths).flatMap((path) => Object.values(path as JsonObject) as JsonObject[])
   const usedSchemes = Object.entries(securitySchemes ?? {}).filter(([name]) =>
@@ -52,6 +53,7 @@ export function openApiDocument(routesDocument: JsonObject): JsonObject {
     ...routesDocument,
     tags: TAGS,
     paths,
+    webhooks,
     components: { ...components, securitySchemes: Object.fromEntries(usedSchemes), schemas: sortedSchemas },
   }
 }

@@ -25,6 +25,7 @@ import { addIssuerRoutes } from './routes.ts'
 import { createMetadataSigner } from './signed-metadata.ts'
 import { createEntryAllocator } from './status-list/allocation.ts'
 import { loadTypeMetadata } from './type-metadata.ts'
+import { issuerWebhooks } from './webhooks.ts'
 
 export interface IssuerEffects extends Effects<IssuerCollections> {
   /**
@@ -47,6 +48,7 @@ export function createIssuer(config: IssuerConfig, effects: IssuerEffects): Prom
   const document = {
     title: issuerTitle,
     description: 'OpenID4VCI 1.0, pre-authorized code flow and authorization code flow',
+    webhooks: issuerWebhooks,
   }
   return createApp(makeAppOptions(document, config, effects), (app) => addIssuerRoutes(app, context))
 }

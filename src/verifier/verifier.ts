@@ -17,6 +17,7 @@ import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { addVerifierRoutes } from './routes.ts'
+import { verifierWebhooks } from './webhooks.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
   /**
@@ -36,7 +37,7 @@ const MAX_CACHED_IDENTITIES = 2 * MAX_KEYS
 /** Creates the server of the verification service with all its routes. The caller makes it listen. */
 export function createVerifier(config: VerifierConfig, effects: VerifierEffects): Promise<App> {
   const context = createContext(config, effects)
-  const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL' }
+  const document = { title: verifierTitle, description: 'OpenID4VP 1.0 with DCQL', webhooks: verifierWebhooks }
   return createApp(makeAppOptions(document, config, effects), (app) => addVerifierRoutes(app, context))
 }
 

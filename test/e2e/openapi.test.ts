@@ -2,6 +2,7 @@
 import { Ajv } from 'ajv'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isObject } from '../../src/codec/json.ts'
+import { eventTypes } from '../../src/event/event.ts'
 import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   call,
@@ -41,6 +42,7 @@ interface Document {
   }
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Record<string, Record<string, Operation>>
+  readonly webhooks: Record<string, { readonly post: Pick<Operation, 'requestBody'> }>
 }
 
 const KEY = [{ apiKey: [] }]
@@ -177,7 +179,7 @@ describe('the OpenAPI document', () => {
     expect(info).toMatchObject({ title: expect.any(String) as string, version: expect.any(String) as string })
     expect(
       Object.keys(documents[service]).filter(
-        (name) => !['openapi', 'info', 'components', 'paths', 'tags'].includes(name),
+        (name) => !['openapi', 'info', 'components', 'paths', 'tags', 'webhooks'].includes(name),
       ),
     ).toEqual([])
     const tokens = service === 'issuer' ? ['accessToken', 'dpopAccessToken'] : []
@@ -316,6 +318,29 @@ describe('the OpenAPI document', () => {
       ['verifier', 'POST /presentation/oid4vp/new-session', {}],
     ] as const) {
       expect([name, accepts(service, name, JSON.parse(JSON.stringify(body)))]).toEqual([name, false])
+    }
+  })
+
+  it('has each event of the callbacks as a webhook, whose body has the session as its status endpoint gives it', async () => {
+    const posted = Object.entries(eventTypes).flatMap(([type, { isPosted }]) => (isPosted ? [type] : []))
+    const ofVerifier = (type: string): boolean => type.startsWith('verification.')
+    expect(Object.keys(documents.issuer.webhooks)).toEqual(posted.filter((type) => !ofVerifier(type)))
+    expect(Object.keys(documents.verifier.webhooks)).toEqual(posted.filter(ofVerifier))
+    const { sessionId } = await startIssuance(services)
+    const verification = await startVerification(services)
+    for (const [service, type, path] of [
+      ['issuer', 'issuance.expired', `${ISSUER_URL}/issuance/oid4vci/status/${sessionId}`],
+      ['verifier', 'verification.failed', `${VERIFIER_URL}/presentation/oid4vp/status/${verification.sessionId}`],
+    ] as const) {
+      const { schema = {} } = documents[service].webhooks[type]?.post.requestBody?.content['application/json'] ?? {}
+      expect(schema).toEqual({ $ref: '#/components/schemas/CallbackEvent' })
+      const validate = compiled(service, schema)
+      const event = { id: 'a', type, timestamp: '2026-05-01T08:00:00.000Z' }
+      expect([validate({ ...event, data: await (await call(services, path)).json() }), validate.errors]).toEqual([
+        true,
+        null,
+      ])
+      expect(validate({ ...event, data: { session_id: sessionId } })).toBe(false)
     }
   })
 
