@@ -6,10 +6,13 @@ import { ServiceError } from './service-error.ts'
 
 /** The address of a service, and how requests go there. */
 export interface ServiceOptions {
-  /** The base URL, such as `http://localhost:8079`. */
-  readonly url: string
-  /** A key of `integrations.authentication`. It opens every administrative endpoint: never give it to a browser. */
-  readonly apiKey: string
+  /** The base URL, such as `http://localhost:8079`. As of an unset variable, undefined is refused when it runs. */
+  readonly url: string | undefined
+  /**
+   * A key of `integrations.authentication`. It opens every administrative endpoint: never give it to a browser. Refused
+   * when undefined, as `url` is.
+   */
+  readonly apiKey: string | undefined
   /** The `fetch` of the runtime when absent. */
   readonly fetch?: typeof globalThis.fetch
   /** How long a call may take, with all its repetitions; 30 seconds when absent. */
@@ -81,11 +84,13 @@ export function createCallService(options: ServiceOptions): CallService {
 
 /** Returns where requests go, and with what. Throws a TypeError without `url` or `apiKey`, as of an unset variable. */
 export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
-  for (const [name, value] of Object.entries({ url, apiKey }) as [string, unknown][]) {
-    if (typeof value === 'string' && value !== '') continue
-    throw new TypeError(`${name} is ${value === '' ? 'empty' : typeof value}; is its environment variable set?`)
-  }
-  return { base: removeTrailingSlashes(url), send, authorization: `Bearer ${apiKey}` }
+  const base = removeTrailingSlashes(requireText('url', url))
+  return { base, send, authorization: `Bearer ${requireText('apiKey', apiKey)}` }
+}
+
+function requireText(name: string, value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw new TypeError(`${name} is ${value === '' ? 'empty' : typeof value}; is its environment variable set?`)
 }
 
 /** Starts a session once, however often its request has to be sent. */

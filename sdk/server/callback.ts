@@ -4,20 +4,36 @@ import { readOrUndefined } from '../../src/codec/malformed.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
 import type { VerifierSchemas } from './verifier-schemas.ts'
 
-/** An event of a session. More types may be added: ignore those that you do not know. */
-export interface CallbackEvent {
+type IssuanceSession = IssuerSchemas['IssuanceSession']
+type VerificationSession = VerifierSchemas['VerificationSession']
+type IssuanceType = 'issuance.succeeded' | 'issuance.deferred' | 'issuance.notified' | 'issuance.expired'
+type CredentialType = 'credential.revoked' | 'credential.suspended' | 'credential.reinstated'
+type VerificationType =
+  | 'verification.succeeded'
+  | 'verification.failed'
+  | 'verification.declined'
+  | 'verification.expired'
+
+/** An event of a session. Its `type` says which `data` it has; more types may come: ignore those you do not know. */
+export type CallbackEvent =
+  | EventOf<IssuanceType, IssuanceSession>
+  | EventOf<CredentialType, IssuanceSession | PurgedIssuanceSession>
+  | EventOf<VerificationType, VerificationSession>
+
+interface EventOf<Type extends string, Data> {
   /** The same when the event comes twice. */
   readonly id: string
-  readonly type: string
+  readonly type: Type
   /** The time in RFC 3339. */
   readonly timestamp: string
   /** The session as its status endpoint gives it. */
-  readonly data: IssuerSchemas['IssuanceSession'] | VerifierSchemas['VerificationSession'] | PurgedIssuanceSession
+  readonly data: Data
 }
 
 /** The rest of a session that was deleted before the status of its credentials changed. */
 export interface PurgedIssuanceSession {
   readonly session_id: string
+  readonly status?: undefined
   readonly credentials: readonly {
     readonly credential_configuration_id: string
     readonly credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
@@ -28,10 +44,10 @@ export interface PurgedIssuanceSession {
 export interface CallbackKeys {
   /**
    * The secret in base64, with or without `whsec_` before it. While a secret is replaced there are two: a callback is
-   * from the service when one of them signed it.
+   * from the service when one of them signed it. A list with undefined, as of an unset variable, is refused.
    */
-  readonly secret?: string | readonly string[]
-  readonly apiKey?: string
+  readonly secret?: string | readonly (string | undefined)[] | undefined
+  readonly apiKey?: string | undefined
 }
 
 export interface ReceivedCallback {
@@ -61,28 +77,21 @@ export async function readCallback(
   keys: CallbackKeys,
   now: Date = new Date(),
 ): Promise<CallbackEvent | undefined> {
-  checkKeys(keys)
+  const secrets = readSecrets(keys)
   const { apiKey } = keys
   if (apiKey && !(await isEqual(headers.get('authorization') ?? '', `Bearer ${apiKey}`))) return undefined
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const secrets = secretsOf(keys)
   if (secrets.length > 0 && !(await isSigned(headers, bytes, secrets, now))) return undefined
   return eventOf(bytes)
 }
 
-function secretsOf({ secret }: CallbackKeys): readonly string[] {
-  if (typeof secret === 'string') return secret === '' ? [] : [secret]
-  return secret ?? []
-}
-
-/** Throws when the keys cannot verify anything. */
-function checkKeys(keys: CallbackKeys): void {
-  const secrets = secretsOf(keys)
-  if (secrets.length === 0 && !keys.apiKey) throw new TypeError('give the secret or the apiKey of sessionCallback')
-  // A missing secret is undefined in the list of an application in JavaScript.
-  if (secrets.some((secret: unknown) => typeof secret !== 'string' || !BASE64_SECRET.test(secret))) {
-    throw new TypeError('the secret must be that of sessionCallback, which is base64')
-  }
+/** Returns the secrets. Throws when the keys cannot verify anything. */
+function readSecrets({ secret, apiKey }: CallbackKeys): readonly string[] {
+  const list = typeof secret === 'string' ? [secret].filter((each) => each !== '') : (secret ?? [])
+  if (list.length === 0 && !apiKey) throw new TypeError('give the secret or the apiKey of sessionCallback')
+  const secrets = list.filter((each): each is string => typeof each === 'string' && BASE64_SECRET.test(each))
+  if (secrets.length < list.length) throw new TypeError('the secret must be that of sessionCallback, which is base64')
+  return secrets
 }
 
 /**
@@ -138,7 +147,8 @@ function createReceiver(
   receive: Receive,
   onError: OnError,
 ): (callback: ReceivedCallback) => Promise<number> {
-  checkKeys(keys)
+  // A missing key throws here, at the start of the application.
+  readSecrets(keys)
   return async (callback) => {
     const event = await readCallback(callback, keys)
     if (event === undefined) return 401

@@ -391,6 +391,17 @@ describe('the client of a verifier', () => {
     const session = await client.getSession(session_id, { responseCode: 'a code & more' })
     expect(session).not.toHaveProperty('result')
   })
+
+  it('asks without a response code when the address of the browser has none', async () => {
+    const asked: string[] = []
+    const send: typeof fetch = (input) => {
+      asked.push(input as string)
+      return Promise.resolve(Response.json({ status: 'DECLINED' }))
+    }
+    const client = createVerifierClient({ url: 'http://verifier.test', apiKey: 'k', fetch: send })
+    await client.getSession('s', { responseCode: new URLSearchParams().get('response_code') })
+    expect(asked).toEqual(['http://verifier.test/presentation/oid4vp/status/s'])
+  })
 })
 
 describe('a callback', () => {

@@ -19,7 +19,8 @@ export interface VerificationSessionFilter {
 
 /** The code that a browser brought back from the wallet, by which the result of its session can be read. */
 export interface ResultOptions {
-  readonly responseCode?: string
+  /** The parameter `response_code` of the `redirect_uri`; null counts as absent, as `URLSearchParams` gives it. */
+  readonly responseCode?: string | null | undefined
 }
 
 /** The administrative endpoints of a verification service. Every function rejects with a `ServiceError`. */
@@ -64,7 +65,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })
   const post = (path: string, body: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
   const getSession = async (id: string, { responseCode }: ResultOptions = {}, signal?: AbortSignal) => {
-    const query = responseCode === undefined ? '' : `?response_code=${encodeURIComponent(responseCode)}`
+    const query = typeof responseCode !== 'string' ? '' : `?response_code=${encodeURIComponent(responseCode)}`
     return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`, signal)) as Session
   }
   return {
@@ -106,7 +107,7 @@ function withResult(
 ): VerifierClient['watchSession'] {
   return async function* (id, { responseCode, ...watching } = {}) {
     for await (const session of watch(id, watching)) {
-      const hasCode = responseCode !== undefined && session.status !== 'STARTED'
+      const hasCode = typeof responseCode === 'string' && session.status !== 'STARTED'
       yield hasCode ? await getSession(id, { responseCode }) : session
     }
   }
