@@ -6,7 +6,7 @@ import { ROOT, snippetsOf, snippetWith } from './support/documents.ts'
 
 const PAGE = 'docs/server-library.md'
 
-/** What an application has in a file of its own, beside the snippets. */
+/** The files of an application that the page has as parts of snippets alone, by what they do. */
 const applications = {
   'a session by its response code': `
 import { createVerifierClient } from 'vouchsafe/server'

@@ -272,11 +272,13 @@ describe('a request that may arrive twice', () => {
     const { fetch, calls } = failing(failures)
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    let hasEnded = false
+    const state = { hasEnded: false }
     const refusal = expect(issuer(fetch).getSession('none'))
       .rejects.toMatchObject({ status: 404 })
-      .finally(() => (hasEnded = true))
-    while (!hasEnded) {
+      .finally(() => {
+        state.hasEnded = true
+      })
+    while (!state.hasEnded) {
       await vi.advanceTimersByTimeAsync(4000)
       await immediately()
     }

@@ -87,12 +87,18 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
     getSharedMembersText: createSharedMembersText(getCurrentConfig, decryptionKeys),
     dpopNonces: createReusableNonces(secrets.dpopNonce),
     attestationChallenges: createReusableNonces(secrets.attestationChallenge),
-    attestationStatus: {
-      loadList: createStatusListLoader(effects, isPrivateHost(new URL(config.baseUrl).hostname)),
-      onUnreachable: 'reject',
-    },
+    attestationStatus: createAttestationStatus(config, effects),
     secrets,
   }
+}
+
+/** Creates the policy for the status lists of wallet attestations. */
+function createAttestationStatus(
+  { baseUrl }: IssuerConfig,
+  effects: IssuerEffects,
+): IssuerContext['attestationStatus'] {
+  const allowPrivateAddresses = isPrivateHost(new URL(baseUrl).hostname)
+  return { loadList: createStatusListLoader(effects, allowPrivateAddresses), onUnreachable: 'reject' }
 }
 
 /** Derives the secrets, each for its own purpose. */
