@@ -168,6 +168,29 @@ describe('passing events on', () => {
     expect([(await store.list('audit_block')).length, (await store.list('event')).length]).toEqual([3, 0])
   })
 
+  it('leaves an event that cannot be read where it is, passes on all others, and fails then', async () => {
+    const store = await opened()
+    for (const sessionId of ['s1', 's2', 's3']) await record(store, { type: 'issuance.succeeded', sessionId })
+    const damaged = (await store.listDue('event', now(), 9))[0]?.id
+    const withDamage: Store<EventCollections> = {
+      ...store,
+      listDue: async (...range) =>
+        (await store.listDue(...range)).map((row) => ({
+          ...row,
+          get value() {
+            if (row.id === damaged) throw new Error('a value is damaged')
+            return row.value
+          },
+        })),
+    }
+    await expect(passOn(withDamage)).rejects.toThrow('a value is damaged')
+    expect((await store.list('event')).map(({ id }) => id)).toEqual([damaged])
+    expect((await store.list('callback')).map(({ id }) => id)).toHaveLength(2)
+    await record(store, { type: 'issuance.succeeded', sessionId: 's4' })
+    await expect(passOn(withDamage)).rejects.toThrow('a value is damaged')
+    expect(await store.list('callback')).toHaveLength(3)
+  })
+
   it('begins no second chain when the head in the database was set back', async () => {
     const store = await opened()
     await record(store, { type: 'query.created', subject: 'a' })

@@ -25,21 +25,29 @@ const MAX_AT_ONCE = 200
 
 /**
  * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Throws when another
- * program has changed the audit log in the database.
+ * program has changed the audit log in the database, and after a batch from which an event that cannot be read was left
+ * out.
  */
 export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<void> {
   while (stop?.aborted !== true) {
-    const count = await context.retryOnConflict(() => passOnBatch(context))
+    const { count, damage } = await context.retryOnConflict(() => passOnBatch(context))
+    if (damage !== undefined) throw damage
     if (count < MAX_AT_ONCE) return
   }
 }
 
-/** Moves the oldest events in one batch, and returns their number. */
-async function passOnBatch(context: PassOnContext): Promise<Attempt<number>> {
+interface PassedBatch {
+  readonly count: number
+  /** Why an event that stays stored cannot be read. */
+  readonly damage?: Error
+}
+
+/** Moves the oldest events that can be read in one batch. */
+async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
-  const events = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
-  if (events.length === 0) return { committed: 0 }
+  const { events, ...damage } = separateDamage(await store.listDue('event', END_OF_TIME, MAX_AT_ONCE))
+  if (events.length === 0) return { committed: { count: 0, ...damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
@@ -52,7 +60,24 @@ async function passOnBatch(context: PassOnContext): Promise<Attempt<number>> {
   if (conflict === blockChange) {
     throw new Error(HEAD_SET_BACK)
   }
-  return conflict === undefined ? { committed: events.length } : { conflict }
+  return conflict === undefined ? { committed: { count: events.length, ...damage } } : { conflict }
+}
+
+/** Returns the events that can be read, and the error of one that cannot. */
+function separateDamage(
+  rows: readonly DueRow<Event>[],
+): Pick<PassedBatch, 'damage'> & { readonly events: readonly DueRow<Event>[] } {
+  const damages: Error[] = []
+  const events = rows.flatMap((row) => {
+    try {
+      return [{ ...row, value: row.value }]
+    } catch (error) {
+      damages.push(error as Error)
+      return []
+    }
+  })
+  const [damage] = damages
+  return damage === undefined ? { events } : { events, damage }
 }
 
 /**
