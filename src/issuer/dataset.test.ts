@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { configurationOf } from '../../test/support/configuration.ts'
-import type { Json } from '../codec/json.ts'
+import type { Json, JsonObject } from '../codec/json.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuseUnissuedClaims } from './configuration-rules.ts'
 import { refuseUnfittingDataset } from './dataset.ts'
@@ -27,7 +27,7 @@ describe('a dataset', () => {
     refuseUnfittingDataset({ sub: 'ada', inside: { sub } }, [sdJwtVc])
   })
 
-  const demanding = (configuration: object, ...paths: string[][]) =>
+  const demanding = (configuration: object, ...paths: (string | null)[][]) =>
     configurationOf({
       ...configuration,
       credential_metadata: { claims: paths.map((path) => ({ path, mandatory: true })) },
@@ -47,6 +47,17 @@ describe('a dataset', () => {
     expect(() => refuseUnfittingDataset(dataset, [demanding(posted, ...paths, ['b'])])).toThrow(
       'credential_dataset.b: this claim is mandatory in a credential configuration',
     )
+  })
+
+  it('has a mandatory claim that is not null, in an array once at least', () => {
+    const refused = 'credential_dataset.a: this claim is mandatory in a credential configuration, and null says nothing'
+    const take = (dataset: JsonObject, path: (string | null)[]) => () =>
+      refuseUnfittingDataset(dataset, [demanding(sdJwtVc.posted, path)])
+    expect(take({ a: null }, ['a'])).toThrow(refused)
+    for (const value of ['', 0, false, {}]) expect(take({ a: value }, ['a'])).not.toThrow()
+    expect(take({ a: [{ b: null }] }, ['a', null, 'b'])).toThrow('null says nothing')
+    expect(take({ a: [{ b: null }, { b: 1 }] }, ['a', null, 'b'])).not.toThrow()
+    expect(take({ a: 1, b: null }, ['a'])).not.toThrow()
   })
 
   it.each<[string, string[], CredentialConfiguration, object]>([

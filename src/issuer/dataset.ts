@@ -90,18 +90,17 @@ function refuseEmpty({ formatId }: Configuration): never {
 }
 
 /**
- * Refuses with `invalid_request` a dataset without a mandatory claim. Claims that the issuer writes itself need not be
- * there. OpenID4VCI 1.0, Claims Description.
+ * Refuses with `invalid_request` a dataset without a mandatory claim, or with null for it. Claims that the issuer
+ * writes itself need not be there. OpenID4VCI 1.0, Claims Description.
  */
 function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {
   for (const { path, mandatory } of configuration.claims) {
     if (mandatory !== true || configuration.format.sourceOf(path, configuration) === 'issuer') continue
-    if ('problem' in selectClaims(claims, path)) {
-      refuse(
-        'invalid_request',
-        `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`,
-      )
-    }
+    const problem = `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`
+    const selection = selectClaims(claims, path)
+    if ('problem' in selection) refuse('invalid_request', problem)
+    if (selection.claims.every(({ value }) => value === null))
+      refuse('invalid_request', `${problem}, and null says nothing`)
   }
 }
 
