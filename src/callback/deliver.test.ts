@@ -142,7 +142,13 @@ describe('a callback', () => {
 
   it.each([
     ['an error of the receiver', () => answer(500), /answered 500/],
-    ['a refusal', () => answer(404), /answered 404/],
+    ['a refusal', () => answer(404), /answered 404$/],
+    [
+      'a signature that the receiver does not take',
+      () => answer(401),
+      /answered 401; compare .* and the clocks of both$/,
+    ],
+    ['a key that the receiver does not take', () => answer(403), /answered 403; compare .* and the clocks of both$/],
     ['a redirect, which is not followed', () => answer(307, { location: 'https://else.example' }), /redirects are not/],
     ['no answer', down, /refused the connection/],
   ])('comes again later after %s, under its id', async (_what, does, problem) => {

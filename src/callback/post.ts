@@ -56,9 +56,15 @@ export function describeOwnMistake(error: unknown): DeliveryResult {
 
 function readDeliveryResult({ status, headers }: HttpClientResponse, now: Date): DeliveryResult {
   if (status >= 200 && status < 300) return { delivered: true }
-  const redirected = status >= 300 && status < 400
-  const problem = `the receiver answered ${status}${redirected ? ', and redirects are not followed' : ''}`
+  const problem = `the receiver answered ${status}${hintOf(status)}`
   return { delivered: false, problem, retryAfterMs: parseRetryAfterMs(headers['retry-after'], now) }
+}
+
+/** Returns what the operator may look at, for a status that says it. */
+function hintOf(status: number): string {
+  if (status >= 300 && status < 400) return ', and redirects are not followed'
+  const isUnbelieved = status === 401 || status === 403
+  return isUnbelieved ? '; compare its secret and API key with sessionCallback, and the clocks of both' : ''
 }
 
 /** Parses `Retry-After` (RFC 9110), which has seconds or a date. Returns 0 when it is absent or invalid. */

@@ -59,6 +59,24 @@ test('a required member that is misspelt is named where unknown members are igno
   expect(mistakesOf(schema, { query_ids: [], other: 1 })).toEqual(['query_id: required'])
 })
 
+test('a required member that is misspelt is named once where unknown members are refused', () => {
+  const validate = compileSchema(Place, { all: false })
+  expect(validate({ hots: 'b' })).toBe(false)
+  expect(describeMistakes(validate.errors ?? [])).toEqual(['host: required; is hots misspelt?'])
+  expect(mistakesOf(Place, { hots: 'b' })).toEqual([
+    'host: required',
+    'hots: unknown setting or field; did you mean host?',
+  ])
+})
+
+test('a member whose name one object beside it knows is said to belong there', () => {
+  const places = { properties: { a: {} } }
+  const schema = { properties: { places, other: { properties: { b: {} } } }, additionalProperties: false }
+  expect(mistakesOf(schema, { a: 1 })).toEqual(['a: unknown setting or field; does it belong in places?'])
+  const ambiguous = { properties: { places, other: places }, additionalProperties: false }
+  expect(mistakesOf(ambiguous, { a: 1 })).toEqual(['a: unknown setting or field'])
+})
+
 test('a schema is compiled once, apart for the first mistake and for all', () => {
   expect(compileSchema(Place, { all: true })).toBe(compileSchema(Place, { all: true }))
   expect(compileSchema(Place, { all: false })).not.toBe(compileSchema(Place, { all: true }))

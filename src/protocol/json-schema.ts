@@ -1,6 +1,6 @@
 /** Compiles JSON Schemas, and describes validation errors as sentences. */
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { isObject } from '../codec/json.ts'
+import { isObject, type Json, memberOf } from '../codec/json.ts'
 import { nearestName } from '../codec/misspelling.ts'
 
 /** The maximum length of a member name in messages. */
@@ -56,7 +56,7 @@ export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   // An `if` error only repeats the error of its branch.
   const specific = errors.filter(({ keyword, instancePath }) => keyword !== 'if' && !choices.has(instancePath))
-  const single = specific.map(describeMistake)
+  const single = specific.map((error) => describeMistake(error, errors.length === 1))
   // If a value matches an alternative except for a mistake inside of it, reports that mistake instead of the
   // alternatives.
   const unmet = [...choices].filter((path) => !errors.some((error) => error.instancePath.startsWith(`${path}/`)))
@@ -78,14 +78,18 @@ function formText({ keyword, params, parentSchema }: ErrorObject): string[] {
   return [minimum === undefined ? type : `${type} >= ${minimum}`]
 }
 
-function describeMistake({ instancePath, keyword, message, params, parentSchema, data }: ErrorObject): string {
+/** Describes a mistake. One that is the only one says what another would have said of a misspelt member. */
+function describeMistake(
+  { instancePath, keyword, message, params, parentSchema, data }: ErrorObject,
+  isOnly: boolean,
+): string {
   const path = formatPointer(instancePath)
   const member = (name: unknown): string =>
     path === '' ? shortenName(String(name)) : `${path}.${shortenName(String(name))}`
   if (keyword === 'additionalProperties')
     return `${member(params.additionalProperty)}: unknown setting or field${suggestionText(String(params.additionalProperty), parentSchema)}`
   if (keyword === 'required')
-    return `${member(params.missingProperty)}: required${misspellingText(String(params.missingProperty), parentSchema, data)}`
+    return `${member(params.missingProperty)}: required${misspellingText(String(params.missingProperty), parentSchema, data, isOnly)}`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
   return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
@@ -96,19 +100,27 @@ function shortenName(name: string): string {
   return name.length > MAX_NAME ? `${name.slice(0, 8)}…` : name
 }
 
+/** Returns the one member that takes the name inside of it, or else the name that was probably meant. */
 function suggestionText(name: string, schema: object | undefined): string {
-  const { properties = {} } = (schema ?? {}) as { readonly properties?: object }
+  const { properties = {} } = (schema ?? {}) as { readonly properties?: Readonly<Record<string, Json>> }
+  const [place, ...others] = Object.keys(properties).filter((each) =>
+    isObject(memberOf(memberOf(properties[each], 'properties'), name)),
+  )
+  if (place !== undefined && others.length === 0) return `; does it belong in ${place}?`
   const nearest = nearestName(name, Object.keys(properties))
   return nearest === undefined ? '' : `; did you mean ${nearest}?`
 }
 
-/** Returns a hint where `data` has a misspelt member in place of a required one, and unknown members are allowed. */
-function misspellingText(missingName: string, schema: object | undefined, data: unknown): string {
+/**
+ * Returns a hint where `data` has a misspelt member in place of a required one, and no other mistake is about that
+ * member.
+ */
+function misspellingText(missingName: string, schema: object | undefined, data: unknown, isOnly: boolean): string {
   const { properties = {}, additionalProperties } = (schema ?? {}) as {
     readonly properties?: object
     readonly additionalProperties?: unknown
   }
-  if (additionalProperties === false || !isObject(data)) return ''
+  if ((additionalProperties === false && !isOnly) || !isObject(data)) return ''
   const names = Object.keys(data).slice(0, MAX_SEARCHED)
   const nearest = nearestName(
     missingName,

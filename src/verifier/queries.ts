@@ -1,6 +1,6 @@
 /** Verification queries. A query is stored once and used by any number of sessions. */
 import { toBase64url } from '../codec/base64url.ts'
-import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
+import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { DIGEST_MEMBERS } from '../codec/sd-jwt.ts'
 import { findQueryMistakes, formatOf, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { recordEvent } from '../event/event.ts'
@@ -25,6 +25,12 @@ export async function createQuery(
     recordEvent({ type: 'query.created', at: now().getTime(), subject: id, caller }, random),
   ])
   return id
+}
+
+/** Refuses with `invalid_request` a query in the member `dcql_query` of a body that is the query itself. */
+export function refuseWrappedQuery(body: unknown): void {
+  if (isObject(body) && isObject(body.dcql_query) && body.credentials === undefined)
+    refuse('invalid_request', 'dcql_query: this endpoint takes the query itself; send what is in dcql_query')
 }
 
 /** Returns a stored query. Refuses with `not_found`. */

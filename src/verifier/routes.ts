@@ -16,7 +16,7 @@ import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
 import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
-import { createQuery, getQuery } from './queries.ts'
+import { createQuery, getQuery, refuseWrappedQuery } from './queries.ts'
 import { getRequestObject, requireSessionForRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { VERIFIER_PATHS } from './session.ts'
@@ -56,6 +56,7 @@ function addQueryRoutes(app: App, context: VerifierContext): void {
     '/dcql-query/create',
     { ...adminRoute, schema: schemas.createBareQueryRoute },
     async ({ body, apiKeyLabel }, reply) => {
+      refuseWrappedQuery(body)
       const id = await createQuery(context, body, apiKeyLabel)
       return reply.code(201).type('text/plain').send(id)
     },

@@ -102,8 +102,33 @@ describe('a misspelt member', () => {
     expect(await refusal(url, session({ nickname: 'Ada' }))).toBe(200)
   })
 
+  it('of a new session that stands for a required one is named', async () => {
+    const body = { credential_configuration_ids: [await declare(services)], credential_dataset: dataset }
+    expect(await refusal(`${ISSUER_URL}/issuance/oid4vci/new-session`, body)).toBe(
+      'credential_configurations: required; is credential_configuration_ids misspelt?',
+    )
+  })
+
   it('that resembles nothing is ignored in a query, as the specification wants it', async () => {
     expect(await refusal(`${VERIFIER_URL}/dcql-query/create`, { ...dcqlQuery, purpose: 'a', vendor_hint: 1 })).toBe(201)
+  })
+})
+
+describe('a member in the wrong place', () => {
+  it('of a configuration is refused with its right place', async () => {
+    const url = `${ISSUER_URL}/credential-configuration/create`
+    for (const [name, value] of Object.entries({ display: metadata.display, claims: metadata.claims })) {
+      expect(await refusal(url, { ...configuration, [name]: value })).toBe(
+        `${name}: unknown setting or field; does it belong in credential_metadata?`,
+      )
+    }
+  })
+
+  it('is a query in dcql_query, where the query itself is taken', async () => {
+    const url = `${VERIFIER_URL}/dcql-query/create`
+    const refused = 'dcql_query: this endpoint takes the query itself; send what is in dcql_query'
+    expect(await refusal(url, { dcql_query: dcqlQuery })).toBe(refused)
+    expect(await refusal(url, { ...dcqlQuery, dcql_query: dcqlQuery })).toBe(201)
   })
 })
 
