@@ -2,8 +2,9 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { setImmediate as immediately } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it, onTestFinished, vi } from 'vitest'
 import { signatureHeaders } from '../../src/callback/post.ts'
+import type { EventType, eventTypes } from '../../src/event/event.ts'
 import { bring, newVisitor, push, SCOPE, startCodeFlow, walletAsking } from '../../test/support/code-flow.ts'
 import { fakeTimersOf } from '../../test/support/fake-timers.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
@@ -442,6 +443,11 @@ describe('a callback', () => {
     ['a time that is not a number', signed({ 'webhook-timestamp': '1e9' }), body],
   ])('is refused with %s', async (_, headers, text) => {
     expect(await readCallback({ headers, body: text }, { secret })).toBeUndefined()
+  })
+
+  it('has a type for each event that a service posts, and no other', () => {
+    type Posted = { [T in EventType]: (typeof eventTypes)[T]['isPosted'] extends true ? T : never }[EventType]
+    expectTypeOf<CallbackEvent['type']>().toEqualTypeOf<Posted>()
   })
 
   it('is read when one of several secrets signed it, as while a secret is replaced', async () => {
