@@ -19,8 +19,9 @@ export function refuseUnfittingDataset(dataset: JsonObject, configurations: read
     const part = datasetPart(dataset, format, formats)
     format.refuseInvalidDataset(part, configuration)
     if (Object.keys(part).length === 0 && Object.keys(dataset).length > 0) refuseEmpty(configuration)
-    refuseUnlessComplete(format.claimsOf(part), configuration)
+    // A mandatory claim that is misspelt is told as that, since the name shows what to mend.
     refuseMisspeltClaims(format.claimsOf(part), configuration)
+    refuseUnlessComplete(format.claimsOf(part), configuration)
   }
 }
 

@@ -100,6 +100,13 @@ describe('a misspelt member', () => {
     )
     expect(await refusal(url, session({ ...dataset.credentialSubject, givenname: 'Ada' }))).toBe(200)
     expect(await refusal(url, session({ nickname: 'Ada' }))).toBe(200)
+    const mandatory = { path: ['credentialSubject', 'given_name'], mandatory: true }
+    const strict = { ...configuration, credential_metadata: { display: metadata.display, claims: [mandatory] } }
+    const made = await call(services, `${ISSUER_URL}/credential-configuration/create`, strict)
+    const body = { ...session({ givenname: 'Ada' }), credential_configurations: [await made.text()] }
+    expect(await refusal(url, body)).toBe(
+      'credential_dataset.credentialSubject.givenname: is unknown; did you mean given_name?',
+    )
   })
 
   it('of a new session that stands for a required one is named', async () => {
