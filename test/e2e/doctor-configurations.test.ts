@@ -44,6 +44,15 @@ describe('the credential configurations of an issuer', () => {
     expect(await findingsOf({})).toEqual([])
   })
 
+  it('are told where credentials end with the certificate, before their own time is over', async () => {
+    const [summary, note, ...more] = await findingsOf({ one: { ...card, validity_seconds: 9000 * 86_400 }, two: card })
+    expect([summary?.outcome, more]).toEqual(['ok', []])
+    expect(note).toMatchObject({
+      outcome: 'note',
+      text: expect.stringMatching(/for \d+ days, .* not for 9000;/) as string,
+    })
+  })
+
   it.each([
     ['scope', 'card'],
     ['id', 'two'],

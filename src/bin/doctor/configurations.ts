@@ -12,12 +12,17 @@ import { readRows } from './database.ts'
 import type { Finding } from './finding.ts'
 
 const SUBJECT = 'credential configurations'
+const DAY_MS = 86_400_000
 const QUERY = 'select id, value from credential_configuration order by id'
 
 /**
  * Returns the findings; none if the database cannot be read, which another finding reports, or has no configurations.
  */
-export async function findConfigurationFindings(database: DatabaseConfig, config: IssuerConfig): Promise<Finding[]> {
+export async function findConfigurationFindings(
+  database: DatabaseConfig,
+  config: IssuerConfig,
+  at: Date,
+): Promise<Finding[]> {
   const rows = await readStored(database).catch(() => [])
   const offeredRows = rows.filter(({ stored }) => !stored.removed)
   if (offeredRows.length === 0) return []
@@ -28,7 +33,19 @@ export async function findConfigurationFindings(database: DatabaseConfig, config
   )
   const those = offeredRows.length === 1 ? 'the one that is declared' : `all ${offeredRows.length}`
   const summary: Finding = { subject: SUBJECT, outcome: 'ok', text: `${those} can be issued` }
-  return findings.length === 0 ? [summary] : findings
+  const configurations = offeredRows.map(({ stored }) => stored.configuration)
+  return [...(findings.length === 0 ? [summary] : findings), ...findCutShort(configurations, config, at)]
+}
+
+/** Returns a note if new credentials end with the certificate that signs them, before their own time is over. */
+function findCutShort(configurations: readonly CredentialConfiguration[], { keys }: IssuerConfig, at: Date): Finding[] {
+  const leftDays = Math.floor((keys.signing.chain[0].notAfter.getTime() - at.getTime()) / DAY_MS)
+  const readable = configurations.filter((each) => problemIn(() => parseConfiguration(each)) === undefined)
+  const longest = Math.max(0, ...readable.map((each) => parseConfiguration(each).validitySeconds))
+  const longestDays = Math.floor((longest * 1000) / DAY_MS)
+  if (leftDays < 0 || longestDays <= leftDays) return []
+  const text = `new credentials are valid for ${leftDays} days, until the certificate of signing ends, and not for ${longestDays}; renew it earlier for longer ones`
+  return [{ subject: SUBJECT, outcome: 'note', text }]
 }
 
 function problemsOf(id: string, configuration: CredentialConfiguration, config: IssuerConfig): string[] {

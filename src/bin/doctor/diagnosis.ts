@@ -63,7 +63,7 @@ export async function diagnose(
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
     ...('mistakes' in database || service !== 'issuer'
       ? []
-      : await findingsOnConfigurations(database.database, readIssuerConfig(value, files, at))),
+      : await findingsOnConfigurations(database.database, readIssuerConfig(value, files, at), at)),
     ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     ...('mistakes' in database
       ? []
@@ -75,8 +75,9 @@ export async function diagnose(
 async function findingsOnConfigurations(
   database: DatabaseConfig,
   result: ReadResult<IssuerConfig>,
+  at: Date,
 ): Promise<Finding[]> {
-  return 'config' in result ? findConfigurationFindings(database, result.config) : []
+  return 'config' in result ? findConfigurationFindings(database, result.config, at) : []
 }
 
 /** Returns the configured database; no mistakes if the setting has the wrong form, which is reported elsewhere. */
