@@ -108,7 +108,7 @@ async function retryEvent(store: Store<EventCollections>, id: string): Promise<R
   for await (const waiting of readEveryRow(store, 'callback')) {
     const { events } = waiting.value
     if (!events.some((event) => event.id === id)) continue
-    const isFirst = events[0]?.id === id
+    const isFirst = events[0].id === id
     const isRetried = isFirst && (await retryCallbackNow({ store: partOf(store), retryOnConflict }, waiting.id, now()))
     return isRetried
       ? RETRY_DONE
