@@ -258,6 +258,27 @@ describe('what goes out', () => {
     expect(verifyResponse(parts, signature)).toBe(true)
   })
 
+  it('has no body for HEAD, which the component sees as GET and the signature covers as it came', async () => {
+    const { engine, url } = await kept(
+      serving({
+        http: ({ call: { hook } }) => {
+          const method = hook.kind === 'http' ? hook.request.method : ''
+          return Promise.resolve({ status: 200, headers: [header('x-method', method)], body: Buffer.from('abc') })
+        },
+      }),
+    )
+    const { headers, rawPayload } = await engine.app.inject({ method: 'HEAD', url: `${url}/x` })
+    expect([headers['x-method'], rawPayload]).toEqual(['GET', Buffer.alloc(0)])
+    const signature = parseEngineSignature(String(headers['x-engine-signature']))
+    const bodyDigest = createHash('sha256').digest()
+    const request = { method: 'HEAD', uri: '/x', authorization: '', bodyDigest }
+    const response = { status: 200, contentType: '', bodyDigest }
+    const parts = { chainId: '31337', contract: CONTRACT, engine: ENGINE, request, response, block: 1 }
+    if (signature === undefined) throw new Error('no signature')
+    expect(verifyResponse(parts, signature)).toBe(true)
+    expect(verifyResponse({ ...parts, request: { ...request, method: 'GET' } }, signature)).toBe(false)
+  })
+
   it('is signed, by a key that the engine endorses', async () => {
     const { engine, url, chain } = await answering({
       status: 201,
