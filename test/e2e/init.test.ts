@@ -72,7 +72,7 @@ describe('vouchsafe init', () => {
     expect(prose.filter((line) => line.length > 80)).toEqual([])
   })
 
-  it('names the issuer in its certificate, which is valid now and for a year', async () => {
+  it('names the issuer in its certificate, which is valid now and for two years', async () => {
     const cwd = temporaryDirectory()
     await writeFirstFiles(['issuer', '--dir', join(cwd, 'a'), '--base-url', 'https://issuer.example'])
     const read = readIssuerConfig(settingsIn(join(cwd, 'a')), filesIn(join(cwd, 'a')), new Date())
@@ -81,8 +81,8 @@ describe('vouchsafe init', () => {
     expect(identifierProblem(leaf, read.config.issuer.id)).toBe(undefined)
     expect([leaf.uris, leaf.dnsNames]).toEqual([['https://issuer.example'], ['issuer.example']])
     const days = (leaf.notAfter.getTime() - Date.now()) / 86_400_000
-    expect(days).toBeGreaterThan(364)
-    expect(days).toBeLessThan(366)
+    expect(days).toBeGreaterThan(729)
+    expect(days).toBeLessThan(731)
     expect(read.config.port).toBe(8079)
   })
 

@@ -63,7 +63,7 @@ describe('a new key of the issuer', () => {
   beforeAll(async () => {
     services = await startServices()
     older = await issueWithStatus(services)
-    const { key, certificate } = await newKey(730)
+    const { key, certificate } = await newKey(1000)
     pems = { old: services.files.get('issuer.pem') ?? '', next: certificate }
     files = { 'next.key': key, 'next.pem': certificate }
     changed = await restarted({ signing: { ...SIGNING, previous: [OLD] } })
@@ -165,7 +165,7 @@ describe('a new key of the issuer', () => {
       { 'over.key': key, 'over.pem': certificate },
     )
     expect(await verified(older, [pems.old], over)).toEqual(GOOD)
-    services.clock.now = new Date(Date.now() + 366 * DAY)
+    services.clock.now = new Date(Date.now() + 731 * DAY)
     try {
       const list = await changed.fetch(older.status.uri)
       const header = Buffer.from((await list.text()).split('.')[0] ?? '', 'base64url').toString()
