@@ -122,7 +122,7 @@ describeInBrowser('the console for operating', (openWindow) => {
     const problems = ofIssuer.getByRole('table', { name: 'What went wrong in them' })
     expect(await problems.innerText()).toMatch(/token: invalid_grant\s+1\s/)
     await page.locator('#verifier').getByText('Not within the sessions that were counted.').waitFor()
-    await ofIssuer.getByText(/signing: CN=issuer\.localhost, ends in 3\d\d days/).waitFor()
+    await ofIssuer.getByText(/signing: CN=issuer\.localhost, ends in 7\d\d days/).waitFor()
     expect(faults).toEqual([])
   })
 
@@ -151,7 +151,7 @@ describeInBrowser('the console for operating', (openWindow) => {
     await test(files.get('issuer.pem') ?? '')
     await verdict.getByText('trusted', { exact: true }).waitFor()
     expect(await verdict.locator('dl').innerText()).toMatch(
-      /Trust anchor\s+CN=issuer\.localhost \(0\.pem\)[\s\S]*Valid until\s+in 3\d\d/,
+      /Trust anchor\s+CN=issuer\.localhost \(0\.pem\)[\s\S]*Valid until\s+in 7\d\d/,
     )
     await test(files.get('verifier.pem') ?? '')
     await verdict.getByText('not trusted', { exact: true }).waitFor()
