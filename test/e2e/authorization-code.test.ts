@@ -268,6 +268,12 @@ describe('the authorization code flow', () => {
     }
   })
 
+  it('has no empty list of scopes in the metadata of a session whose configurations have none', async () => {
+    const { sessionId } = await offerFor(services, await declare(services))
+    const metadata = await services.fetch(`${ISSUER_URL}/.well-known/oauth-authorization-server/${sessionId}`)
+    expect(await metadata.json()).not.toHaveProperty('scopes_supported')
+  })
+
   it('lets scripts push and redeem, and keeps them from the addresses of browsers', async () => {
     const origin = 'access-control-allow-origin'
     const pushed = await postForm(services, PAR, walletAsking().form)
