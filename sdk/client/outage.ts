@@ -8,6 +8,11 @@ interface OutagePatience {
 
 const PAUSE_MS = 1000
 
+/** Tests whether the chain could not be asked, and so has not refused either. */
+export function isOutage(error: unknown): error is ChainError {
+  return error instanceof ChainError && !error.reverted
+}
+
 /**
  * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects
  * with the last error after `end`, in milliseconds since 1970.
@@ -21,7 +26,7 @@ export async function askDespiteOutages<T>(
     try {
       return await ask()
     } catch (error) {
-      if (!(error instanceof ChainError) || error.reverted || now().getTime() >= end) throw error
+      if (!isOutage(error) || now().getTime() >= end) throw error
     }
     await wait(PAUSE_MS)
   }

@@ -4,7 +4,7 @@ import { type Account, type Chain, ChainError, ChainRefusal, type SignedTransact
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { SharingError } from './errors.ts'
-import { askDespiteOutages } from './outage.ts'
+import { askDespiteOutages, isOutage } from './outage.ts'
 import type { Eip1193Provider } from './signers.ts'
 
 export interface Transactor {
@@ -160,7 +160,7 @@ async function waitUntil(patience: Patience, isDone: () => Promise<boolean>): Pr
     try {
       return await askDespiteOutages(patience, end, isDone)
     } catch (error) {
-      if (!(error instanceof ChainError) || error.reverted) throw error
+      if (!isOutage(error)) throw error
       throw new SharingError('timeout', `the transaction was sent, and nobody says what became of it: ${error.message}`)
     }
   }

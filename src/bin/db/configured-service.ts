@@ -126,8 +126,8 @@ function refuseUnreadableFile(file: string): void {
 
 /**
  * Throws if another process has the database open. To find out, it takes the file out of WAL mode, into which the next
- * start puts it again. If SQLite cannot open the file, a service that listens on the
- * configured port is assumed to use it.
+ * start puts it again. If SQLite cannot open the file, a service that listens on the configured port is assumed to use
+ * it.
  */
 export async function refuseWhileOpen(file: string, port?: number): Promise<void> {
   if (!existsSync(file)) return

@@ -40,8 +40,13 @@ export async function findConfigurationFindings(
 /** Returns a note if new credentials end with the certificate that signs them, before their own time is over. */
 function findCutShort(configurations: readonly CredentialConfiguration[], { keys }: IssuerConfig, at: Date): Finding[] {
   const leftDays = Math.floor((keys.signing.chain[0].notAfter.getTime() - at.getTime()) / DAY_MS)
-  const readable = configurations.filter((each) => problemIn(() => parseConfiguration(each)) === undefined)
-  const longest = Math.max(0, ...readable.map((each) => parseConfiguration(each).validitySeconds))
+  let longest = 0
+  for (const each of configurations) {
+    // A configuration that cannot be read has a finding of its own.
+    problemIn(() => {
+      longest = Math.max(longest, parseConfiguration(each).validitySeconds)
+    })
+  }
   const longestDays = Math.floor((longest * 1000) / DAY_MS)
   if (leftDays < 0 || longestDays <= leftDays) return []
   const text = `new credentials are valid for ${leftDays} days, until the certificate of signing ends, and not for ${longestDays}; renew it earlier for longer ones`
