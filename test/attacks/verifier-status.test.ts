@@ -13,7 +13,6 @@ import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
-import { encryptedResponse } from '../support/encryption.ts'
 import {
   base64,
   bitstring,
@@ -42,9 +41,10 @@ import {
   type World,
   type WorldOptions,
 } from '../support/forge.ts'
-import { bindingOf, makeMdocForgery, mdocQuery, putMdocTogether, startMdocWorld } from '../support/mdoc.ts'
+import { startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
 import { ISSUER_URL, makeKey, VERIFIER_URL } from '../support/services.ts'
+import { statusOfMdoc, statusOutcome } from '../support/status-outcome.ts'
 import { call, postForm, startVerification, statusOf } from '../support/wire.ts'
 import { outcomesOf } from './attack.ts'
 
@@ -96,7 +96,7 @@ async function statusOfCredential(
     else payload.status = status
     if (credentialStatus !== undefined) credential.credentialStatus = credentialStatus
   })
-  return answerOf(report)
+  return statusOutcome(report)
 }
 
 async function presented(given: World, query: object, change: (forgery: Forgery) => void): Promise<VerificationReport> {
@@ -108,15 +108,6 @@ async function presented(given: World, query: object, change: (forgery: Forgery)
   await postForm(services, request.response_uri, { vp_token: vpToken, state: request.state })
   const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
   return result
-}
-
-function answerOf({ credentials, verified }: VerificationReport): string {
-  const [report] = Object.values(credentials).flat()
-  const { outcome, detail } = report?.checks.find(({ id }) => id === 'status.valid') ?? {}
-  const others = Object.entries(outcomesOf(report)).filter(([id]) => id !== 'status.valid')
-  expect(others.filter(([, other]) => other !== 'passed' && other !== 'not_applicable')).toEqual([])
-  expect(verified).toBe(outcome === 'passed' || outcome === 'warning')
-  return `${outcome}: ${detail}`
 }
 
 const tokenAt = (uri: string, idx: unknown = IDX): JsonObject => ({
@@ -149,40 +140,7 @@ async function ofCwt(
   const parts = cwtParts(mdocs, uri, bytes)
   await change(parts, uri)
   network.at.set(uri, await signCwt(parts))
-  return statusOfMdoc(mdocEntryAt(uri, more))
-}
-
-/** The identifier of the mdoc, and those of others. */
-const [own, other, third] = [7, 8, 9].map((byte) => new Uint8Array(16).fill(byte)) as [
-  Uint8Array,
-  Uint8Array,
-  Uint8Array,
-]
-const identifierEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbor] => [
-  'identifier_list',
-  new Map(Object.entries({ id: own, uri, ...more })),
-]
-
-/** Makes the parts of an identifier list, whose keys may be anything. */
-function identifierParts(uri: string, identifiers: readonly unknown[]): CwtParts {
-  const parts = cwtParts(mdocs, uri, new Uint8Array(1))
-  const list = new Map([['identifiers', new Map(identifiers.map((id) => [id as CborKey, new Map()]))]])
-  parts.claims.delete(65_533)
-  parts.claims.set(65_530, list)
-  parts.protectedHeader.set(16, 'application/identifierlist+cwt')
-  return { ...parts, contentType: 'application/identifierlist+cwt' }
-}
-
-async function ofIdentifierList(
-  identifiers: readonly unknown[],
-  change: Change<CwtParts> = same,
-  more: Record<string, Cbor> = {},
-): Promise<string> {
-  const uri = newUri()
-  const parts = identifierParts(uri, identifiers)
-  await change(parts, uri)
-  network.at.set(uri, await signCwt(parts))
-  return statusOfMdoc(identifierEntryAt(uri, more))
+  return statusOfMdoc(mdocs, mdocEntryAt(uri, more))
 }
 
 /** The entry of `status` in an mdoc for a status list. */
@@ -190,18 +148,6 @@ const mdocEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbo
   'status_list',
   new Map(Object.entries({ idx: IDX, uri, ...more })),
 ]
-
-async function statusOfMdoc(...members: [string, Cbor][]): Promise<string> {
-  const { services } = mdocs
-  const { sessionId, request } = await startVerification(services, mdocQuery)
-  const forgery = await makeMdocForgery(mdocs, bindingOf(request, services.clock.now))
-  forgery.mso.set('status', new Map(members))
-  const vp_token = { licence: [await putMdocTogether(forgery)] }
-  const response = await encryptedResponse(request, { vp_token, state: request.state })
-  await postForm(services, request.response_uri, { response })
-  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
-  return answerOf(result)
-}
 
 async function ofBitstring(change: Change<ListParts>, more: JsonObject = {}, bytes = bitstring(IDX, false)) {
   const uri = newUri()
@@ -816,7 +762,7 @@ describe('who may sign a list', () => {
         forgery.header.x5c = base64([certify(world.ca, world.issuerKey, subject)])
         Object.assign(forgery.payload, tokenAt(uri))
       })
-      return answerOf(report)
+      return statusOutcome(report)
     }
     expect(await ofUnnamedIssuer({ uris: ['https://other-company.example'] })).toMatch(
       /: it is signed by a certificate without a subject, who is not the issuer of what has this status$/,
@@ -846,7 +792,7 @@ describe('who may sign a list', () => {
         forgery.signCredential = signWith(issuerKey)
         Object.assign(forgery.payload, tokenAt(uri))
       })
-      return answerOf(report)
+      return statusOutcome(report)
     }
     expect(await statusBy(otherKey, other)).toMatch(
       /: it is signed by CN=issuer\.localhost, who is not the issuer of what has this status$/,
@@ -927,90 +873,6 @@ describe('when nobody answers', () => {
     const lines = world.services.logLines.filter((line) => line.includes('status_list_not_usable'))
     expect(lines.at(-1)).toContain('issuer.example takes no connections')
     expect(lines.join('')).not.toContain('/status-list/')
-  })
-})
-
-describe('an identifier list, which mdocs may have', () => {
-  it('names the mdocs that are revoked', async () => {
-    expect(await ofIdentifierList([])).toMatch(
-      /^passed: not revoked by the identifier list https:\S+, fetched at \S+Z$/,
-    )
-    expect(await ofIdentifierList([other, third])).toMatch(/^passed/)
-    expect(await ofIdentifierList([other, own, third])).toMatch(/^failed: revoked by the identifier list https:/)
-    expect(network.requests[0]).toMatchObject({ headers: { accept: 'application/identifierlist+cwt' } })
-  })
-
-  it('counts beside a status list', async () => {
-    const statusOfBoth = async (index: number, identifiers: readonly unknown[]): Promise<string> => {
-      const [statusUri, uri] = [newUri(), newUri()]
-      network.at.set(statusUri, await signCwt(cwtParts(mdocs, statusUri, entries(index, 1))))
-      network.at.set(uri, await signCwt(identifierParts(uri, identifiers)))
-      return statusOfMdoc(mdocEntryAt(statusUri), identifierEntryAt(uri))
-    }
-    expect(await statusOfBoth(IDX + 1, [other])).toMatch(
-      /^passed: .* status list .*; not revoked by the identifier list/,
-    )
-    expect(await statusOfBoth(IDX, [other])).toMatch(/^failed: revoked by the status list/)
-    expect(await statusOfBoth(IDX + 1, [own])).toMatch(/^failed: revoked by the identifier list/)
-  })
-
-  it('may have fifty thousand identifiers', async () => {
-    const many = Array.from({ length: 50_000 }, (_, index) => Buffer.from(String(index).padStart(16, '0')))
-    expect(await ofIdentifierList(many)).toMatch(/^passed/)
-    expect(await ofIdentifierList([...many, own])).toMatch(/^failed: revoked/)
-    const more = Array.from({ length: 60_000 }, (_, index) => Buffer.from(String(index).padStart(8, '0')))
-    expect(await ofIdentifierList(more)).toMatch(/cannot be used: the CBOR has more than 120000 values$/)
-  })
-
-  it.each<[string, Change<CwtParts>, RegExp]>([
-    [
-      'of another type',
-      ({ protectedHeader }) => void protectedHeader.set(16, 'application/statuslist+cwt'),
-      /: its type is not application\/identifierlist\+cwt$/,
-    ],
-    [
-      'under another media type',
-      (parts) => void Object.assign(parts, { contentType: 'application/statuslist+cwt' }),
-      /: what was answered is not application\/identifierlist\+cwt$/,
-    ],
-    ['for another address', claim(2, 'https://issuer.example/other'), /: its sub is not the address/],
-    ['without an end', ({ claims: all }) => void all.delete(4), /: it does not say until when it is valid \(exp\)$/],
-    ['that is over', ({ claims: all }) => void all.set(4, now(mdocs) - 61), /: it expired on/],
-    ['with a status list', claim(65_533, new Map()), /: it is a list of identifiers and a status list at once$/],
-    ['without identifiers', claim(65_530, new Map()), /: identifiers of its identifier list is not a CBOR map$/],
-    [
-      'with texts',
-      claim(65_530, new Map([['identifiers', new Map([['a', 1]])]])),
-      /: an identifier of it is not a byte string$/,
-    ],
-    [
-      'by another key',
-      async (parts) => void Object.assign(parts, { key: await makeKey() }),
-      /: its signature is not by/,
-    ],
-  ])('is not used %s', async (_, change, problem) => {
-    const answer = await ofIdentifierList([], change)
-    expect(answer).toMatch(/^failed: the identifier list \S+ cannot be used: /)
-    expect(answer).toMatch(problem)
-  })
-
-  it('is signed under the certificate that the mdoc names', async () => {
-    const byStranger: Change<CwtParts> = async (parts) => {
-      parts.key = await makeKey()
-      parts.unprotectedHeader.set(33, new Uint8Array(certify(stranger, parts.key)))
-    }
-    const certificate = new Uint8Array(stranger.der)
-    expect(await ofIdentifierList([other], byStranger, { certificate })).toMatch(/^passed/)
-    expect(await ofIdentifierList([other], byStranger)).toMatch(/is not trusted/)
-  })
-
-  it('is not looked up for an identifier that is no byte string', async () => {
-    const uri = newUri()
-    expect(await statusOfMdoc(identifierEntryAt(uri, { id: 'CAgI' }))).toMatch(/^failed: its status has no status_list/)
-    expect(await statusOfMdoc(['identifier_list', new Map([['uri', uri]])])).toBe(
-      'failed: its identifier_list has no id',
-    )
-    expect(network.requests).toEqual([])
   })
 })
 
@@ -1255,6 +1117,6 @@ describe('who is asked, and how often', () => {
       nonce: 'nonce',
       audience: 'us',
     })
-    expect(answerOf((await response.json()) as VerificationReport)).toMatch(/^failed: revoked/)
+    expect(statusOutcome((await response.json()) as VerificationReport)).toMatch(/^failed: revoked/)
   })
 })

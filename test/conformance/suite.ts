@@ -182,7 +182,7 @@ suite; the certificates below it change daily), for \`dc+sd-jwt\` the certificat
       id: 'oid4vp-1final-verifier-present-credential-on-identifier-list',
       asks: 'An mdoc that is on the identifier list it names is refused',
       source: 'ISO/IEC 18013-5, second edition, 12.3.6.4',
-      tests: [[at.statusLists, 'names the mdocs that are revoked']],
+      tests: [['test/attacks/verifier-identifier-list.test.ts', 'names the mdocs that are revoked']],
     },
     {
       id: 'oid4vp-1final-verifier-haip-test-plan',
