@@ -39,7 +39,10 @@ const FILLED_COLLECTIONS: Readonly<
     ['issuance_progress', false],
     ['credential_status', false],
   ],
-  verifier: [['verification_session', true]],
+  verifier: [
+    ['verification_session', true],
+    ['verification_progress', false],
+  ],
 }
 
 export async function measureScale(workplace: Workplace, options: ScaleOptions): Promise<Verdict> {

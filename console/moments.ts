@@ -38,6 +38,10 @@ const FETCHED = {
   text: 'A wallet fetched the offer.',
   meaning: 'Somebody scanned the code. The wallet reads what is offered and asks for a token next.',
 }
+const REQUEST_FETCHED = {
+  text: 'A wallet fetched the request.',
+  meaning: 'Somebody scanned the code. The wallet shows its holder what is asked for, and responds next.',
+}
 const COMPLETED = { text: 'The session got its data.', meaning: 'The wallet gets the credential when it asks again.' }
 const DENIED = {
   text: 'The credential was denied.',
@@ -65,12 +69,12 @@ const FAILED = { text: 'A wallet presented, and a check failed.', meaning: TOLD,
 
 /** Lists what happened in an issuance session, in the order of the times. */
 export function issuanceMoments(session: IssuanceStatus): readonly SessionMoment[] {
-  const { status, problem, earlier_problems: earlier = [], credentials, notifications = [] } = session
+  const { status, credentials, notifications = [] } = session
   const { offer_fetched_at: fetchedAt, expires_at: expiresAt } = session
   return sortMoments([
     { at: session.created_at, text: 'The session was started.', meaning: 'The offer waits for a wallet.' },
     ...(fetchedAt === undefined ? [] : [{ at: fetchedAt, ...FETCHED }]),
-    ...[...earlier, ...(problem === undefined ? [] : [problem])].map(refusalMoment),
+    ...refusalMoments(session),
     ...decisionOf(session),
     ...credentials.map(({ issued_at: at }) => ({ at, ...ISSUED })),
     ...notifications.map(({ notified_at: at, event, event_description: words }) => ({
@@ -88,6 +92,12 @@ function decisionOf({ deferred }: IssuanceStatus): readonly SessionMoment[] {
   return deferred?.state === 'DENIED' ? [{ at, ...DENIED }] : []
 }
 
+type RefusalMembers = Pick<IssuanceStatus, 'problem' | 'earlier_problems'>
+
+function refusalMoments({ problem, earlier_problems: earlier = [] }: RefusalMembers): readonly SessionMoment[] {
+  return [...earlier, ...(problem === undefined ? [] : [problem])].map(refusalMoment)
+}
+
 function refusalMoment({ at, endpoint, error, error_description: words, count }: Refusal): SessionMoment {
   const times = count > 1 ? ` (${count} times)` : ''
   return {
@@ -100,11 +110,13 @@ function refusalMoment({ at, endpoint, error, error_description: words, count }:
 
 /** Lists what happened in a verification session, in the order of the times. */
 export function verificationMoments(session: VerifierSchemas['VerificationSession']): readonly SessionMoment[] {
-  const { status, result, wallet_error: walletError, ended_at: at } = session
+  const { status, result, wallet_error: walletError, ended_at: at, request_fetched_at: fetchedAt } = session
   const declined =
     status === 'DECLINED' ? 'Its holder chose not to present.' : 'The wallet could not answer the request.'
   return sortMoments([
     { at: session.created_at, text: 'The session was started.', meaning: 'The request waits for a wallet.' },
+    ...(fetchedAt === undefined ? [] : [{ at: fetchedAt, ...REQUEST_FETCHED }]),
+    ...refusalMoments(session),
     ...(result === undefined ? [] : [{ at, ...(status === 'VERIFICATION_FAILED' ? FAILED : VERIFIED) }]),
     ...(walletError === undefined
       ? []

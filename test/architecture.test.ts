@@ -21,6 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operator: ['event', 'audit', 'callback', 'http', 'store', 'keys', 'protocol', 'async', 'codec'],
   config: ['keys', 'protocol', 'codec'],
   http: ['store', 'protocol', 'async', 'codec'],
+  progress: ['http', 'store', 'protocol', 'codec'],
   telemetry: ['http', 'config', 'store', 'async', 'codec'],
   'openid-connect': ['http', 'protocol', 'async', 'codec'],
   check: ['http', 'credential', 'keys', 'protocol', 'async', 'codec'],
@@ -32,6 +33,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   engine: ['component', 'chain', 'offchain', 'http', 'config', 'store', 'keys', 'protocol', 'async', 'codec'],
   issuer: [
     'operator',
+    'progress',
     'openid-connect',
     'check',
     'http',
@@ -47,6 +49,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   verifier: [
     'operator',
+    'progress',
     'check',
     'http',
     'config',
@@ -127,7 +130,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   fastify: ['http', 'telemetry', 'operator', 'issuer', 'verifier', 'engine'],
   '@fastify/swagger': ['http'],
   ajv: ['http', 'config', 'protocol'],
-  typebox: ['config', 'protocol', 'http', 'operator', 'issuer', 'verifier', 'engine'],
+  typebox: ['config', 'protocol', 'http', 'operator', 'progress', 'issuer', 'verifier', 'engine'],
   pg: ['store'],
   pino: ['bin', 'check', 'http', 'issuer', 'verifier', 'event', 'callback', 'engine'],
   qr: ['bin', 'sdk/element'],

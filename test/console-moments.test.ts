@@ -41,6 +41,19 @@ it('a verification whose end has no time has none, and follows the start', () =>
   ])
 })
 
+it('what a wallet fetched and was refused for stands between the start and the end of a verification', () => {
+  const refusal = { endpoint: 'authorization-response', error: 'invalid_request', error_description: 'no', count: 1 }
+  const waiting = { ...verification, status: 'EXPIRED' as const, ended_at: 700 }
+  expect(times(verificationMoments({ ...waiting, request_fetched_at: 150, problem: { ...refusal, at: 200 } }))).toEqual(
+    [
+      [100, 'The session was started.'],
+      [150, 'A wallet fetched the request.'],
+      [200, 'The wallet was refused at the authorization-response endpoint: invalid_request, no'],
+      [700, 'The request expired.'],
+    ],
+  )
+})
+
 it('what went wrong stands between the messages where it happened', () => {
   const refusal = { endpoint: 'token', error: 'invalid_grant', error_description: 'no', at: 150, count: 2 }
   const session = { ...issuance, status: 'EXPIRED' as const, offer_fetched_at: 140, problem: refusal }

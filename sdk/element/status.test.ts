@@ -9,6 +9,7 @@ describe('an answer of the application', () => {
       { status: 'waiting', expiresAt: 1_800_000_000 },
     ],
     [{ status: 'STARTED', offer_fetched_at: 1 }, { status: 'opened' }],
+    [{ status: 'STARTED', request_fetched_at: 1 }, { status: 'opened' }],
     [{ status: 'SUCCEEDED', offer_fetched_at: 1 }, { status: 'done' }],
     [{ status: 'VERIFICATION_SUCCEEDED' }, { status: 'done' }],
     [{ status: 'VERIFICATION_FAILED' }, { status: 'failed' }],

@@ -40,8 +40,9 @@ export function readStatusAnswer(text: string): StatusAnswer | undefined {
   const members = answer as Readonly<Record<string, unknown>>
   const status = STATUSES.get(members.status)
   if (status === undefined) return undefined
-  // An issuer says by `offer_fetched_at` that a wallet has the offer.
-  const isOpened = status === 'waiting' && typeof members.offer_fetched_at === 'number'
+  // The services say by these members that a wallet has the offer or the request object.
+  const isFetched = [members.offer_fetched_at, members.request_fetched_at].some((time) => typeof time === 'number')
+  const isOpened = status === 'waiting' && isFetched
   const expiresAt = members.expires_at
   return {
     status: isOpened ? 'opened' : status,

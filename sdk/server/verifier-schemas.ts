@@ -206,6 +206,13 @@ export interface VerifierSchemas {
     wallet_error?: {
       error: string
     }
+    /** The last refusal of a wallet; the status of the session says more. */
+    problem?: {
+      endpoint: string
+      error: string
+      /** Seconds since the epoch. */
+      at: number
+    }
   }
   NewVerificationQuery: {
     dcql_query: VerifierSchemas['DcqlQuery']
@@ -381,6 +388,30 @@ export interface VerifierSchemas {
     expires_at: number
     /** The time when the session came to its final state. */
     ended_at?: number
+    /** When a wallet first fetched the request object, in seconds since the epoch. */
+    request_fetched_at?: number
+    /** The last refusal of a wallet. */
+    problem?: {
+      /** Such as authorization-request, authorization-response. */
+      endpoint: string
+      error: string
+      error_description: string
+      /** How many refusals up to this one had its endpoint and its error, with no other refusal between them. */
+      count: number
+      /** Seconds since the epoch. */
+      at: number
+    }
+    /** The refusals before it that had another endpoint or error, oldest first; the newest nine at most. */
+    earlier_problems?: {
+      /** Such as authorization-request, authorization-response. */
+      endpoint: string
+      error: string
+      error_description: string
+      /** How many refusals up to this one had its endpoint and its error, with no other refusal between them. */
+      count: number
+      /** Seconds since the epoch. */
+      at: number
+    }[]
     /** Seconds since the epoch. */
     erased_at?: number
     result?: VerifierSchemas['VerificationResult']

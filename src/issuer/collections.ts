@@ -4,6 +4,7 @@ import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
 import type { JweParameters } from '../keys/jwe.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
+import type { SessionProgress } from '../progress/session-progress.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
@@ -18,7 +19,6 @@ import {
 } from '../store/store.ts'
 import type { StoredAuthorizationRequest } from './authorization-request.ts'
 import type { IssuanceSession } from './session.ts'
-import type { SessionProgress } from './session-progress.ts'
 import type { StatusCollections } from './status-rows.ts'
 
 export interface StoredConfiguration {

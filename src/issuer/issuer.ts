@@ -19,8 +19,8 @@ import { type IssuerConfig, issuerTitle } from './config.ts'
 import { createConfigurationTexts } from './configuration-metadata-text.ts'
 import { createConfigurationLoader } from './configurations.ts'
 import type { IssuerContext, RecordSignedList } from './context.ts'
+import { createIssuanceProgress } from './issuance-progress.ts'
 import { createSharedMembersText } from './metadata.ts'
-import { createProgressRecorder } from './progress-recorder.ts'
 import { addIssuerRoutes } from './routes.ts'
 import { createMetadataSigner } from './signed-metadata.ts'
 import { createEntryAllocator } from './status-list/allocation.ts'
@@ -82,7 +82,7 @@ function createContext(config: IssuerConfig, effects: IssuerEffects): IssuerCont
       config.authorizationServer && createAuthorizationServer(config.authorizationServer, effects),
     allocateEntries: createEntryAllocator(effects, config.statusList.entries, () => keys().statusListSigners),
     queueForSession: createSessionQueue(),
-    progress: createProgressRecorder(effects, config.retention),
+    progress: createIssuanceProgress(effects, config.retention),
     decryptionKeys,
     getSharedMembersText: createSharedMembersText(getCurrentConfig, decryptionKeys),
     dpopNonces: createReusableNonces(secrets.dpopNonce),

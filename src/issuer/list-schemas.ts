@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, refusalCodes, Seconds } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
+import { ListedProblem } from '../progress/problem-members.ts'
 import { IssuanceStatus } from './session-schema.ts'
 
 const ListIssuanceSessions = Type.Object(
@@ -30,12 +31,7 @@ export const IssuanceSessionPage = Type.Object(
             Type.Integer({ description: 'The time when the first credential was issued, or the session expired' }),
           ),
           credential_configurations: Type.Array(Type.String()),
-          problem: Type.Optional(
-            Type.Object(
-              { endpoint: Type.String(), error: Type.String(), at: Seconds },
-              { description: 'The last refusal of a wallet; the status of the session says more' },
-            ),
-          ),
+          problem: Type.Optional(ListedProblem),
         },
         { title: 'ListedIssuanceSession' },
       ),

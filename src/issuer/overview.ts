@@ -6,6 +6,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { listCertificateEnds } from '../config/certificate-end.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../operator/overview.ts'
+import { problemWords } from '../progress/problem-members.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus } from './session.ts'
 
@@ -69,10 +70,10 @@ async function readOutcome(
 ): Promise<SessionOutcome> {
   const status = issuanceStatus(session, now())
   // A problem is not shown after the session has succeeded.
-  const problem = status === 'SUCCEEDED' ? undefined : (await progress.read(id)).problem
+  const problems = status === 'SUCCEEDED' ? [] : problemWords(await progress.read(id))
   return {
     status,
-    problems: problem === undefined ? [] : [`${problem.endpoint}: ${problem.error}`],
+    problems,
     succeededAt: session.issued.at(-1)?.issuedAt,
   }
 }

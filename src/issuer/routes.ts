@@ -9,14 +9,12 @@ import { preferredType } from '../http/accept.ts'
 import { addBodylessRoutes, adminRoute, adminStreamRoute } from '../http/app.ts'
 import type { App } from '../http/app-type.ts'
 import { sendDocument } from '../http/document.ts'
-import { toProtocolError } from '../http/error-response.ts'
 import { answerIdempotently, readIdempotentRequest } from '../http/idempotency.ts'
-import { describeRefusalForLog } from '../http/logged-error.ts'
 import { JSON_TYPE, JWT_TYPE, refusalCodes, SessionParams } from '../http/openapi-responses.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { createOverviewReader } from '../operator/overview.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
-import type { ErrorCode, ProtocolError } from '../protocol/error.ts'
+import { recordRefusals } from '../progress/record-refusals.ts'
 import { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { addAuthorizationRoutes } from './authorization-endpoint/routes.ts'
 import { completeSession } from './complete-session.ts'
@@ -36,15 +34,6 @@ import { addStatusRoutes } from './status-list/routes.ts'
 import { addTokenRoutes } from './token-endpoint/routes.ts'
 import { getTypeMetadata, TYPE_METADATA_PATH, typeMetadataRoute } from './type-metadata.ts'
 
-/** Errors that are part of normal operation, and not recorded as problems of a wallet. */
-const UNREMARKABLE: readonly ErrorCode[] = [
-  'use_dpop_nonce',
-  'use_attestation_challenge',
-  'issuance_pending',
-  'too_many_requests',
-]
-const MAX_DESCRIPTION = 300
-
 /** Adds all routes of the issuance service. */
 export function addIssuerRoutes(app: App, context: IssuerContext): void {
   recordRefusals(app, context)
@@ -62,38 +51,6 @@ export function addIssuerRoutes(app: App, context: IssuerContext): void {
     addAuthorizationRoutes(app, context)
   }
   addCredentialRoutes(app, context)
-}
-
-/** Adds the hook that records each refusal of a wallet's request for the session status. */
-function recordRefusals(app: App, { progress, now }: IssuerContext): void {
-  app.addHook('onError', (request, _reply, thrownError, done) => {
-    const { walletEndpoint: endpoint } = request.routeOptions.config
-    const refusal = toProtocolError(thrownError, request)
-    const { code: error } = refusal
-    if (
-      request.method !== 'HEAD' &&
-      endpoint !== undefined &&
-      request.sessionId !== undefined &&
-      !UNREMARKABLE.includes(error)
-    ) {
-      const description = describeForApplication(refusal, thrownError).slice(0, MAX_DESCRIPTION)
-      progress.addIfExists(request.sessionId, {
-        problem: { endpoint, error, description, count: 1, at: now().getTime() },
-      })
-    }
-    done()
-  })
-  app.addHook('onClose', () => progress.finish())
-}
-
-/**
- * Describes a refusal for the application: as the wallet was told, and the reason that only the log has beside it. The
- * message of an unexpected error is no reason, since it may have claims in it.
- */
-function describeForApplication(refusal: ProtocolError, thrownError: unknown): string {
-  const isUnexpected = refusal !== thrownError || refusal.code === 'server_error'
-  const reason = isUnexpected ? undefined : describeRefusalForLog(refusal)
-  return typeof reason === 'string' ? `${refusal.message} (${reason})` : refusal.message
 }
 
 function addConfigurationRoutes(app: App, context: IssuerContext): void {

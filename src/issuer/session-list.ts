@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import { epochSeconds } from '../codec/time.ts'
 import { readPage } from '../http/page.ts'
+import { listedProblem } from '../progress/problem-members.ts'
 import type { IssuerContext } from './context.ts'
 import type { IssuanceSessionPage, ListIssuanceSessions } from './list-schemas.ts'
 import { endOfIssuance, type IssuanceSession, issuanceStatus } from './session.ts'
@@ -38,13 +39,8 @@ function entryOf(id: string, session: IssuanceSession, now: Date): Entry {
   }
 }
 
-/**
- * Adds the wallet's last refusal to `entry`, if there is one. Leaves out the description, which may repeat what the
- * wallet sent; the session status has it.
- */
+/** Adds the wallet's last refusal to `entry`, if there is one. */
 async function addProblem({ progress }: IssuerContext, entry: Entry): Promise<Entry> {
-  const { problem } = await progress.read(entry.session_id)
-  if (problem === undefined) return entry
-  const { endpoint, error, at } = problem
-  return { ...entry, problem: { endpoint, error, at: epochSeconds(at) } }
+  const problem = listedProblem(await progress.read(entry.session_id))
+  return problem === undefined ? entry : { ...entry, problem }
 }

@@ -2,21 +2,12 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
+import { makeProblemSchemas } from '../progress/problem-members.ts'
 import { NotificationEvent } from '../protocol/oid4vci.ts'
 import { CredentialState } from './status-rows.ts'
 
 export const IssuanceStatus = Type.Union([Type.Literal('STARTED'), Type.Literal('SUCCEEDED'), Type.Literal('EXPIRED')])
 export type IssuanceStatus = Static<typeof IssuanceStatus>
-
-const refusalMembers = {
-  endpoint: Type.String({ description: 'Such as credential-offer, token, credential, deferred-credential' }),
-  error: Type.String(),
-  error_description: Type.String(),
-  count: Type.Integer({
-    description: 'How many refusals up to this one had its endpoint and its error, with no other refusal between them',
-  }),
-  at: Seconds,
-}
 
 export const IssuanceSessionStatus = Type.Object(
   {
@@ -27,12 +18,7 @@ export const IssuanceSessionStatus = Type.Object(
     refresh_until: Type.Optional(Seconds),
     erased_at: Type.Optional(Seconds),
     offer_fetched_at: Type.Optional(Seconds),
-    problem: Type.Optional(Type.Object(refusalMembers, { description: 'The last refusal of a wallet' })),
-    earlier_problems: Type.Optional(
-      Type.Array(Type.Object(refusalMembers), {
-        description: 'The refusals before it that had another endpoint or error, oldest first; the newest nine at most',
-      }),
-    ),
+    ...makeProblemSchemas('credential-offer, token, credential, deferred-credential'),
     credential_configurations: Type.Array(Type.String()),
     credentials: Type.Array(
       Type.Object({

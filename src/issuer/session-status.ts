@@ -5,11 +5,12 @@ import type { Static } from 'typebox'
 import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { type Event, type EventType, nextEventOrder, recordEvent } from '../event/event.ts'
+import { problemMembers } from '../progress/problem-members.ts'
+import type { SessionProgress } from '../progress/session-progress.ts'
 import type { Change } from '../store/store.ts'
 import { type IssuerCollections, requireIssuanceSession } from './collections.ts'
 import type { IssuerContext } from './context.ts'
 import { type IssuanceSession, issuanceStatus, removeFreeText } from './session.ts'
-import type { SessionProgress, WalletRefusal } from './session-progress.ts'
 import type { IssuanceSessionStatus } from './session-schema.ts'
 import type { CredentialStatus } from './status-rows.ts'
 
@@ -25,20 +26,12 @@ export async function getIssuanceStatus(context: IssuerContext, sessionId: strin
 }
 
 /** Adds the wallet's progress to a status. Members of the status itself take precedence. */
-export function addProgress<T extends JsonObject | IssuanceStatusBody>(
-  body: T,
-  { offerFetchedAt, problem, earlier }: SessionProgress,
-): T {
+export function addProgress<T extends JsonObject | IssuanceStatusBody>(body: T, progress: SessionProgress): T {
   return {
     ...body,
-    ...(!Object.hasOwn(body, 'offer_fetched_at') && fetchedMember(offerFetchedAt)),
-    ...(problem && { problem: problemBody(problem) }),
-    ...(earlier && { earlier_problems: earlier.map(problemBody) }),
+    ...(!Object.hasOwn(body, 'offer_fetched_at') && fetchedMember(progress.offerFetchedAt)),
+    ...problemMembers(progress),
   }
-}
-
-function problemBody({ endpoint, error, description, count, at }: WalletRefusal) {
-  return { endpoint, error, error_description: description, count, at: epochSeconds(at) }
 }
 
 function fetchedMember(at: number | undefined) {

@@ -84,7 +84,7 @@ export async function receiveResponse(
   const redirect =
     isRefused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
-  const value = { ...finishSession(session, outcome, context.now()), ...code }
+  const value = { ...finishSession(session, outcome, context.now()), ...code, ...unwrittenFetch(context, sessionId) }
   const conflict = await context.store.commit([
     {
       update: 'verification_session',
@@ -98,6 +98,7 @@ export async function receiveResponse(
   ])
   // A session changes once, so a conflict means that another response was first.
   if (conflict !== undefined) refuseFinished()
+  context.progress.forgetUnwrittenFetch(sessionId)
   const line = {
     event: 'session_finished',
     request: receivedForm.httpRequestId,
@@ -108,6 +109,12 @@ export async function receiveResponse(
   context.log.info(line, 'session finished')
   if (isRefused) refuse('invalid_request', 'the presentation was not accepted')
   return redirect ? { redirect_uri: redirect.uri } : {}
+}
+
+/** Returns the time of the fetch of the request object as a member, if it is not written yet. */
+function unwrittenFetch({ progress }: VerifierContext, sessionId: string) {
+  const { requestFetchedAt } = progress.getUnwritten(sessionId)
+  return requestFetchedAt === undefined ? {} : { requestFetchedAt }
 }
 
 /** Refuses with `invalid_request` a response in another mode than that of the session. OpenID4VP 1.0, Response Mode. */

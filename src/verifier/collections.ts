@@ -3,6 +3,7 @@
 import type { CheckDescriptions } from '../check/check.ts'
 import { type EventCollections, eventCollectionNames } from '../event/event.ts'
 import type { IdempotencyCollections } from '../http/idempotency.ts'
+import type { SessionProgress } from '../progress/session-progress.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { type EncryptionCollections, encryptionKeyCollection } from '../store/encrypted.ts'
 import { type GenerationCollections, generationCollection } from '../store/generation.ts'
@@ -23,6 +24,8 @@ export type VerifierCollections = EventCollections &
     /** The queries as they were posted. A query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
+    /** The progress of wallets in each session, by session id. */
+    verification_progress: SessionProgress
     /** The words of the checks of each release, by their digest. */
     check_descriptions: CheckDescriptions
   }
@@ -45,6 +48,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0009', statements: addCreationTime('verification_session') },
   { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
   { id: 'verifier-0011', statements: createCollection('check_descriptions') },
+  { id: 'verifier-0012', statements: createCollection('verification_progress') },
 ]
 
 /** The collections that a database key encrypts: those with personal data or session secrets. */

@@ -6,6 +6,7 @@ import { createPolicyForResponse, type StatusPolicy } from '../check/status/stat
 import type { Effects } from '../http/effects.ts'
 import type { Certificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { ProgressRecorder } from '../progress/progress-recorder.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import type { Row } from '../store/store.ts'
@@ -30,6 +31,8 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   readonly checkDescriptions: StoredDescriptions
   /** How the status of credentials is determined. */
   readonly status: StatusPolicy
+  /** Records the progress of wallets for the session status. */
+  readonly progress: ProgressRecorder
 }
 
 /** Returns the policy of the operator for one response, at the current time. */

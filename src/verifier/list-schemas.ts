@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { applicationOperation, jsonResponse, refusalCodes } from '../http/openapi-responses.ts'
 import { NextCursor, pageQuery } from '../http/page.ts'
+import { ListedProblem } from '../progress/problem-members.ts'
 import { sessionMembers, VerificationStatus } from './report-schemas.ts'
 
 const ListVerificationSessions = Type.Object(
@@ -25,6 +26,7 @@ export const VerificationSessionPage = Type.Object(
             Type.Array(Type.String(), { description: 'The ids of the checks that failed; docs/checks.md' }),
           ),
           wallet_error: Type.Optional(Type.Object({ error: Type.String() })),
+          problem: Type.Optional(ListedProblem),
         },
         { title: 'ListedVerificationSession' },
       ),

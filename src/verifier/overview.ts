@@ -6,6 +6,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { certificateEnd, listCertificateEnds } from '../config/certificate-end.ts'
 import { applicationOperation, jsonResponse, Seconds } from '../http/openapi-responses.ts'
 import { countSessions, overviewMembers, type SessionOutcome } from '../operator/overview.ts'
+import { problemWords } from '../progress/problem-members.ts'
 import type { VerifierContext } from './context.ts'
 import { registeredError, type VerificationSession, verificationStatus } from './session.ts'
 import { failedChecks } from './verification.ts'
@@ -49,8 +50,8 @@ export const verifierOverviewRoute = {
 export async function readVerifierOverview(context: VerifierContext, isReady: boolean): Promise<VerifierOverview> {
   const { store, config, now } = context
   const at = now()
-  const { sessions, lastSuccessAt } = await countSessions(context, 'verification_session', (_, session) =>
-    Promise.resolve(outcomeOf(session, at)),
+  const { sessions, lastSuccessAt } = await countSessions(context, 'verification_session', (id, session) =>
+    readOutcome(context, id, session),
   )
   return {
     at: epochSeconds(at),
@@ -69,10 +70,14 @@ function anchorsOf({ trustAnchors }: VerifierContext['config']): Pick<VerifierOv
   return { trust_anchors: { count: ends.length, ending_first: ends.slice(0, MAX_ANCHORS) } }
 }
 
-function outcomeOf(session: VerificationSession, now: Date): SessionOutcome {
+async function readOutcome(
+  { progress, now }: VerifierContext,
+  id: string,
+  session: VerificationSession,
+): Promise<SessionOutcome> {
   const { outcome, finishedAt } = session
-  const status = verificationStatus(session, now)
-  if (outcome === undefined) return { status, problems: [] }
+  const status = verificationStatus(session, now())
+  if (outcome === undefined) return { status, problems: problemWords(await progress.read(id)) }
   if ('walletError' in outcome) {
     return { status, problems: [`the wallet: ${registeredError(outcome.walletError.error)}`] }
   }

@@ -2,6 +2,7 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 import { Seconds } from '../http/openapi-responses.ts'
+import { makeProblemSchemas } from '../progress/problem-members.ts'
 
 export const Claims = Type.Object({}, { title: 'Claims', additionalProperties: true })
 
@@ -99,6 +100,10 @@ export const sessionMembers = {
 export const VerificationSessionStatus = Type.Object(
   {
     ...sessionMembers,
+    request_fetched_at: Type.Optional(
+      Type.Integer({ description: 'When a wallet first fetched the request object, in seconds since the epoch' }),
+    ),
+    ...makeProblemSchemas('authorization-request, authorization-response'),
     erased_at: Type.Optional(Seconds),
     result: Type.Optional(VerificationResult),
     wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),

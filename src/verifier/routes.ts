@@ -1,6 +1,6 @@
 /** The routes of the verification service. */
 
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import { digestOf } from '../codec/digest.ts'
 import { addFormRoutes, adminRoute, adminStreamRoute } from '../http/app.ts'
@@ -11,6 +11,7 @@ import type { SessionParams } from '../http/openapi-responses.ts'
 import { createStatusEventHandler } from '../http/status-events.ts'
 import { createOverviewReader } from '../operator/overview.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
+import { recordRefusals } from '../progress/record-refusals.ts'
 import { receiveResponse, requireWaitingSession } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
 import { listVerificationRoute } from './list-schemas.ts'
@@ -26,14 +27,14 @@ import { simulateQuery } from './simulation.ts'
 import { verifyStaticPresentation } from './static-presentation.ts'
 import { listTrustAnchors, testChain } from './trust.ts'
 import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
-import { readWalletRequest } from './wallet-request.ts'
+import { readWalletRequest, type WalletRequest } from './wallet-request.ts'
 
-const FORM = { malformedError: 'invalid_request' } as const
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
 /** Adds all routes of the verification service. */
 export function addVerifierRoutes(app: App, context: VerifierContext): void {
+  recordRefusals(app, context)
   addQueryRoutes(app, context)
   addSessionRoutes(app, context)
   addWalletRoutes(app, context)
@@ -139,14 +140,20 @@ function addWalletRoutes(app: App, context: VerifierContext): void {
 
 function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
-  const type = 'application/oauth-authz-req+jwt'
+  const config = { malformedError: 'invalid_request', walletEndpoint: 'authorization-request' } as const
   const { onRequest, getResult } = createEarlyLookUp((request) =>
     requireSessionForRequestObject(context, sessionIdOf(request)),
   )
-  app.get(path, { onRequest, schema: schemas.requestObjectRoute }, async (request, reply) => {
-    const { session_id: id } = request.params
-    return reply.type(type).send(await getRequestObject(context, id, getResult(request)))
-  })
+  const sendRequestObject = async (request: FastifyRequest, reply: FastifyReply, wallet?: WalletRequest) => {
+    const id = sessionIdOf(request)
+    const requestObject = await getRequestObject(context, id, getResult(request), wallet)
+    // Previews of links and probes send HEAD.
+    if (request.method !== 'HEAD') context.progress.add(id, { requestFetchedAt: context.now().getTime() })
+    return reply.type('application/oauth-authz-req+jwt').send(requestObject)
+  }
+  app.get(path, { config, onRequest, schema: schemas.requestObjectRoute }, (request, reply) =>
+    sendRequestObject(request, reply),
+  )
   addFormRoutes(app, WALLET_REQUEST_LIMIT, (scope) => {
     const schema = schemas.postedRequestObjectRoute
     // A request without parameters may have no body. OpenID4VP 1.0 section 5.10.
@@ -154,25 +161,28 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
       request.body ??= {}
       done()
     }
-    scope.post(path, { config: FORM, onRequest, preValidation, schema }, async (request, reply) => {
-      const { session_id: id } = request.params
-      const wallet = readWalletRequest(request.body)
-      return reply.type(type).send(await getRequestObject(context, id, getResult(request), wallet))
-    })
+    scope.post(path, { config, onRequest, preValidation, schema }, (request, reply) =>
+      sendRequestObject(request, reply, readWalletRequest(request.body)),
+    )
   })
 }
 
 const responseRoutes = [
-  { mode: 'direct_post', schema: schemas.authorizationResponseRoute },
-  { mode: 'direct_post.jwt', schema: schemas.encryptedAuthorizationResponseRoute },
+  { mode: 'direct_post', walletEndpoint: 'authorization-response', schema: schemas.authorizationResponseRoute },
+  {
+    mode: 'direct_post.jwt',
+    walletEndpoint: 'encrypted-authorization-response',
+    schema: schemas.encryptedAuthorizationResponseRoute,
+  },
 ] as const
 
 function addResponseRoutes(scope: App, context: VerifierContext): void {
-  for (const { mode, schema } of responseRoutes) {
+  for (const { mode, walletEndpoint, schema } of responseRoutes) {
+    const config = { malformedError: 'invalid_request', walletEndpoint } as const
     const { onRequest, getResult } = createEarlyLookUp((request) =>
       requireWaitingSession(context, sessionIdOf(request), mode),
     )
-    scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config: FORM, onRequest, schema }, (request) => {
+    scope.post(`${VERIFIER_PATHS[mode]}/:session_id`, { config, onRequest, schema }, (request) => {
       const response = { httpRequestId: request.id, mode, form: request.body }
       return receiveResponse(context, request.params.session_id, getResult(request), response)
     })

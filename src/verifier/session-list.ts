@@ -1,6 +1,7 @@
 /** The list of verification sessions for operators. It has the state of each session, but no presented data. */
 import type { Static } from 'typebox'
 import { readPage } from '../http/page.ts'
+import { listedProblem } from '../progress/problem-members.ts'
 import type { VerifierContext } from './context.ts'
 import type { ListVerificationSessions, VerificationSessionPage } from './list-schemas.ts'
 import { registeredError, sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
@@ -22,7 +23,15 @@ export async function listVerificationSessions(
       (status === undefined || entry.status === status) &&
       (queryId === undefined || entry.verification_query_id === queryId),
   })
-  return { sessions: [...entries], ...pageMembers }
+  const sessions = await Promise.all(entries.map((entry) => addProblem(context, entry)))
+  return { sessions, ...pageMembers }
+}
+
+/** Adds the wallet's last refusal to the entry of a session without a response, if there is one. */
+async function addProblem({ progress }: VerifierContext, entry: Entry): Promise<Entry> {
+  if (entry.status !== 'STARTED' && entry.status !== 'EXPIRED') return entry
+  const problem = listedProblem(await progress.read(entry.session_id))
+  return problem === undefined ? entry : { ...entry, problem }
 }
 
 function entryOf(id: string, session: VerificationSession, now: Date): Entry {

@@ -1,11 +1,16 @@
 /** The status of a verification session, with its report, for callers with an API key. */
 import { epochSeconds } from '../codec/time.ts'
+import { problemMembers } from '../progress/problem-members.ts'
+import type { ProgressRecorder } from '../progress/progress-recorder.ts'
 import { type DescribedReport, describeReport } from './check-descriptions.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
 import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
+import { relevantProgress } from './verification-progress.ts'
 
-export type StatusContext = Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'>
+export interface StatusContext extends Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'> {
+  readonly progress: Pick<ProgressRecorder, 'read'>
+}
 
 /**
  * Returns the status of a session for the application. `responseCode` is the one in the redirect, if there was a
@@ -20,9 +25,21 @@ export async function getVerificationStatus(context: StatusContext, sessionId: s
     status: verificationStatus(session, now),
     verification_query_id: session.queryId,
     ...sessionTimes(session, now),
+    ...(await readProgress(context, sessionId, session)),
     ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),
     ...(await readResult(context, session, responseCode)),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
+  }
+}
+
+/** Returns the members of the wallet's progress. The progress of an answered session is not read if it has all. */
+async function readProgress({ progress }: StatusContext, sessionId: string, session: VerificationSession) {
+  const hasAll = session.outcome !== undefined && session.requestFetchedAt !== undefined
+  const shownProgress = relevantProgress(session, hasAll ? {} : await progress.read(sessionId))
+  const requestFetchedAt = session.requestFetchedAt ?? shownProgress.requestFetchedAt
+  return {
+    ...(requestFetchedAt === undefined ? {} : { request_fetched_at: epochSeconds(requestFetchedAt) }),
+    ...problemMembers(shownProgress),
   }
 }
 

@@ -32,6 +32,8 @@ export interface VerificationSession {
   readonly responseCodeDigest?: string
   /** The encoded `transaction_data` of the request. */
   readonly transactionData?: readonly string[] | undefined
+  /** When the request object was first fetched, if that was not yet in the session's progress at its response. */
+  readonly requestFetchedAt?: number
   readonly outcome?: VerificationOutcome
   /** When the outcome was stored; absent in sessions of earlier releases. */
   readonly finishedAt?: number

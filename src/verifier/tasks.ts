@@ -14,10 +14,15 @@ import { sweepVerificationSessions } from './retention.ts'
 import { getVerificationStatus, type StatusContext } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
-/** Creates the tasks: ending sessions, purging stored answers, and processing events. */
+/** The collections whose rows are deleted when they are due. */
+const PURGED_COLLECTIONS = ['idempotent_answer', 'verification_progress'] as const
+
+/** Creates the tasks: ending sessions, purging expired rows, and processing events. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
   const { store, now } = effects
-  const statusContext = { store, now, checkDescriptions: createStoredDescriptions(effects) }
+  const readProgress = async (id: string) => (await store.get('verification_progress', id))?.value ?? {}
+  const checkDescriptions = createStoredDescriptions(effects)
+  const statusContext = { store, now, checkDescriptions, progress: { read: readProgress } }
   const { sessionCallback } = config
   const sweepSessions = (): Promise<void> => {
     // Events are stored before their session is due, so this run queues the callback of every session of the sweep.
@@ -30,12 +35,12 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
       return hasPendingCallback(store, sessionId)
     })
   }
-  const purgeAnswers = async (): Promise<void> => {
-    await store.purge('idempotent_answer', now())
+  const purge = async (): Promise<void> => {
+    for (const collection of PURGED_COLLECTIONS) await store.purge(collection, now())
   }
   return [
     { name: 'sessions', everyMs: 1000, endsByClock: true, run: sweepSessions },
-    { name: 'purge', everyMs: 60_000, endsByClock: true, run: purgeAnswers },
+    { name: 'purge', everyMs: 60_000, endsByClock: true, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
     ...createEventTasks({
       ...effects,

@@ -17,6 +17,7 @@ import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { addVerifierRoutes } from './routes.ts'
+import { createVerificationProgress } from './verification-progress.ts'
 import { verifierWebhooks } from './webhooks.ts'
 
 export interface VerifierEffects extends Effects<VerifierCollections> {
@@ -62,6 +63,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
     ),
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
     checkDescriptions: createStoredDescriptions(effects),
+    progress: createVerificationProgress(effects, config.retention),
     status: {
       loadList: createStatusListLoader(effects, config.status.allowPrivateAddresses),
       onUnreachable: config.status.onUnreachable,

@@ -198,7 +198,7 @@ describe('a database with many sessions in it', () => {
         'status_space',
       ],
     ],
-    ['verifier', verifierMigrations, ['verification_session', 'verification_query']],
+    ['verifier', verifierMigrations, ['verification_session', 'verification_query', 'verification_progress']],
   ] as const)('of the %s is searched by an index, never as a whole', async (name, migrations, collections) => {
     const { plan, byIndex, close } = await plansOf(name, migrations)
     for (const collection of collections) {

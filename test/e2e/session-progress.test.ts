@@ -22,7 +22,16 @@ import { ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../suppo
 import { act } from '../support/status.ts'
 import { openTestStore } from '../support/store.ts'
 import { testWallet } from '../support/wallet.ts'
-import { authorization, holderSigner, postForm, startIssuance, startVerification, statusOf } from '../support/wire.ts'
+import {
+  authorization,
+  call,
+  dcqlQuery,
+  holderSigner,
+  postForm,
+  startIssuance,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 
 interface LogLine {
   readonly event: string
@@ -261,6 +270,62 @@ describe('a verification session', () => {
   })
   afterAll(() => services.close())
 
+  const statusAt = (sessionId: string) => statusOf(services, VERIFIER_URL, sessionId)
+  const seconds = () => Math.floor(services.clock.now.getTime() / 1000)
+
+  const startUnfetched = async () => {
+    const created = await call(services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
+    const session = { verification_query_id: await created.text() }
+    const started = await call(services, `${VERIFIER_URL}/presentation/oid4vp/new-session`, session)
+    return (await started.json()) as { readonly session_id: string }
+  }
+
+  it.each(['GET', 'POST'])(
+    'says when its request object was fetched first, by %s, and nothing before',
+    async (method) => {
+      const { session_id: sessionId } = await startUnfetched()
+      const url = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`
+      expect((await services.fetch(url, { method: 'HEAD' })).status).toBe(200)
+      expect(await statusAt(sessionId)).not.toHaveProperty('request_fetched_at')
+      const fetched = seconds()
+      const fetchRequest = async () => (method === 'GET' ? services.fetch(url) : postForm(services, url, {}))
+      expect((await fetchRequest()).status).toBe(200)
+      expect(await statusAt(sessionId)).toMatchObject({ status: 'STARTED', request_fetched_at: fetched })
+      await services.runTasks()
+      services.clock.now = new Date(services.clock.now.getTime() + 5000)
+      await fetchRequest()
+      const status = await statusAt(sessionId)
+      expect(status).toMatchObject({ request_fetched_at: fetched })
+      expect(status).not.toHaveProperty('problem')
+    },
+  )
+
+  it('says why it has no response yet, and after the response what its result says alone', async () => {
+    const { wallet } = testWallet(services.fetch, services.clock)
+    const { link: offer } = await startIssuance(services)
+    await receiveOffer(wallet, offer)
+    const { sessionId, link, request } = await startVerification(services)
+    const at = seconds()
+    await postForm(services, request.response_uri, 'vp_token=a&vp_token=b')
+    const foreign = { vp_token: '{}', state: 'made up' }
+    for (let turn = 0; turn < 2; turn++) await postForm(services, request.response_uri, foreign)
+    const problem = { endpoint: 'authorization-response', error: 'invalid_request', at, count: 3 }
+    expect(await statusAt(sessionId)).toMatchObject({
+      status: 'STARTED',
+      problem: { ...problem, error_description: 'state is not the one of the request' },
+    })
+    const page = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/sessions`, { headers: authorization })
+    const { sessions } = (await page.json()) as { readonly sessions: readonly { readonly session_id: string }[] }
+    const listedProblem = { endpoint: problem.endpoint, error: problem.error, at }
+    expect(sessions.find(({ session_id: id }) => id === sessionId)).toMatchObject({ problem: listedProblem })
+    const overview = await services.fetch(`${VERIFIER_URL}/operations/overview`, { headers: authorization })
+    expect(JSON.stringify(await overview.json())).toContain('authorization-response: invalid_request')
+    await sendPresentation(wallet, await planPresentation(wallet, link))
+    const status = await statusAt(sessionId)
+    expect(status).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', request_fetched_at: at })
+    expect(status).not.toHaveProperty('problem')
+  })
+
   it('has log lines by the digest of its id, with what became of it', async () => {
     const { wallet } = testWallet(services.fetch, services.clock)
     const { link: offer } = await startIssuance(services)
@@ -290,6 +355,13 @@ describe('a verification session', () => {
     const form = new URLSearchParams(sent.find(({ to }) => to.includes('authorization-response'))?.body)
     form.set('state', request.state)
     expect((await postForm(services, request.response_uri, form.toString())).status).toBe(400)
+    // The report says what failed, so that the refusal is no problem of its own.
+    const status = await statusAt(sessionId)
+    expect(status).toMatchObject({ status: 'VERIFICATION_FAILED', request_fetched_at: seconds() })
+    expect(status).not.toHaveProperty('problem')
+    await services.verifier.close()
+    const row = await services.verifierStore.get('verification_progress', sessionId)
+    expect(row?.value.problem).toBe(undefined)
     const ours = services.logLines
       .map((line) => JSON.parse(line) as LogLine & { readonly failed?: readonly string[] })
       .filter(({ session }) => session === digestOf(sessionId))

@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { IssuerCollections } from '../../src/issuer/collections.ts'
 import type { Change } from '../../src/store/store.ts'
+import type { VerifierCollections } from '../../src/verifier/collections.ts'
 import { startCodeFlow } from '../support/code-flow.ts'
 import type { Services } from '../support/services.ts'
 import { mutateForm, mutateJson, mutateText, pick, type Random, seededRandom } from './mutate.ts'
@@ -277,9 +278,16 @@ const MAX_PROGRESS = 5000
  * Finds problems of the rows of progress: a refusal may be remembered in the row of the session that it was for, in a
  * bounded space, and nowhere else.
  */
-async function progressProblems({ issuerStore }: Services): Promise<readonly string[]> {
-  const sessions = new Set((await issuerStore.list('issuance_session')).map(({ id }) => id))
-  return (await issuerStore.list('issuance_progress')).flatMap(({ id, value }) => {
+async function progressProblems({ issuerStore, verifierStore }: Services): Promise<readonly string[]> {
+  const lists = [
+    await issuerStore.list('issuance_session'),
+    await verifierStore.list('verification_session'),
+    await issuerStore.list('issuance_progress'),
+    await verifierStore.list('verification_progress'),
+  ] as const
+  const [issuances, verifications, ...progress] = lists
+  const sessions = new Set([...issuances, ...verifications].map(({ id }) => id))
+  return progress.flat().flatMap(({ id, value }) => {
     const { length } = JSON.stringify(value)
     if (!sessions.has(id)) return [`progress was written for ${id}, which is not a session`]
     return length > MAX_PROGRESS ? [`the progress of ${id} has ${length} characters`] : []
@@ -303,13 +311,16 @@ function countWrites({ issuerStore, verifierStore }: Services): () => number {
     const conflict = await issuerCommit(changes)
     return changes.every(isOfProgress) ? conflict : counted(conflict)
   }
-  verifierStore.commit = async (changes) => counted(await verifierCommit(changes))
+  verifierStore.commit = async (changes) => {
+    const conflict = await verifierCommit(changes)
+    return changes.every(isOfProgress) ? conflict : counted(conflict)
+  }
   return () => writes
 }
 
-function isOfProgress(change: Change<IssuerCollections>): boolean {
+function isOfProgress(change: Change<IssuerCollections & VerifierCollections>): boolean {
   const collection = 'insert' in change ? change.insert : 'update' in change ? change.update : undefined
-  return collection === 'issuance_progress'
+  return collection === 'issuance_progress' || collection === 'verification_progress'
 }
 
 /** Drops the lines of the log, which the test keeps and not the services. */

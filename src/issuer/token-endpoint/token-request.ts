@@ -95,7 +95,7 @@ async function attemptAnswer(
 ): Promise<Attempt<TokenResponse>> {
   const { sessionId: id, proof, authenticatedClient } = request
   const now = context.now()
-  const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwrittenFetchTime(id)
+  const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwritten(id).offerFetchedAt
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({
     sessionId: id,
@@ -116,7 +116,7 @@ async function attemptAnswer(
   const singleUses = [proof, authenticatedClient].flatMap((each) => each?.singleUse ?? [])
   const conflict = await commitWithSingleUses(context.store, [change, ...(decision.otherChanges ?? [])], singleUses)
   if (conflict !== undefined) return { conflict }
-  context.progress.forgetUnwrittenFetchTime(id)
+  context.progress.forgetUnwrittenFetch(id)
   return { committed: response }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The progress of wallets that does not change the session itself: a fetched offer, or a refused request.
- * `progress-recorder.ts` stores it.
+ * The progress of wallets that does not change the session itself: a fetched offer or request object, or a refused
+ * request. `progress-recorder.ts` stores it.
  */
 import type { ErrorCode } from '../protocol/error.ts'
 
@@ -16,8 +16,10 @@ export interface WalletRefusal {
 }
 
 export interface SessionProgress {
-  /** The time of the first fetch of the offer, in milliseconds since the epoch. */
+  /** The time of the first fetch of an issuance session's offer, in milliseconds since the epoch. */
   readonly offerFetchedAt?: number
+  /** The time of the first fetch of a verification session's request object, in milliseconds since the epoch. */
+  readonly requestFetchedAt?: number
   readonly problem?: WalletRefusal
   /** The earlier refusals with another endpoint or error, oldest first; only the newest are kept. */
   readonly earlier?: readonly WalletRefusal[]
@@ -25,6 +27,17 @@ export interface SessionProgress {
 
 /** The maximum number of earlier refusals. */
 const MAX_EARLIER = 9
+
+/** Tests whether the stored progress `before` has all of `added` already. */
+export function hasProgress(before: SessionProgress, { offerFetchedAt, requestFetchedAt, problem }: SessionProgress) {
+  const isStored = (time: number | undefined, storedTime: number | undefined): boolean =>
+    time === undefined || storedTime !== undefined
+  return (
+    problem === undefined &&
+    isStored(offerFetchedAt, before.offerFetchedAt) &&
+    isStored(requestFetchedAt, before.requestFetchedAt)
+  )
+}
 
 /** Joins newer progress to the stored progress of a session. */
 export function joinProgress(before: SessionProgress, added: SessionProgress): SessionProgress {

@@ -1,14 +1,27 @@
 /**
- * Records the progress of wallets for the session status: fetched offers, and refused requests. Progress is stored in
- * its own row and up to a second later, so that requests do not wait for the write, and the write does not conflict
- * with changes of the session. Each session has at most one such row.
+ * Records the progress of wallets for the session status: fetched offers and request objects, and refused requests.
+ * Progress is stored in its own row and up to a second later, so that requests do not wait for the write, and the write
+ * does not conflict with changes of the session. Each session has at most one such row.
  */
-import type { Retention } from '../config/retention.ts'
 import type { Effects } from '../http/effects.ts'
-import type { Change, UpdateEffects } from '../store/store.ts'
-import type { IssuerCollections } from './collections.ts'
-import { endOfIssuance, type IssuanceSession } from './session.ts'
-import { joinProgress, type SessionProgress } from './session-progress.ts'
+import type { Attempt } from '../store/retry.ts'
+import type { Row } from '../store/store.ts'
+import { hasProgress, joinProgress, type SessionProgress } from './session-progress.ts'
+
+/** The rows of a service's sessions, and of their progress. */
+export interface ProgressRows<Session> {
+  readonly findSession: (sessionId: string) => Promise<Session | undefined>
+  readonly findProgress: (sessionId: string) => Promise<Row<SessionProgress> | undefined>
+  /** Inserts a row, or updates that of `version`. Returns the change if its condition did not hold. */
+  readonly commitProgress: (
+    row: { readonly id: string; readonly value: SessionProgress; readonly dueAt: Date },
+    version: number | undefined,
+  ) => Promise<object | undefined>
+  /** Returns when the row can be purged. Each write computes it again, since a refreshed session lasts longer. */
+  readonly purgeTimeOf: (session: Session) => Date
+  /** Returns the part of the progress that a session in its present state still shows. */
+  readonly relevantProgress: (session: Session, progress: SessionProgress) => SessionProgress
+}
 
 export interface ProgressRecorder {
   /** Queues progress of an existing session for the next write. */
@@ -18,10 +31,10 @@ export interface ProgressRecorder {
    * be a session id, or if 10,000 ids wait for their look-up.
    */
   addIfExists(sessionId: string, progress: SessionProgress): void
-  /** Returns when the offer was fetched, if that is still queued. */
-  getUnwrittenFetchTime(sessionId: string): number | undefined
-  /** Removes the fetch time from the queue, after it was stored with the session itself. */
-  forgetUnwrittenFetchTime(sessionId: string): void
+  /** Returns the progress of a session that is still queued in this process. */
+  getUnwritten(sessionId: string): SessionProgress
+  /** Removes the fetch times from the queue, after they were stored with the session itself. */
+  forgetUnwrittenFetch(sessionId: string): void
   /** Returns the progress of a session, including what is queued in this process. */
   read(sessionId: string): Promise<SessionProgress>
   /** Writes the queue, and resolves when it is written. */
@@ -35,13 +48,13 @@ const MAX_UNCHECKED = 10_000
 const MAX_ID = 64
 const NOTHING = { committed: undefined }
 
-/** Creates a recorder that writes its queue in rounds. Each row is purged when `retention` purges the session. */
-export function createProgressRecorder(
-  { store, retryOnConflict, log }: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
-  retention: Retention,
+/** Creates a recorder that writes its queue in rounds. */
+export function createProgressRecorder<Session>(
+  { retryOnConflict, log }: Pick<Effects<unknown>, 'retryOnConflict' | 'log'>,
+  rows: ProgressRows<Session>,
 ): ProgressRecorder {
-  const queue = createQueue(store)
-  const reader = createReader(store, queue.getQueued)
+  const queue = createQueue(rows)
+  const reader = createReader(rows, queue.getQueued)
   let timer: NodeJS.Timeout | undefined
   let writing = Promise.resolve()
   const write = (): Promise<void> => {
@@ -54,7 +67,7 @@ export function createProgressRecorder(
         await reader.finishReads()
         const progressById = [...queue.take()]
         await Promise.all(
-          progressById.map(([id, progress]) => writeProgress({ store, retryOnConflict }, id, progress, retention)),
+          progressById.map(([id, progress]) => retryOnConflict(() => writeProgress(rows, id, progress))),
         )
       })
       .catch((err: unknown) => log.warn({ event: 'progress_not_written', err }, NOT_WRITTEN))
@@ -72,8 +85,8 @@ export function createProgressRecorder(
       queue.addIfExists(sessionId, progress)
       writeSoon()
     },
-    getUnwrittenFetchTime: (sessionId) => queue.getQueued(sessionId).offerFetchedAt,
-    forgetUnwrittenFetchTime: (sessionId) => queue.forgetUnwrittenFetchTime(sessionId),
+    getUnwritten: queue.getQueued,
+    forgetUnwrittenFetch: queue.forgetUnwrittenFetch,
     read: (sessionId) => writing.then(() => reader.read(sessionId)),
     finish: write,
   }
@@ -83,11 +96,14 @@ export function createProgressRecorder(
  * Creates a reader that joins the stored progress with the result of `getQueued`. The queue is not taken during a read,
  * so that no progress is lost or counted twice.
  */
-function createReader(store: UpdateEffects<IssuerCollections>['store'], getQueued: (id: string) => SessionProgress) {
+function createReader(
+  { findProgress }: Pick<ProgressRows<unknown>, 'findProgress'>,
+  getQueued: (id: string) => SessionProgress,
+) {
   const reads = new Set<Promise<unknown>>()
   return {
     read: async (id: string): Promise<SessionProgress> => {
-      const read = store.get('issuance_progress', id)
+      const read = findProgress(id)
       reads.add(read)
       try {
         const row = await read
@@ -102,7 +118,7 @@ function createReader(store: UpdateEffects<IssuerCollections>['store'], getQueue
 }
 
 /** Creates a queue of progress by session id. */
-function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
+function createQueue({ findSession }: Pick<ProgressRows<unknown>, 'findSession'>) {
   let unwritten = new Map<string, SessionProgress>()
   /** The ids in {@link unwritten} whose sessions have not been looked up yet. */
   let unchecked = new Set<string>()
@@ -113,8 +129,7 @@ function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
   /** Drops the progress if the session does not exist. If the look-up fails, the write fails too and logs the error. */
   const check = async (sessionId: string): Promise<void> => {
     const [progressById, ids] = [unwritten, unchecked]
-    const session = await store.get('issuance_session', sessionId)
-    if (session === undefined) progressById.delete(sessionId)
+    if ((await findSession(sessionId)) === undefined) progressById.delete(sessionId)
     ids.delete(sessionId)
   }
   return {
@@ -128,7 +143,7 @@ function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
       unchecked.add(sessionId)
       check(sessionId).catch(() => undefined)
     },
-    forgetUnwrittenFetchTime: (sessionId: string): void => {
+    forgetUnwrittenFetch: (sessionId: string): void => {
       const { problem, earlier } = getQueued(sessionId)
       if (problem === undefined) unwritten.delete(sessionId)
       else unwritten.set(sessionId, { problem, ...(earlier && { earlier }) })
@@ -142,30 +157,18 @@ function createQueue(store: UpdateEffects<IssuerCollections>['store']) {
   }
 }
 
-/** Stores progress, unless the session is missing or nothing is new. */
-function writeProgress(
-  { store, retryOnConflict }: UpdateEffects<IssuerCollections>,
+/** Stores progress once, unless the session is missing or nothing is new. */
+async function writeProgress<Session>(
+  rows: ProgressRows<Session>,
   id: string,
   progress: SessionProgress,
-  retention: Retention,
-): Promise<void> {
-  return retryOnConflict<undefined>(async () => {
-    const [session, row] = await Promise.all([store.get('issuance_session', id), store.get('issuance_progress', id)])
-    if (session === undefined) return NOTHING
-    if (row?.value.offerFetchedAt !== undefined && progress.problem === undefined) return NOTHING
-    const value = joinProgress(row?.value ?? {}, progress)
-    const dueAt = purgeTimeOf(session.value, retention)
-    const change: Change<IssuerCollections> =
-      row === undefined
-        ? { insert: 'issuance_progress', id, value, dueAt }
-        : { update: 'issuance_progress', id, version: row.version, value, dueAt }
-    // After a conflict with another process, the progress of both is joined.
-    const conflict = await store.commit([change])
-    return conflict === undefined ? NOTHING : { conflict }
-  })
-}
-
-/** Returns when the row can be purged. Each write computes it again, since a refreshed session lasts longer. */
-function purgeTimeOf(session: IssuanceSession, { sessionSeconds }: Retention): Date {
-  return new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000)
+): Promise<Attempt<undefined>> {
+  const [session, row] = await Promise.all([rows.findSession(id), rows.findProgress(id)])
+  if (session === undefined) return NOTHING
+  const addedProgress = rows.relevantProgress(session, progress)
+  if (hasProgress(row?.value ?? {}, addedProgress)) return NOTHING
+  const value = joinProgress(row?.value ?? {}, addedProgress)
+  // After a conflict with another process, the progress of both is joined.
+  const conflict = await rows.commitProgress({ id, value, dueAt: rows.purgeTimeOf(session) }, row?.version)
+  return conflict === undefined ? NOTHING : { conflict }
 }

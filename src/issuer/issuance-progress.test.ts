@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
+import type { SessionProgress } from '../progress/session-progress.ts'
 import { type IssuerCollections, issuerMigrations } from './collections.ts'
-import { createProgressRecorder } from './progress-recorder.ts'
-import type { SessionProgress } from './session-progress.ts'
+import { createIssuanceProgress } from './issuance-progress.ts'
 
 const RETENTION = { personalDataSeconds: 0, sessionSeconds: 100 }
 const NOW = 1_800_000_000_000
@@ -23,7 +23,7 @@ async function started() {
     await store.commit([{ insert: 'issuance_session', id, value }])
     return id
   }
-  const recorder = () => createProgressRecorder({ store, retryOnConflict, log }, RETENTION)
+  const recorder = () => createIssuanceProgress({ store, retryOnConflict, log }, RETENTION)
   return { store, lines, insert, recorder, rows: () => store.list('issuance_progress') }
 }
 
@@ -47,7 +47,7 @@ describe('the progress of a session', () => {
     const one = recorder()
     const [longest, longer] = ['x'.repeat(64), 'x'.repeat(65)]
     for (const id of [longest, longer]) one.addIfExists(id, { offerFetchedAt: 7 })
-    expect([longest, longer].map((id) => one.getUnwrittenFetchTime(id))).toEqual([7, undefined])
+    expect([longest, longer].map((id) => one.getUnwritten(id).offerFetchedAt)).toEqual([7, undefined])
     await one.finish()
     await store.close()
   })
@@ -71,10 +71,10 @@ describe('the progress of a session', () => {
     one.add(second, { offerFetchedAt: 8 })
     writes.push(one.finish())
     await new Promise((resolve) => setImmediate(resolve))
-    expect([one.getUnwrittenFetchTime(first), one.getUnwrittenFetchTime(second)]).toEqual([undefined, 8])
+    expect([one.getUnwritten(first).offerFetchedAt, one.getUnwritten(second).offerFetchedAt]).toEqual([undefined, 8])
     goOn()
     await Promise.all(writes)
-    expect([one.getUnwrittenFetchTime(second), (await rows()).length]).toEqual([undefined, 2])
+    expect([one.getUnwritten(second).offerFetchedAt, (await rows()).length]).toEqual([undefined, 2])
     await store.close()
   })
 
@@ -136,10 +136,10 @@ describe('the progress of a session', () => {
     const { store, insert, recorder, rows } = await started()
     const [id, one] = [await insert(), recorder()]
     one.add(id, { offerFetchedAt: 7 })
-    expect(one.getUnwrittenFetchTime(id)).toBe(7)
-    one.forgetUnwrittenFetchTime(id)
+    expect(one.getUnwritten(id).offerFetchedAt).toBe(7)
+    one.forgetUnwrittenFetch(id)
     await one.finish()
-    expect([one.getUnwrittenFetchTime(id), await rows()]).toEqual([undefined, []])
+    expect([one.getUnwritten(id).offerFetchedAt, await rows()]).toEqual([undefined, []])
     await store.close()
   })
 
@@ -147,8 +147,8 @@ describe('the progress of a session', () => {
     const { store, recorder, rows } = await started()
     const one = recorder()
     for (let count = 0; count <= 10_000; count++) one.addIfExists(`unknown-${count}`, { offerFetchedAt: 7 })
-    expect([9_999, 10_000].map((count) => one.getUnwrittenFetchTime(`unknown-${count}`))).toEqual([7, undefined])
-    await expect.poll(() => one.getUnwrittenFetchTime('unknown-9999')).toBe(undefined)
+    expect([9_999, 10_000].map((count) => one.getUnwritten(`unknown-${count}`).offerFetchedAt)).toEqual([7, undefined])
+    await expect.poll(() => one.getUnwritten('unknown-9999').offerFetchedAt).toBe(undefined)
     await one.finish()
     expect(await rows()).toEqual([])
     await store.close()

@@ -1,0 +1,28 @@
+/** The progress of wallets in issuance sessions. */
+import type { Retention } from '../config/retention.ts'
+import type { Effects } from '../http/effects.ts'
+import { createProgressRecorder, type ProgressRecorder } from '../progress/progress-recorder.ts'
+import type { IssuerCollections } from './collections.ts'
+import { endOfIssuance, type IssuanceSession } from './session.ts'
+
+/** Creates the recorder of the issuance service. Each row is purged when `retention` purges the session. */
+export function createIssuanceProgress(
+  effects: Pick<Effects<IssuerCollections>, 'store' | 'retryOnConflict' | 'log'>,
+  { sessionSeconds }: Retention,
+): ProgressRecorder {
+  const { store } = effects
+  return createProgressRecorder<IssuanceSession>(effects, {
+    findSession: async (id) => (await store.get('issuance_session', id))?.value,
+    findProgress: (id) => store.get('issuance_progress', id),
+    commitProgress: (row, version) =>
+      store.commit([
+        version === undefined
+          ? { insert: 'issuance_progress', ...row }
+          : { update: 'issuance_progress', ...row, version },
+      ]),
+    // A refreshed session lasts longer.
+    purgeTimeOf: (session) =>
+      new Date(endOfIssuance(session) + ((session.refreshSeconds ?? 0) + sessionSeconds) * 1000),
+    relevantProgress: (_, progress) => progress,
+  })
+}
