@@ -55,6 +55,19 @@ describe('the memory of bodies', () => {
     expect(memory.countBytes()).toBe(0)
   })
 
+  it('keeps nothing of a body whose rest comes after its refusal', async () => {
+    const { port, memory, lookedUp, errors } = await started('', MIB, 20_000)
+    lookedUp()
+    const socket = connect(port, '127.0.0.1')
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const refused = new Promise((resolve) => socket.once('data', resolve))
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n')
+    socket.end(`${chunk(15_000).repeat(70)}0\r\n\r\n`)
+    expect(String(await refused)).toMatch(/^HTTP\/1.1 413 /)
+    await closed
+    expect([errors.length, memory.countBytes()]).toEqual([1, 0])
+  })
+
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
     const memory = createBodyMemory(bounds(64, 16), () => new Date(clock.at))
@@ -81,6 +94,7 @@ describe('the memory of bodies', () => {
   })
 })
 
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`
 const bounds = (total: number, perOwner: number) => ({
   total: total * MIN_PART_WEIGHT,
   perOwner: perOwner * MIN_PART_WEIGHT,
@@ -89,9 +103,9 @@ const bounds = (total: number, perOwner: number) => ({
 const part = (weight: number) => new Uint8Array(weight * MIN_PART_WEIGHT)
 
 /** Starts a server that looks something up before it reads a body. */
-async function started(label: string, bytes = MIB) {
+async function started(label: string, bytes = MIB, bodyLimit = MIB) {
   const errors: unknown[] = []
-  const app = Fastify({ forceCloseConnections: true }) as unknown as App
+  const app = Fastify({ forceCloseConnections: true, bodyLimit }) as unknown as App
   apps.push(app)
   const owners: string[] = []
   const counted = createBodyMemory({ total: bytes, perOwner: bytes }, () => new Date())

@@ -32,7 +32,7 @@ export interface CountedBody {
   readonly addPart: (part: Uint8Array) => 'full' | 'tiny' | undefined
   /** Tells that all of the body has come, so that it is not dropped any more. */
   readonly complete: () => void
-  /** Frees the bytes of the body. */
+  /** Frees the bytes of the body, whose later parts are not counted. */
   readonly release: () => void
 }
 
@@ -103,8 +103,10 @@ interface NewBody {
 
 function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody): CountedBody {
   let [parts, bytes, weight] = [0, 0, 0]
+  let isReleased = false
   const complete = (): void => void incomingBodies.delete(body)
   const release = (): void => {
+    isReleased = true
     complete()
     add(owner, -weight)
     weight = 0
@@ -116,6 +118,8 @@ function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody)
   const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop: releaseAndDrop }
   incomingBodies.add(body)
   const addPart = ({ length }: Uint8Array): 'full' | 'tiny' | undefined => {
+    // After a refusal, such as of a body over the limit of the route, the rest of the body still comes.
+    if (isReleased) return undefined
     body.lastPartAt = now().getTime()
     const partWeight = Math.max(length, MIN_PART_WEIGHT)
     const hasRoom = makeRoom(owner, partWeight)
