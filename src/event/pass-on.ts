@@ -24,16 +24,16 @@ export interface PassOnContext {
 const MAX_AT_ONCE = 200
 
 /**
- * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Throws when another
- * program has changed the audit log in the database, and after a batch from which an event that cannot be read was left
- * out.
+ * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Returns why an event
+ * that stays stored cannot be read, if there is one. Throws when another program has changed the audit log in the
+ * database.
  */
-export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<void> {
+export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<Error | undefined> {
   while (stop?.aborted !== true) {
     const { count, damage } = await context.retryOnConflict(() => passOnBatch(context))
-    if (damage !== undefined) throw damage
-    if (count < MAX_AT_ONCE) return
+    if (count < MAX_AT_ONCE) return damage
   }
+  return undefined
 }
 
 interface PassedBatch {

@@ -20,7 +20,10 @@ export function createEventTasks(context: EventTaskContext): readonly Task[] {
       name: 'events',
       everyMs: 300,
       atStop: true,
-      run: (stop) => passOnEvents({ ...context, hasCallback }, stop),
+      run: async (stop) => {
+        const damage = await passOnEvents({ ...context, hasCallback }, stop)
+        if (damage !== undefined) throw damage
+      },
     },
     { name: 'audit checkpoint', everyMs: 60_000, atStop: true, run: () => signAuditLog(context) },
     {

@@ -450,6 +450,37 @@ describe('a verification session with a result', () => {
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
   })
 
+  it('is erased in its time where the event of another session cannot be read', async () => {
+    const store = await openTestStore<VerifierCollections>(verifierMigrations)
+    const damaged = 'a'.repeat(26)
+    await start({
+      verifierStore: {
+        ...store,
+        listDue: async (collection, now, limit) =>
+          (await store.listDue(collection, now, limit)).map((row) => ({
+            ...row,
+            get value() {
+              if (row.id === damaged) throw new Error('a value is damaged')
+              return row.value
+            },
+          })),
+      },
+      verifier: {
+        retention: { personalDataSeconds: 60, sessionSeconds: 600 },
+        sessionCallback: { url: 'https://app.example/events', apiKey: 'a-key' },
+      },
+      outbound: () => Promise.resolve({ status: 204, headers: {}, body: new Uint8Array() }),
+    })
+    const { clock } = services
+    const { sessionId } = await presented()
+    const event = { type: 'verification.succeeded', at: clock.now.getTime(), order: 0, sessionId: 'other' } as const
+    await store.commit([{ insert: 'event', id: damaged, value: event, dueAt: clock.now }])
+    await expect(services.runTasks()).rejects.toThrow('a value is damaged')
+    clock.now = new Date(clock.now.getTime() + 60_000)
+    await expect(services.runTasks()).rejects.toThrow('a value is damaged')
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toHaveProperty('erased_at')
+  })
+
   it('is erased in its time where a callback waits and the service has no receiver any more', async () => {
     const { clock, verifierStore: store } = await start()
     const begun = clock.now

@@ -49,7 +49,7 @@ export interface Services {
   readonly files: ReadonlyMap<string, string>
   readonly fetch: typeof globalThis.fetch
   readonly logLines: readonly string[]
-  /** Runs one round of the background tasks of the services. */
+  /** Runs one round of the background tasks of the services, and then rejects with what the first failure was. */
   runTasks(): Promise<void>
   close(): Promise<void>
 }
@@ -133,7 +133,9 @@ export async function startServices(options: ServiceOptions = {}): Promise<Servi
     logLines,
     fetch,
     runTasks: async () => {
-      for (const task of tasks) await task.run()
+      const failures: unknown[] = []
+      for (const task of tasks) await Promise.resolve(task.run()).catch((error: unknown) => failures.push(error))
+      if (failures.length > 0) throw failures[0]
     },
     close: async () => {
       await Promise.all([issuer.close(), verifier.close()])
