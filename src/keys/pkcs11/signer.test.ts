@@ -367,6 +367,23 @@ describe('a token that gives no answer', () => {
     expect([token.mostBusy, token.logins]).toEqual([3, 1])
   })
 
+  it('that answers nothing for minutes leaves a thread to the other tokens', async () => {
+    const [audit, other] = [signerOf(), signerOf({ place: { slot: 8 } })]
+    await isGood()
+    for (let minute = 0; minute < 5; minute++) {
+      token.signMs = Infinity
+      const refused = ask(audit)
+      await pass(5000)
+      expect(await refused).toBe(`Error: ${SILENT}`)
+      token.signMs = 0
+      expect(await ask(other)).toBe('signed')
+      await pass(55_000)
+    }
+    expect(token.busy.size).toBe(2)
+    await answerAll()
+    expect(await ask(audit)).toBe('signed')
+  })
+
   it('is asked again after ten seconds with a thread that is free', async () => {
     token.signMs = Infinity
     const refused = ask(signerOf())

@@ -7,6 +7,8 @@ import { Pkcs11Error } from './error.ts'
 
 /** The maximum number of concurrent signatures of all tokens: one less than the threads of Node's pool. */
 const MAX_PARALLEL_SIGNATURES = 3
+/** The maximum number of threads that a token without an answer keeps, so that another token has one. */
+const MAX_LATE_OF_TOKEN = MAX_PARALLEL_SIGNATURES - 1
 /** How long a token may take for a signature. */
 const ANSWER_SECONDS = 5
 /** How long a signature waits for its turn. */
@@ -33,6 +35,8 @@ interface Threads {
 
 interface TokenState {
   pauseEndsAt: number
+  /** The number of its signatures that are not waited for any more. */
+  lateCount: number
 }
 
 /** Creates the function that creates the turns of a token. All tokens share the threads. */
@@ -43,7 +47,7 @@ export function createThreads(): () => Turns {
     lateCount: 0,
   }
   return () => {
-    const token: TokenState = { pauseEndsAt: -Infinity }
+    const token: TokenState = { pauseEndsAt: -Infinity, lateCount: 0 }
     return (sign) => takeTurn(threads, token, sign)
   }
 }
@@ -81,6 +85,7 @@ function startAnswer(threads: Threads, token: TokenState, onSilence: () => void)
   const timer = setTimeout(() => {
     isLate = true
     threads.lateCount += 1
+    token.lateCount += 1
     token.pauseEndsAt = performance.now() + PAUSE_MS
     onSilence()
     for (const each of threads.waiting) if (isSilent(threads, each.token)) each.refuse(SILENT)
@@ -89,11 +94,13 @@ function startAnswer(threads: Threads, token: TokenState, onSilence: () => void)
     clearTimeout(timer)
     if (!isLate) return
     threads.lateCount -= 1
+    token.lateCount -= 1
     token.pauseEndsAt = -Infinity
   }
 }
 
-/** Tests whether a token gave no answer just now, or no thread is left to ask it in. */
-function isSilent({ lateCount }: Threads, { pauseEndsAt }: TokenState): boolean {
-  return lateCount === MAX_PARALLEL_SIGNATURES || performance.now() < pauseEndsAt
+/** Tests whether a token gave no answer just now or repeatedly, or no thread is left to ask it in. */
+function isSilent(threads: Threads, { lateCount, pauseEndsAt }: TokenState): boolean {
+  const hasNoThread = lateCount >= MAX_LATE_OF_TOKEN || threads.lateCount === MAX_PARALLEL_SIGNATURES
+  return hasNoThread || performance.now() < pauseEndsAt
 }
