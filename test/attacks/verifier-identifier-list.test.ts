@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
+import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { type CwtParts, cwtParts, entries, makeNetwork, signCwt } from '../support/foreign-status.ts'
 import { type Authority, certify, makeAuthority, type World } from '../support/forge.ts'
@@ -153,6 +154,36 @@ describe('an identifier list, which mdocs may have', () => {
     const certificate = new Uint8Array(stranger.der)
     expect(await ofIdentifierList([other], byStranger, { certificate })).toMatch(/^passed/)
     expect(await ofIdentifierList([other], byStranger)).toMatch(/is not trusted/)
+  })
+
+  it.each<[string, string, object, RegExp]>([
+    [
+      'a TLS server',
+      EXTENDED_KEY_USAGE.tlsServer,
+      { isCritical: false },
+      /: the certificate 'CN=Somebody else' is that of a TLS server/,
+    ],
+    [
+      'another issuer of mdocs',
+      EXTENDED_KEY_USAGE.mdlDocumentSigner,
+      {},
+      /: it is signed by CN=Somebody else, who is not the issuer of what has this status$/,
+    ],
+  ])('is not used by %s, also below the certificate that the mdoc names', async (_, purpose, more, problem) => {
+    const bySomebody: Change = async (parts) => {
+      parts.key = await makeKey()
+      const certificate = certify(mdocs.ca, parts.key, {
+        name: writeName([['CN', 'Somebody else']]),
+        dnsNames: ['other.example'],
+        purposes: [purpose],
+        ...more,
+      })
+      parts.protectedHeader.delete(33)
+      parts.unprotectedHeader.set(33, new Uint8Array(certificate))
+    }
+    const certificate = new Uint8Array(mdocs.ca.der)
+    expect(await ofIdentifierList([other], bySomebody, { certificate })).toMatch(problem)
+    expect(await ofIdentifierList([other], bySomebody)).toMatch(problem)
   })
 
   it('is not looked up for an identifier that is no byte string', async () => {

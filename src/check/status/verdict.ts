@@ -154,7 +154,8 @@ interface ListUse {
 /**
  * Returns why the signer of the list is not authorized for the issuer of the credential; undefined if it is.
  * `signerChain` is the result of {@link readSignerChain}. If the credential names a certificate for its list, that
- * certificate alone is the trust anchor. ISO/IEC 18013-5, second edition, 12.3.6.2.
+ * certificate alone is the trust anchor, and whoever it certified may sign the list, except for TLS servers and other
+ * issuers of mdocs. ISO/IEC 18013-5, second edition, 12.3.6.2.
  */
 function signerProblem(
   list: FetchedStatusList,
@@ -168,31 +169,36 @@ function signerProblem(
   const { trustAnchors = [], now, clockSkewSeconds } = context
   const problem = leafProblem(anchorAsSigner(leaf, trustAnchors), now, clockSkewSeconds, 'status')
   if (problem !== undefined) return problem
-  if (trustPoint !== undefined) return trustPointProblem(signerChain, trustPoint, context)
-  if (isSamePublicKey(leaf.publicKey, issuerLeaf.publicKey)) return undefined
-  const trustPath = findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
+  const hasIssuerKey = isSamePublicKey(leaf.publicKey, issuerLeaf.publicKey)
+  if (hasIssuerKey && trustPoint === undefined) return undefined
+  const trustPath =
+    trustPoint === undefined
+      ? findTrustPath(signerChain, trustAnchors, { now, clockSkewSeconds })
+      : findPathToTrustPoint(signerChain, trustPoint, context)
   if ('problem' in trustPath) return trustPath.problem
   if (!context.acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) return tlsProblem(leaf)
-  if (isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
-  const issuerPath = context.findIssuerPath()
-  if ('path' in issuerPath && isProvider(trustPath.path, issuerPath.path)) return undefined
+  if (hasIssuerKey || isSameIssuer(leaf, issuerLeaf, identifiers)) return undefined
+  if (trustPoint === undefined ? isProvider(trustPath.path, context.findIssuerPath()) : !isDocumentSigner(leaf)) {
+    return undefined
+  }
   const signer = leaf.subjectText || 'a certificate without a subject'
   return `it is signed by ${signer}, who is not the issuer of what has this status`
 }
 
-function trustPointProblem(
+/** Returns the path of the list's signer to the certificate that the credential names for the list, or the problem. */
+function findPathToTrustPoint(
   signerChain: readonly Certificate[],
   trustPoint: Uint8Array,
   { now, clockSkewSeconds, parseCertificate }: StatusCheckContext,
-): string | undefined {
+): TrustPath {
   const anchor = readOrProblem(() =>
     readPart('the certificate that the credential names for it cannot be read', () => parseCertificate(trustPoint)),
   )
-  if ('problem' in anchor) return anchor.problem
+  if ('problem' in anchor) return anchor
   const trustPath = findTrustPath(signerChain, [anchor], { now, clockSkewSeconds })
   return 'problem' in trustPath
-    ? `the credential names the certificate of ${anchor.subjectText} for it: ${trustPath.problem}`
-    : undefined
+    ? { problem: `the credential names the certificate of ${anchor.subjectText} for it: ${trustPath.problem}` }
+    : trustPath
 }
 
 /**
@@ -210,12 +216,17 @@ function isSameIssuer(leaf: Certificate, issuer: Certificate, identifiers: reado
  * issuer. An authority for mdocs (IACA), which certified the issuer as a document signer, needs no extended key usage
  * for that. ISO/IEC 18013-5 12.3.6.2 and annex B.
  */
-function isProvider(path: readonly Certificate[], issuerPath: readonly Certificate[]): boolean {
+function isProvider(path: readonly Certificate[], issuerPath: TrustPath): boolean {
+  if ('problem' in issuerPath) return false
   const [signer, signerCa] = path
-  const [issuer, issuerCa] = issuerPath
-  if (signer === undefined || path.at(-1)?.fingerprint !== issuerPath.at(-1)?.fingerprint) return false
+  const [issuer, issuerCa] = issuerPath.path
+  if (signer === undefined || path.at(-1)?.fingerprint !== issuerPath.path.at(-1)?.fingerprint) return false
   const { extendedKeyUsage } = signer
   if (extendedKeyUsage !== undefined) return extendedKeyUsage.includes(EXTENDED_KEY_USAGE.statusSigning)
-  const isOfDocumentSigner = issuer?.extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.mdlDocumentSigner) === true
-  return isOfDocumentSigner && !signer.isCa && signerCa !== undefined && signerCa.fingerprint === issuerCa?.fingerprint
+  const isOfSameCa = signerCa !== undefined && signerCa.fingerprint === issuerCa?.fingerprint
+  return issuer !== undefined && isDocumentSigner(issuer) && !signer.isCa && isOfSameCa
+}
+
+function isDocumentSigner({ extendedKeyUsage }: Certificate): boolean {
+  return extendedKeyUsage?.includes(EXTENDED_KEY_USAGE.mdlDocumentSigner) === true
 }
