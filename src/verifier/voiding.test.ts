@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { startServices } from '../../test/support/services.ts'
 import { retryOnConflict } from '../../test/support/store.ts'
 import { startVerification } from '../../test/support/wire.ts'
+import { DamagedValueError } from '../store/statements.ts'
 import { voidVerificationSessions } from './voiding.ts'
 
 it('sessions that waited for a response are ended with an event, and neither later nor ended ones', async () => {
@@ -27,6 +28,24 @@ it('sessions that waited for a response are ended with an event, and neither lat
   for (const { sessionId } of [ended, later]) expect(sessions.get(sessionId)?.expiredAt).toBe(undefined)
   const events = (await store.list('event')).map(({ value }) => [value.type, value.sessionId])
   expect(events).toContainEqual(['verification.expired', open.sessionId])
+})
+
+it('a session whose row is damaged keeps no other from its end', async () => {
+  const services = await startServices()
+  onTestFinished(() => services.close())
+  const { verifierStore: store, clock } = services
+  const [damaged, open] = [await startVerification(services), await startVerification(services)]
+  const listNewest: typeof store.listNewest = async (...range) =>
+    (await store.listNewest(...range)).map((row) => ({
+      ...row,
+      get value() {
+        if (row.id === damaged.sessionId) throw new DamagedValueError('it is not JSON')
+        return row.value
+      },
+    }))
+  const effects = { store: { ...store, listNewest }, now: () => clock.now, random: randomBytes, retryOnConflict }
+  expect(await voidVerificationSessions(effects, clock.now)).toBe(1)
+  expect((await store.get('verification_session', open.sessionId))?.value).toHaveProperty('expiredAt')
 })
 
 it('sessions that waited for a response are erased as if they had expired then', async () => {

@@ -110,6 +110,26 @@ describe('the overview', () => {
     expect(sessions).toMatchObject({ looked_at: 1, is_complete: true })
   })
 
+  it('leaves out a session whose row is damaged', async () => {
+    const damaged = await startVerification(services)
+    await startVerification(services)
+    const { verifierStore: store } = services
+    const { listNewest } = store
+    Object.assign(store, {
+      listNewest: async (...range: Parameters<typeof listNewest>) =>
+        (await listNewest(...range)).map(({ id, createdAt, ...row }) => ({
+          id,
+          createdAt,
+          get value() {
+            if (id === damaged.sessionId) throw new Error('it is not JSON')
+            return row.value
+          },
+        })),
+    })
+    const { sessions } = await verifier().getOverview()
+    expect(sum(sessions.hours.map(({ states }) => states))).toEqual({ STARTED: 1 })
+  })
+
   it('is kept for five seconds, so that no caller makes the service read much', async () => {
     expect((await issuer().getOverview()).sessions.looked_at).toBe(0)
     await startIssuance(services)

@@ -20,6 +20,7 @@ import { issuanceStatus } from '../../issuer/session.ts'
 import { createIssuerTasks } from '../../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
+import { omitDamagedRows } from '../../store/every-row.ts'
 import type { Migration, Store } from '../../store/store.ts'
 import {
   type VerifierCollections,
@@ -98,7 +99,9 @@ export const credentialServices: {
     encryptedCollections: issuerEncryptedCollections,
     createTasks: createIssuerTasks,
     listNewestStates: async (store, now, limit) =>
-      (await store.listNewest('issuance_session', limit)).map(({ value }) => issuanceStatus(value, now())),
+      omitDamagedRows(await store.listNewest('issuance_session', limit)).map(({ value }) =>
+        issuanceStatus(value, now()),
+      ),
     voidOpen: voidIssuanceSessions,
     createServer: async (config, effects) => (await import('../../issuer/issuer.ts')).createIssuer(config, effects),
   },
@@ -112,7 +115,9 @@ export const credentialServices: {
     encryptedCollections: verifierEncryptedCollections,
     createTasks: createVerifierTasks,
     listNewestStates: async (store, now, limit) =>
-      (await store.listNewest('verification_session', limit)).map(({ value }) => verificationStatus(value, now())),
+      omitDamagedRows(await store.listNewest('verification_session', limit)).map(({ value }) =>
+        verificationStatus(value, now()),
+      ),
     voidOpen: voidVerificationSessions,
     createServer: async (config, effects) =>
       (await import('../../verifier/verifier.ts')).createVerifier(config, effects),
