@@ -25,6 +25,19 @@ describe('the memory of bodies', () => {
     expect([owners, memory.countBytes(), errors]).toEqual([[], 0, []])
   })
 
+  it('takes the reset of a connection, whose address is then unknown, for no error', async () => {
+    const { port, owners, lookedUp, errors } = await started('')
+    lookedUp()
+    for (let count = 0; count < 50; count++) {
+      const socket = connect(port, '127.0.0.1')
+      await new Promise<void>((resolve) => socket.once('connect', resolve))
+      socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nbody')
+      socket.resetAndDestroy()
+    }
+    await expect.poll(() => owners.length + errors.length).toBeGreaterThan(0)
+    expect(errors).toEqual([])
+  })
+
   it('is shared out by API key, also where several keys have one label', async () => {
     const { port, owners, lookedUp } = await started('app')
     lookedUp()

@@ -31,6 +31,11 @@ describe('an allowance', () => {
     ]).toEqual([0, 0, 0, 20])
   })
 
+  it('counts all clients that have reset their connections as one', () => {
+    const { limit } = of(1)
+    expect([limit.countRequest(undefined), limit.countRequest(undefined)]).toEqual([0, 60])
+  })
+
   it('uses nothing up when it is only asked how long to wait, or has none to give', () => {
     const { limit, clock } = of(1)
     expect([limit.getWaitSeconds(CALLER), limit.getWaitSeconds(CALLER), limit.countRequest(CALLER)]).toEqual([0, 0, 0])

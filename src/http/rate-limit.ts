@@ -15,12 +15,12 @@ export interface RateLimits {
   readonly trustedProxies?: readonly string[]
 }
 
-/** Counts one kind of request by address. */
+/** Counts one kind of request by address, which is undefined for a client that has reset its connection. */
 export interface Allowance {
   /** Counts a request. Returns the seconds to wait, or 0 if it is allowed. */
-  countRequest(address: string): number
+  countRequest(address: string | undefined): number
   /** Returns the seconds until a request is allowed. Does not count. */
-  getWaitSeconds(address: string): number
+  getWaitSeconds(address: string | undefined): number
 }
 
 const REMEMBERED_ADDRESSES = 10_000
@@ -81,9 +81,10 @@ export function limitGuesses(
 
 /**
  * Returns the network of an address, by which clients are counted: the IPv4 address or the IPv6 /64. Accepts an
- * appended port. All other texts count as one client.
+ * appended port. All other texts count as one client, and so do clients that have reset their connections, whose address
+ * Node no longer knows.
  */
-export function networkOf(text: string): string {
+export function networkOf(text = ''): string {
   const [, bracketedAddress, addressWithPort] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []
   const address = (bracketedAddress ?? addressWithPort ?? text).toLowerCase()
   const family = isIP(address)
