@@ -101,7 +101,8 @@ export async function openConnections(
     count: () => ({
       busy: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
-      waiting: pool.waitingCount,
+      // Statements of this moment wait in the pool as well while a connection is idle, which it gives them next.
+      waiting: Math.max(0, pool.waitingCount - pool.idleCount),
     }),
     close: () => pool.end(),
   }
