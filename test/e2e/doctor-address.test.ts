@@ -29,10 +29,12 @@ function serverThatAnswers(status: number, body: object): Server {
   return createServer((_, response) => response.writeHead(status).end(JSON.stringify(body)))
 }
 
-/** Makes a server that answers as an issuer behind a proxy which does not pass `/.well-known/` on. */
-function issuerWithoutMetadata(): Server {
+/** Makes a server that answers as an issuer, but with this status below `/.well-known/`. */
+function issuerWithoutMetadata(status: number): Server {
   const body = JSON.stringify({ info: { title: 'Vouchsafe issuance service' } })
-  return createServer(({ url }, response) => response.writeHead(url?.startsWith('/.well-known/') ? 404 : 200).end(body))
+  return createServer(({ url }, response) =>
+    response.writeHead(url?.startsWith('/.well-known/') ? status : 200).end(body),
+  )
 }
 
 /** Makes a server that answers as an issuer behind a proxy which never answers below `/.well-known/`. */
@@ -99,10 +101,26 @@ describe('vouchsafe doctor finds', () => {
     [
       'a proxy that keeps the metadata of the issuer from wallets',
       'issuer',
-      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithoutMetadata())}` }),
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithoutMetadata(404))}` }),
       'baseUrl',
       'problem',
-      /openid-credential-issuer answers 404: wallets read the metadata of the issuer there/,
+      /openid-credential-issuer answers 404: wallets read the metadata of the issuer there; have the proxy pass/,
+    ],
+    [
+      'an issuer that fails to make its metadata',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithoutMetadata(500))}` }),
+      'baseUrl',
+      'problem',
+      /answers 500: wallets read the metadata of the issuer there; the service or a proxy fails; look at the other/,
+    ],
+    [
+      'a rate limit that keeps the metadata of the issuer from this machine',
+      'issuer',
+      async () => ({ baseUrl: `http://127.0.0.1:${await portOf(issuerWithoutMetadata(429))}` }),
+      'baseUrl',
+      'problem',
+      /answers 429: .*; a rate limit, of the service or a proxy, refuses this machine$/,
     ],
     [
       'a proxy that gives no answer where wallets read the metadata of the issuer',

@@ -100,17 +100,24 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
   }
 }
 
+const READ_THERE = 'wallets read the metadata of the issuer there'
+const PASS_ON = 'have the proxy pass /.well-known/ on to the service'
+
 /** Returns a problem if the issuer's metadata cannot be read where wallets read it. */
 async function findMetadataFindings(baseUrl: string): Promise<Finding[]> {
   const [path] = makeDocumentPaths('openid-credential-issuer')
   const url = `${baseUrl}${path}`
-  const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' }).then(
-    ({ ok, status }) => (ok ? undefined : `answers ${status}`),
-    (error: unknown) => `gives no answer (${codeOf(error)})`,
+  const problem = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' }).then(
+    ({ ok, status }) => (ok ? undefined : `answers ${status}: ${READ_THERE}; ${adviceOn(status)}`),
+    (error: unknown) => `gives no answer (${codeOf(error)}): ${READ_THERE}; ${PASS_ON}`,
   )
-  if (answer === undefined) return []
-  const text = `${url} ${answer}: wallets read the metadata of the issuer there; have the proxy pass /.well-known/ on to the service`
-  return [{ subject: 'baseUrl', outcome: 'problem', text }]
+  return problem === undefined ? [] : [{ subject: 'baseUrl', outcome: 'problem', text: `${url} ${problem}` }]
+}
+
+/** Returns what to do about the status of an answer in place of the metadata. */
+function adviceOn(status: number): string {
+  if (status === 429) return 'a rate limit, of the service or a proxy, refuses this machine'
+  return status < 500 ? PASS_ON : 'the service or a proxy fails; look at the other findings, and at its log'
 }
 
 function describeUnreached(host: string, url: string, error: unknown): Pick<Finding, 'outcome' | 'text'> {
