@@ -1,6 +1,7 @@
 /** Counts the waiting and the dead callbacks, for an overview. */
 import { epochSeconds } from '../codec/time.ts'
 import { END_OF_TIME, partOf, type Store } from '../store/store.ts'
+import { separateUnreadable } from '../store/unreadable-rows.ts'
 import type { CallbackCollections } from './queue.ts'
 
 export interface CallbackCounts {
@@ -20,8 +21,9 @@ export async function countCallbacks<C extends CallbackCollections>(serviceStore
   const store = partOf<C, CallbackCollections>(serviceStore)
   const queues = await store.listDue('callback', END_OF_TIME, MAX_COUNTED_ROWS)
   const dead = await store.listDue('dead_callback', END_OF_TIME, MAX_COUNTED_ROWS)
-  const times = queues.map(({ value }) => value.events[0].queuedAt)
-  const problem = queues.find(({ value }) => value.problem !== undefined)?.value.problem
+  const { rows: readableQueues } = separateUnreadable(queues)
+  const times = readableQueues.map(({ value }) => value.events[0].queuedAt)
+  const problem = readableQueues.find(({ value }) => value.problem !== undefined)?.value.problem
   return {
     waiting: queues.length,
     ...(times.length > 0 && { oldest_waiting_at: epochSeconds(Math.min(...times)) }),

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import { addCreationTime, createCollection } from '../store/store.ts'
+import { countCallbacks } from './counts.ts'
 import { createDelivery } from './deliver.ts'
 import {
   type CallbackStore,
@@ -312,6 +313,27 @@ describe('callbacks of sessions', () => {
     receiver = () => undefined
     await deliver()
     expect(told().filter((id) => id.startsWith('e'))).toEqual(['e1', 'e1', 'e2', 'e3'])
+  })
+
+  it('are not held up by queues that cannot be read, of which the round tells afterwards', async () => {
+    for (let n = 0; n < 20; n += 1) await wait(`damaged ${n}`, `damaged ${n}`)
+    for (let n = 0; n < 30; n += 1) await wait(`s${n}`, `e${n}`)
+    const { listDue } = store
+    const withDamage = {
+      ...store,
+      listDue: async (...range: Parameters<typeof listDue>) =>
+        (await listDue(...range)).map((row) => ({
+          id: row.id,
+          version: row.version,
+          get value() {
+            if (row.id.startsWith('damaged')) throw new Error('a value is damaged')
+            return row.value
+          },
+        })),
+    } as unknown as CallbackStore
+    await expect(process({ store: withDamage })()).rejects.toThrow('a value is damaged')
+    expect([told().length, (await pending()).length]).toEqual([30, 20])
+    expect(await countCallbacks(withDamage)).toMatchObject({ waiting: 20 })
   })
 
   it('are not held up by one that always fails, nor by one that is slow', async () => {

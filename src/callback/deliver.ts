@@ -12,6 +12,7 @@ import { describeErrorForLog } from '../http/logged-error.ts'
 import type { Outbound } from '../http/outbound.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, type Row } from '../store/store.ts'
+import { type SeparatedRows, separateUnreadable } from '../store/unreadable-rows.ts'
 import { FIRST_PACE, isPausing, type Pace, paceAfterFailure, paceAfterSuccess, retryDelayMs } from './pace.ts'
 import { type DeliveryResult, describeOwnMistake, postCallback } from './post.ts'
 import {
@@ -60,9 +61,12 @@ const LOOK_AGAIN_MS = 300
  */
 const MAX_CLOCK_DIFFERENCE_MS = 60_000
 
+/** How many queues that cannot be read a search for due ones passes over. */
+const MAX_UNREADABLE = 20
+
 /**
  * Creates the function that delivers the due events. It ends when none is left, when the receiver is down, or when
- * `stop` is aborted.
+ * `stop` is aborted, and then rejects if a queue cannot be read.
  */
 export function createDelivery(context: DeliveryContext): Task['run'] {
   let pace: Pace = FIRST_PACE
@@ -77,18 +81,21 @@ export function createDelivery(context: DeliveryContext): Task['run'] {
     const round: Round = { ...context, isClockDoubtful }
     const wasSetBack = detectSetBack(context.now())
     const running = new Set<Promise<void>>()
+    let damage: Error | undefined
     while (stop?.aborted !== true) {
       const free = isPausing(pace, context.now()) ? 0 : pace.atOnce - running.size
-      const { due, reservations } =
-        free > 0 ? await reserveDueRows(context, free, wasSetBack) : { due: 0, reservations: [] }
+      const search = free > 0 ? await reserveDueRows(context, free, wasSetBack) : NOTHING_DUE
+      const { due, reservations } = search
+      damage = search.damage ?? damage
       for (const reservation of reservations) {
         const delivery: Promise<void> = deliverAndAdjustPace(round, reservation).finally(() => running.delete(delivery))
         running.add(delivery)
       }
-      if (due === 0 && running.size === 0) return
+      if (due === 0 && running.size === 0) break
       await waitForDeliveries(running)
     }
     await Promise.all(running)
+    if (damage !== undefined) throw damage
   }
 }
 
@@ -113,29 +120,37 @@ function watchForClockSetBack(): (now: Date) => boolean {
 }
 
 /**
- * Returns the due rows. When none is due and the clock was set back, returns the rows whose due time was set by the
- * clock before.
+ * Returns the due rows that can be read. When none is due and the clock was set back, returns the rows whose due time was
+ * set by the clock before.
  */
 async function findDueRows(
   { store }: DeliveryContext,
   at: Date,
   { limit, wasSetBack }: { readonly limit: number; readonly wasSetBack: boolean },
-): Promise<readonly DueRow<CallbackQueue>[]> {
-  const rows = await store.listDue('callback', at, limit)
-  if (rows.length > 0 || !wasSetBack) return rows
-  const waiting = await store.listDue('callback', END_OF_TIME, limit)
-  return waiting.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
+): Promise<SeparatedRows<DueRow<CallbackQueue>>> {
+  const most = limit + MAX_UNREADABLE
+  const due = separateUnreadable(await store.listDue('callback', at, most))
+  if (due.rows.length > 0 || !wasSetBack) return { ...due, rows: due.rows.slice(0, limit) }
+  const { rows, ...damage } = separateUnreadable(await store.listDue('callback', END_OF_TIME, most))
+  const waiting = rows.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
+  return { ...damage, rows: waiting.slice(0, limit) }
 }
 
+interface Search {
+  /** The number of due queues that can be read. */
+  readonly due: number
+  readonly reservations: readonly Reservation[]
+  /** Why a queue cannot be read. */
+  readonly damage?: Error
+}
+
+const NOTHING_DUE: Search = { due: 0, reservations: [] }
+
 /** Reserves due rows, each in a commit of its own. Skips a row that another process reserves first. */
-async function reserveDueRows(
-  context: DeliveryContext,
-  limit: number,
-  wasSetBack: boolean,
-): Promise<{ readonly due: number; readonly reservations: readonly Reservation[] }> {
+async function reserveDueRows(context: DeliveryContext, limit: number, wasSetBack: boolean): Promise<Search> {
   const { store, now } = context
   const at = now()
-  const rows = await findDueRows(context, at, { limit, wasSetBack })
+  const { rows, ...damage } = await findDueRows(context, at, { limit, wasSetBack })
   const nextAt = at.getTime() + RESERVATION_MS
   const reservations = await Promise.all(
     rows.map(async ({ id, version, value }) => {
@@ -147,7 +162,7 @@ async function reserveDueRows(
       return conflict === undefined ? [{ sessionId: id, event }] : []
     }),
   )
-  return { due: rows.length, reservations: reservations.flat() }
+  return { due: rows.length, reservations: reservations.flat(), ...damage }
 }
 
 /**

@@ -10,6 +10,7 @@ import { enqueueCallbacks, type PendingCallback, type PendingCallbacks } from '.
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
 import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
+import { separateUnreadable } from '../store/unreadable-rows.ts'
 import { type Event, type EventCollections, eventTypes } from './event.ts'
 
 export interface PassOnContext {
@@ -46,7 +47,7 @@ interface PassedBatch {
 async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
-  const { events, ...damage } = separateDamage(await store.listDue('event', END_OF_TIME, MAX_AT_ONCE))
+  const { rows: events, ...damage } = separateUnreadable(await store.listDue('event', END_OF_TIME, MAX_AT_ONCE))
   if (events.length === 0) return { committed: { count: 0, ...damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
@@ -61,23 +62,6 @@ async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>
     throw new Error(HEAD_SET_BACK)
   }
   return conflict === undefined ? { committed: { count: events.length, ...damage } } : { conflict }
-}
-
-/** Returns the events that can be read, and the error of one that cannot. */
-function separateDamage(
-  rows: readonly DueRow<Event>[],
-): Pick<PassedBatch, 'damage'> & { readonly events: readonly DueRow<Event>[] } {
-  const damages: Error[] = []
-  const events = rows.flatMap((row) => {
-    try {
-      return [{ ...row, value: row.value }]
-    } catch (error) {
-      damages.push(error as Error)
-      return []
-    }
-  })
-  const [damage] = damages
-  return damage === undefined ? { events } : { events, damage }
 }
 
 /**

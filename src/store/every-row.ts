@@ -1,7 +1,7 @@
 /** Reads every row of a collection in pages. */
 import { setImmediate } from 'node:timers/promises'
-import { DamagedValueError } from './statements.ts'
 import type { CreatedRow, RowPosition, Store } from './store.ts'
+import { separateUnreadable } from './unreadable-rows.ts'
 
 /** The number of rows in memory at once, since a row may be large. */
 const ROWS_AT_ONCE = 100
@@ -17,7 +17,7 @@ export async function* readEveryRow<C, K extends keyof C & string>(
 }
 
 /**
- * Changes the rows of a collection that has an order of creation, newest first, but for those with a damaged value.
+ * Changes the rows of a collection that has an order of creation, newest first, but for those that cannot be read.
  * `changeRow` runs for many rows at once, so that their commits share transactions. Returns for how many it resolved to
  * true; rejects when one rejects.
  */
@@ -28,22 +28,10 @@ export async function changeEveryRow<C, K extends keyof C & string>(
 ): Promise<number> {
   let changedCount = 0
   for await (const rows of readPages(store, collection)) {
-    const results = await Promise.all(omitDamagedRows(rows).map(changeRow))
+    const results = await Promise.all(separateUnreadable(rows).rows.map(changeRow))
     changedCount += results.filter((isChanged) => isChanged).length
   }
   return changedCount
-}
-
-/** Returns the rows without those whose value is damaged. */
-export function omitDamagedRows<R extends { readonly value: unknown }>(rows: readonly R[]): readonly R[] {
-  return rows.filter((row) => {
-    try {
-      return row.value !== undefined
-    } catch (error) {
-      if (error instanceof DamagedValueError) return false
-      throw error
-    }
-  })
 }
 
 async function* readPages<C, K extends keyof C & string>(

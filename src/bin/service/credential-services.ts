@@ -20,8 +20,8 @@ import { issuanceStatus } from '../../issuer/session.ts'
 import { createIssuerTasks } from '../../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
-import { omitDamagedRows } from '../../store/every-row.ts'
 import type { Migration, Store } from '../../store/store.ts'
+import { separateUnreadable } from '../../store/unreadable-rows.ts'
 import {
   type VerifierCollections,
   verifierEncryptedCollections,
@@ -99,7 +99,7 @@ export const credentialServices: {
     encryptedCollections: issuerEncryptedCollections,
     createTasks: createIssuerTasks,
     listNewestStates: async (store, now, limit) =>
-      omitDamagedRows(await store.listNewest('issuance_session', limit)).map(({ value }) =>
+      separateUnreadable(await store.listNewest('issuance_session', limit)).rows.map(({ value }) =>
         issuanceStatus(value, now()),
       ),
     voidOpen: voidIssuanceSessions,
@@ -115,7 +115,7 @@ export const credentialServices: {
     encryptedCollections: verifierEncryptedCollections,
     createTasks: createVerifierTasks,
     listNewestStates: async (store, now, limit) =>
-      omitDamagedRows(await store.listNewest('verification_session', limit)).map(({ value }) =>
+      separateUnreadable(await store.listNewest('verification_session', limit)).rows.map(({ value }) =>
         verificationStatus(value, now()),
       ),
     voidOpen: voidVerificationSessions,
