@@ -6,6 +6,9 @@ export type ClaimStep = string | number | null
 /** The steps of a path. A path without null is the position of one claim. */
 export type ClaimPath = readonly ClaimStep[]
 
+/** The maximum number of steps of a path in a query or a credential configuration. */
+export const MAX_STEPS = 32
+
 /** Formats a path for people: `degrees[*].type`. */
 export function pathText(path: ClaimPath): string {
   const steps = path.map((step) => {

@@ -2,6 +2,7 @@
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { MAX_STEPS } from './claim-path-text.ts'
 
 /** The format identifiers for the OpenAPI documents. A test compares them with the supported formats. */
 export const FORMAT_IDS = ['jwt_vc_json-ld', 'vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json', 'mso_mdoc'] as const
@@ -12,7 +13,7 @@ export const FORMATS_IN_WORDS = FORMAT_IDS.join(', ').replace(/, (?=[^,]*$)/, ' 
 /** The schema of a `ClaimPath`, which limits its length. */
 export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Integer({ minimum: 0 }), Type.Null()]), {
   minItems: 1,
-  maxItems: 32,
+  maxItems: MAX_STEPS,
 })
 
 const Name = Type.String({ maxLength: 500 })

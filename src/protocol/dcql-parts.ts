@@ -5,7 +5,10 @@ import { type Json, type JsonObject, memberOf } from '../codec/json.ts'
 export type Mistakes = Generator<string, void, undefined>
 type FindMistakes = (value: Json | undefined, at: string) => Mistakes
 
+/** The maximum number of elements of a list in a query. */
 export const MAX_LIST_ELEMENTS = 100
+/** The form of the ids of credential queries and claims. OpenID4VP 1.0, Credential Query. */
+export const ID_PATTERN = '^[A-Za-z0-9_-]+$'
 const MAX_CHARACTERS = 1024
 
 /**

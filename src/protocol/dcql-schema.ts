@@ -2,10 +2,10 @@
 
 import * as Type from 'typebox'
 import { ClaimPathSchema, FORMATS_IN_WORDS } from './credential-configuration.ts'
-import { MAX_LIST_ELEMENTS } from './dcql-parts.ts'
+import { ID_PATTERN, MAX_LIST_ELEMENTS } from './dcql-parts.ts'
 
 const list = { minItems: 1, maxItems: MAX_LIST_ELEMENTS }
-const Id = Type.String({ pattern: '^[A-Za-z0-9_-]+$' })
+const Id = Type.String({ pattern: ID_PATTERN })
 const References = Type.Array(Id, list)
 
 const ClaimsQuery = Type.Object(

@@ -4,13 +4,14 @@
  */
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import { isClaimPath, isIndex } from './claim-path.ts'
-import type { ClaimPath } from './claim-path-text.ts'
+import { type ClaimPath, MAX_STEPS } from './claim-path-text.ts'
 import { findAuthorityMistakes, type TrustedAuthoritiesQuery } from './dcql-authorities.ts'
 import {
   findBooleanMistakes,
   findLengthMistakes,
   findListMistakes,
   findTextMistakes,
+  ID_PATTERN,
   MAX_LIST_ELEMENTS,
   type Mistakes,
 } from './dcql-parts.ts'
@@ -49,7 +50,7 @@ export interface DcqlQuery {
   readonly credential_sets?: readonly CredentialSetQuery[]
 }
 
-const MAX_STEPS = 32
+const ID = new RegExp(ID_PATTERN)
 const MAX_MISTAKES = 10
 
 /** Returns the mistakes in a credential query beyond its form, mainly for its format. */
@@ -192,7 +193,7 @@ function* findIdMistakes(list: Json | undefined, at: string): Mistakes {
   for (const [i, item] of list.slice(0, MAX_LIST_ELEMENTS).entries()) {
     const id = memberOf(item, 'id')
     if (id === undefined) continue
-    if (typeof id !== 'string' || !/^[A-Za-z0-9_-]+$/.test(id)) {
+    if (typeof id !== 'string' || !ID.test(id)) {
       yield `${at}[${i}].id: must be a non-empty string of letters, digits, _ and -`
     } else {
       yield* findLengthMistakes(id, `${at}[${i}].id`)
