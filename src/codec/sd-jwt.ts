@@ -30,8 +30,8 @@ export interface RevealedClaims {
 export const DIGEST_MEMBERS: readonly string[] = ['_sd', '_sd_alg', '...']
 /** The maximum number of disclosures, since each is hashed before the signature is verified. */
 export const MAX_DISCLOSURES = 2000
-/** The maximum number of members and elements of a payload with its disclosures. */
-const MAX_VALUES = 3000
+/** The maximum number of members and elements of a payload with its disclosures, since queries examine them. */
+export const MAX_PAYLOAD_VALUES = 3000
 
 /** Parses an SD-JWT or SD-JWT+KB. Throws a MalformedError that names the invalid part. */
 export function readSdJwt(text: string): SdJwt {
@@ -136,7 +136,7 @@ interface RevealState {
 
 function revealValue(value: Json, position: ClaimPosition, state: RevealState): Json {
   state.values += 1
-  if (state.values > MAX_VALUES) malformed(`it has more than ${MAX_VALUES} values`)
+  if (state.values > MAX_PAYLOAD_VALUES) malformed(`it has more than ${MAX_PAYLOAD_VALUES} values`)
   // Disclosures may contain digests of others, so their combined depth is limited too.
   if (position.length > MAX_NESTING) malformed(`the disclosures lead deeper than ${MAX_NESTING}`)
   if (Array.isArray(value)) return revealArray(value, position, state)

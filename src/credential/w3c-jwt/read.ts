@@ -5,6 +5,7 @@
 import { isObject, type Json, type JsonObject, memberOf, refuseMany, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
+import { MAX_PAYLOAD_VALUES } from '../../codec/sd-jwt.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
@@ -23,11 +24,6 @@ import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.
 import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
-
-/**
- * The maximum number of members and elements of a credential, the same as for an SD-JWT, since queries examine them.
- */
-const MAX_VALUES = 3000
 
 /**
  * Parses a credential, or a presentation of one. Throws a MalformedError if the text is not a JWT, or if the
@@ -59,7 +55,8 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   const { payload, header } = jws
   const vc = memberOf(payload, 'vc')
   const claims = isObject(vc) ? vc : {}
-  readPart('the credential', () => refuseMany(claims, MAX_VALUES))
+  // An SD-JWT may have as many values.
+  readPart('the credential', () => refuseMany(claims, MAX_PAYLOAD_VALUES))
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   return {
     formatProblem:
