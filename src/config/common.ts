@@ -33,6 +33,8 @@ import { KeyAndCertificates, type ReadKey, readKeyAndCertificates, SigningSettin
 import { resolveStopping, type Stopping, StoppingSetting } from './stopping.ts'
 import { findTelemetryMistakes, resolveTelemetry, type TelemetryConfig, TelemetrySetting } from './telemetry.ts'
 
+/** The default of `port` of each service. */
+export const DEFAULT_PORTS = { issuer: 8079, verifier: 8081 } as const
 /** The default of `clockSkewSeconds`. */
 const CLOCK_SKEW_SECONDS = 60
 
@@ -42,7 +44,7 @@ export const commonSettings = {
     Type.Integer({
       minimum: 0,
       maximum: 65_535,
-      description: 'Port to listen on; 8079 for the issuer and 8081 for the verifier when absent',
+      description: `Port to listen on; ${DEFAULT_PORTS.issuer} for the issuer and ${DEFAULT_PORTS.verifier} for the verifier when absent`,
     }),
   ),
   host: Type.Optional(

@@ -5,13 +5,22 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
 
+const DAY_SECONDS = 86_400
 const TEN_YEARS_SECONDS = 315_360_000
+const SESSION_DAYS = 30
+const SESSION_SECONDS = SESSION_DAYS * DAY_SECONDS
 /** The maximum of `expires_in` of a session: seven days. */
 export const MAX_SESSION_SECONDS = 604_800
 /** The maximum of `refresh_seconds`: a year. */
 export const MAX_REFRESH_SECONDS = 31_536_000
 /** The maximum duration of a session, and one day more. */
-const MAX_LIFE_SECONDS = MAX_SESSION_SECONDS + MAX_REFRESH_SECONDS + 86_400
+const MAX_LIFE_SECONDS = MAX_SESSION_SECONDS + MAX_REFRESH_SECONDS + DAY_SECONDS
+
+/** The defaults of each service. */
+export const DEFAULT_RETENTION = {
+  issuer: { personalDataSeconds: 0, sessionSeconds: SESSION_SECONDS },
+  verifier: { personalDataSeconds: DAY_SECONDS, sessionSeconds: SESSION_SECONDS },
+} as const
 
 export const RetentionSettings = Type.Object(
   {
@@ -19,15 +28,14 @@ export const RetentionSettings = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: TEN_YEARS_SECONDS,
-        description:
-          'How long a dataset is kept after the end of its session (0 when absent), or disclosed claims after the final state (86,400)',
+        description: `How long a dataset is kept after the end of its session (${DEFAULT_RETENTION.issuer.personalDataSeconds} when absent), or disclosed claims after the final state (${DEFAULT_RETENTION.verifier.personalDataSeconds})`,
       }),
     ),
     sessionSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: TEN_YEARS_SECONDS,
-        description: 'How long a session is kept after its end; 2,592,000 (30 days) when absent',
+        description: `How long a session is kept after its end; ${SESSION_SECONDS} (${SESSION_DAYS} days) when absent`,
       }),
     ),
   },

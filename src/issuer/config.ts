@@ -23,6 +23,7 @@ import {
   type CommonConfig,
   checkSettings,
   commonSettings,
+  DEFAULT_PORTS,
   type ReadResult,
   readCommon,
   type ServiceDefaults,
@@ -30,6 +31,7 @@ import {
 import type { Files } from '../config/files.ts'
 import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
+import { DEFAULT_RETENTION } from '../config/retention.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
 import { type Certificate, isSameSubjectOfSameCa } from '../keys/certificate.ts'
@@ -169,10 +171,10 @@ export interface IssuerConfig extends CommonConfig {
 export const issuerTitle = 'Vouchsafe issuance service'
 
 export const issuerDefaults: ServiceDefaults = {
-  port: 8079,
+  port: DEFAULT_PORTS.issuer,
   databaseFile: 'data/issuer.db',
   signs: 'credential',
-  retention: { personalDataSeconds: 0, sessionSeconds: 2_592_000 },
+  retention: DEFAULT_RETENTION.issuer,
 }
 
 /** Reads the configuration. Returns all mistakes, each with its path, if there are any. */

@@ -7,13 +7,14 @@ import {
   type CommonConfig,
   checkSettings,
   commonSettings,
+  DEFAULT_PORTS,
   type ReadResult,
   readCommon,
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import { mistakesOf } from '../config/mistakes.ts'
-import { MAX_SESSION_SECONDS } from '../config/retention.ts'
+import { DEFAULT_RETENTION, MAX_SESSION_SECONDS } from '../config/retention.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
 import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
@@ -118,10 +119,10 @@ const NO_ANCHORS_WARNING =
 export const verifierTitle = 'Vouchsafe verification service'
 
 export const verifierDefaults: ServiceDefaults = {
-  port: 8081,
+  port: DEFAULT_PORTS.verifier,
   databaseFile: 'data/verifier.db',
   signs: 'request',
-  retention: { personalDataSeconds: 86_400, sessionSeconds: 2_592_000 },
+  retention: DEFAULT_RETENTION.verifier,
 }
 
 /** Reads the configuration. Returns all mistakes, each with its path, if there are any. */
