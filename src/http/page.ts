@@ -51,8 +51,8 @@ export interface Listing<Value, Entry> {
   readonly query: ListQuery
   /** Makes the list entry for a row. */
   readonly entryOf: (id: string, value: Value) => Entry
-  /** Tests whether the entry matches the filter. */
-  readonly matches: (entry: Entry) => boolean
+  /** Tests whether the entry matches the filter; absent in a list without one. */
+  readonly matches?: (entry: Entry) => boolean
 }
 
 export interface Page<Entry> {
@@ -68,7 +68,7 @@ export interface Page<Entry> {
 export async function readPage<C, K extends keyof C & string, Entry>(
   { store, log }: { readonly store: Store<C>; readonly log: Logger },
   collection: K,
-  { query, entryOf, matches }: Listing<C[K], Entry>,
+  { query, entryOf, matches = () => true }: Listing<C[K], Entry>,
 ): Promise<Page<Entry>> {
   const { limit, cursor, ...filter } = query
   const size = readPageSize(limit)

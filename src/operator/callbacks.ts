@@ -21,11 +21,7 @@ export async function listWaitingCallbacks(
   context: OperatorContext,
   query: PageQuery,
 ): Promise<Static<typeof WaitingCallbackPage>> {
-  const { entries, ...rest } = await readPage(context, 'callback', {
-    query,
-    entryOf: waitingEntry,
-    matches: () => true,
-  })
+  const { entries, ...rest } = await readPage(context, 'callback', { query, entryOf: waitingEntry })
   return { callbacks: [...entries], ...rest }
 }
 
@@ -34,11 +30,7 @@ export async function listDeadCallbacks(
   context: OperatorContext,
   query: PageQuery,
 ): Promise<Static<typeof DeadCallbackPage>> {
-  const { entries, ...rest } = await readPage(context, 'dead_callback', {
-    query,
-    entryOf: deadEntry,
-    matches: () => true,
-  })
+  const { entries, ...rest } = await readPage(context, 'dead_callback', { query, entryOf: deadEntry })
   return { callbacks: [...entries], ...rest }
 }
 
