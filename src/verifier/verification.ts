@@ -88,10 +88,7 @@ export async function verifyVpResponse(
   context: VerificationContext,
   run: CheckRun,
 ): Promise<VerificationReport> {
-  const responseContext = {
-    ...context,
-    findIssuerPath: createIssuerPathFinder(context),
-  }
+  const contextWithPath = { ...context, findIssuerPath: createIssuerPathFinder(context) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, run)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -105,7 +102,7 @@ export async function verifyVpResponse(
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failures < MAX_FAILURES ? readPresentation(format, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, { credentialQuery, format }, responseContext, run)
+      const report = await verifyPresentation(reading, { credentialQuery, format }, contextWithPath, run)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
