@@ -50,6 +50,7 @@ export function namedKeys({ signing, keys = {} }: KeySettings, signs: 'credentia
     // The earlier keys of an issuer still sign status lists.
     ...previousKeys('signing', signs === 'credential' ? 'status' : signs, signing),
     ...ownKeys('keys.statusLists', 'status', statusLists),
+    // Where keys.metadata is absent, this key signs the metadata too, and its certificate is in `x5c`.
     ...ownKeys('keys.accessTokens', 'metadata', accessTokens),
     ...ownKeys('keys.metadata', 'metadata', metadata),
     ...ownKeys('keys.audit', 'audit', audit),

@@ -33,6 +33,7 @@ export interface CredentialStatus {
 /** A status list. The version of its row counts the changes of its bits. */
 export interface StoredStatusList {
   readonly entries: number
+  /** The width of an entry. Nothing reads it as long as all lists have the same width. */
   readonly bits: typeof STATUS_WIDTH
   /** The thumbprint of the list's key; absent in rows of earlier releases. */
   readonly kid?: string

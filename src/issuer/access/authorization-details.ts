@@ -56,6 +56,10 @@ export function configurationOfIdentifier(
   return configurationIds.find((id) => credentialIdentifierOf(id) === identifier)
 }
 
+/**
+ * Returns the identifier of the credential of a configuration. The suffix makes it another text than the id, so that a
+ * wallet that sends one in the place of the other is refused.
+ */
 function credentialIdentifierOf(configurationId: string): string {
   return `${configurationId}.0`
 }
