@@ -97,7 +97,7 @@ export async function receiveResponse(
     makeEndEvent(context, { sessionId, session: value, now: context.now() }),
   ])
   // A session changes once, so a conflict means that another response was first.
-  if (conflict !== undefined) refuseFinished()
+  if (conflict !== undefined) refuseFinished('invalid_request')
   context.progress.forgetUnwrittenFetch(sessionId)
   const line = {
     event: 'session_finished',

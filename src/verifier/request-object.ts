@@ -20,8 +20,7 @@ export async function requireSessionForRequestObject(
   sessionId: string,
 ): Promise<VerificationSession> {
   const { value: session } = await requireVerificationSession(store, sessionId)
-  if (session.outcome !== undefined) refuse('gone', 'this session has had its response')
-  refuseUnlessOpen(session, now())
+  refuseUnlessOpen(session, now(), 'gone')
   return session
 }
 

@@ -144,14 +144,18 @@ export function verificationStatus(
   return outcome.walletError.error === 'access_denied' ? 'DECLINED' : 'VERIFICATION_FAILED'
 }
 
-/** Refuses with `gone` if the session has expired, and with `invalid_request` if it has its response already. */
-export function refuseUnlessOpen(session: VerificationSession, now: Date): void {
-  if (session.outcome !== undefined) refuseFinished()
+/** Refuses with `gone` if the session has expired, and with `codeOfFinished` if it has its response already. */
+export function refuseUnlessOpen(
+  session: VerificationSession,
+  now: Date,
+  codeOfFinished: 'invalid_request' | 'gone' = 'invalid_request',
+): void {
+  if (session.outcome !== undefined) refuseFinished(codeOfFinished)
   if (verificationStatus(session, now) === 'EXPIRED') refuse('gone', 'this session has expired')
 }
 
-export function refuseFinished(): never {
-  return refuse('invalid_request', 'this session has had its response')
+export function refuseFinished(code: 'invalid_request' | 'gone'): never {
+  return refuse(code, 'this session has had its response')
 }
 
 /** Ends an open session with its outcome. Refuses like {@link refuseUnlessOpen}, so a session accepts one response. */
