@@ -1,4 +1,5 @@
 /** The status of a verification session, with its report, for callers with an API key. */
+import type { JsonObject } from '../codec/json.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { problemMembers } from '../progress/problem-members.ts'
 import type { ProgressRecorder } from '../progress/progress-recorder.ts'
@@ -17,7 +18,29 @@ export interface StatusContext extends Pick<VerifierContext, 'store' | 'now' | '
  * redirect. Refuses with `not_found`.
  */
 export async function getVerificationStatus(context: StatusContext, sessionId: string, responseCode?: string) {
-  const { value: session } = await requireVerificationSession(context.store, sessionId)
+  const { value } = await requireVerificationSession(context.store, sessionId)
+  return makeVerificationStatus(context, sessionId, value, responseCode)
+}
+
+/**
+ * Returns the status of a session for its callback, without a response code: a result for the person at the browser is
+ * left out. Returns undefined if there is no such session.
+ */
+export async function findStatusForCallback(
+  context: StatusContext,
+  sessionId: string,
+): Promise<JsonObject | undefined> {
+  const row = await context.store.get('verification_session', sessionId)
+  if (row === undefined) return undefined
+  return (await makeVerificationStatus(context, sessionId, row.value)) as unknown as JsonObject
+}
+
+async function makeVerificationStatus(
+  context: StatusContext,
+  sessionId: string,
+  session: VerificationSession,
+  responseCode?: string,
+) {
   const now = context.now()
   const { outcome } = session
   return {

@@ -2,16 +2,14 @@
 import { singleFlight } from '../async/single-flight.ts'
 import type { Task } from '../async/task.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
-import type { JsonObject } from '../codec/json.ts'
 import { passOnEvents } from '../event/pass-on.ts'
 import { createEventTasks } from '../event/tasks.ts'
 import { createAuditSigner } from '../keys/key-ring.ts'
-import { ProtocolError } from '../protocol/error.ts'
 import { partOf } from '../store/store.ts'
 import { createStoredDescriptions } from './check-descriptions.ts'
 import type { VerifierConfig } from './config.ts'
 import { sweepVerificationSessions } from './retention.ts'
-import { getVerificationStatus, type StatusContext } from './session-status.ts'
+import { findStatusForCallback } from './session-status.ts'
 import type { VerifierEffects } from './verifier.ts'
 
 /** The collections whose rows are deleted when they are due. */
@@ -47,20 +45,7 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
       store: partOf(store),
       sessionCallback,
       signer: createAuditSigner(config.keys, effects.pkcs11Tokens),
-      loadCallbackData: (sessionId) => readStatusData(statusContext, sessionId),
+      loadCallbackData: (sessionId) => findStatusForCallback(statusContext, sessionId),
     }),
   ]
-}
-
-/**
- * Returns the status of a session for its callback, without a response code: a result for the person at the browser is
- * left out. Returns undefined if there is no such session.
- */
-async function readStatusData(context: StatusContext, sessionId: string): Promise<JsonObject | undefined> {
-  try {
-    return (await getVerificationStatus(context, sessionId)) as unknown as JsonObject
-  } catch (error) {
-    if (error instanceof ProtocolError && error.code === 'not_found') return undefined
-    throw error
-  }
 }
