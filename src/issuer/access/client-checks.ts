@@ -22,8 +22,6 @@ import {
 } from './jwt-checks.ts'
 import type { ReusableNonces } from './reusable-nonce.ts'
 
-export type { ClientEvidence } from './client-headers.ts'
-
 /** The operator's policy, and what the request must match. Nothing here comes from the two JWTs. */
 export interface ClientCheckContext {
   readonly now: Date
