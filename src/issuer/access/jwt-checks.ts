@@ -94,7 +94,7 @@ const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 /** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
 export function readProofJwt(text: string, kind: ProofKind): Jws {
   const jws = readOrRefuseProof(kind, () => readJws(text))
-  refuseKeyProofProblem(
+  refuseProofProblem(
     kind,
     typeProblem(jws.header, ...PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms),
   )
@@ -105,7 +105,7 @@ export function readProofJwt(text: string, kind: ProofKind): Jws {
 }
 
 /** Refuses a JWT with `invalid_proof` if there is a problem. */
-export function refuseKeyProofProblem(kind: ProofKind, problem: string | undefined): void {
+export function refuseProofProblem(kind: ProofKind, problem: string | undefined): void {
   if (problem !== undefined) refuse('invalid_proof', `the ${kind}: ${problem}`)
 }
 

@@ -17,7 +17,7 @@ import {
   PROOF_TIMES,
   readOrRefuseProof,
   readProofJwt,
-  refuseKeyProofProblem,
+  refuseProofProblem,
   type TimeRule,
 } from '../access/jwt-checks.ts'
 
@@ -157,7 +157,7 @@ export function verifyKeyAttestation(
   if (proofType === 'jwt' && memberOf(payload, 'exp') === undefined) {
     refuse('invalid_proof', 'the key attestation of a key proof must say until when it is good (exp)')
   }
-  refuseKeyProofProblem(
+  refuseProofProblem(
     KIND,
     jwtTimeProblem(payload, memberOf(payload, 'exp') === undefined ? PROOF_TIMES : LASTING, policy),
   )

@@ -22,7 +22,7 @@ import {
   PROOF_TIMES,
   readOrRefuseProof,
   readProofJwt,
-  refuseKeyProofProblem,
+  refuseProofProblem,
 } from '../access/jwt-checks.ts'
 import type { StoredUse } from '../access/single-use.ts'
 import { largestBatch } from '../configurations.ts'
@@ -175,7 +175,7 @@ export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
   if (audience === undefined || !policy.audiences.includes(audience)) {
     refuse('invalid_proof', 'aud of the key proof must be the credential issuer identifier of the offer, and no other')
   }
-  refuseKeyProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
+  refuseProofProblem('key proof', jwtTimeProblem(payload, PROOF_TIMES, policy))
   const nonce = stringMemberOf(payload, 'nonce')
   if (!nonce) return refuse('invalid_proof', NO_NONCE)
   const headerKey = readOrRefuseProof('key proof', () => readHeaderKey(header, policy))
