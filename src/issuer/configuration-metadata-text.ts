@@ -21,7 +21,16 @@ export interface ConfigurationTexts {
   readonly makeText: (ids: readonly string[], version: MetadataVersion) => Promise<ConfigurationsText>
 }
 
-const MAX_CACHED_TEXTS = 1000
+/** A configuration, and its member of `credential_configurations_supported` as text. */
+interface ConfigurationMember {
+  readonly configuration: Configuration
+  readonly text: string
+}
+
+type MetadataOf = typeof configurationMetadata | typeof makeOlderConfigurationMetadata
+
+/** The maximum number of members in the cache of each version. */
+const MAX_CACHED_MEMBERS = 1000
 const MAX_CACHED_SETS = 64
 
 export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
@@ -36,21 +45,20 @@ export function createConfigurationTexts({
   loadConfiguration,
   config,
 }: ConfigurationTextEffects): ConfigurationTexts {
-  const loadText = cacheById(MAX_CACHED_TEXTS, async (key) => {
-    const [version, id = ''] = key.split('/')
-    const configuration = await loadConfiguration(id)
-    if (configuration === undefined) return undefined
-    const metadataOf = version === 'final' ? configurationMetadata : makeOlderConfigurationMetadata
-    return JSON.stringify(metadataOf(configuration, signer(), config.draft13))
-  })
-  const joinTexts = async (ids: readonly string[], version: MetadataVersion): Promise<ConfigurationsText> => {
-    const members = await Promise.all(
-      ids.map(async (id) => {
-        const text = await loadText(`${version}/${id}`)
-        return text === undefined ? [] : [`${JSON.stringify(id)}:${text}`]
-      }),
-    )
-    return textOf(members.flat(), await Promise.all(ids.map(loadConfiguration)))
+  const cacheMembers = (metadataOf: MetadataOf) =>
+    cacheById(MAX_CACHED_MEMBERS, async (id): Promise<ConfigurationMember | undefined> => {
+      const configuration = await loadConfiguration(id)
+      if (configuration === undefined) return undefined
+      const metadata = metadataOf(configuration, signer(), config.draft13)
+      return { configuration, text: `${JSON.stringify(id)}:${JSON.stringify(metadata)}` }
+    })
+  const loadMember: Readonly<Record<MetadataVersion, ReturnType<typeof cacheMembers>>> = {
+    final: cacheMembers(configurationMetadata),
+    older: cacheMembers(makeOlderConfigurationMetadata),
+  }
+  const loadMembers = async (ids: readonly string[], version: MetadataVersion): Promise<ConfigurationMember[]> => {
+    const members = await Promise.all(ids.map(loadMember[version]))
+    return members.filter((member) => member !== undefined)
   }
   const textsOfSets = createPromiseCache<ConfigurationsText>(MAX_CACHED_SETS)
   let latest: OfferedConfigurationsText | undefined
@@ -58,23 +66,22 @@ export function createConfigurationTexts({
     makeOfferedText: async () => {
       const rows = await store.list('credential_configuration')
       const ids = rows.filter(({ value }) => isOffered(value, config)).map(({ id }) => id)
-      const current = await joinTexts(ids, 'final')
+      const current = textOf(await loadMembers(ids, 'final'))
       if (latest?.digest === current.digest) return latest
       latest = { ...current, idsByScope: await groupByScope({ loadConfiguration }, ids) }
       return latest
     },
-    makeText: (ids, version) => textsOfSets.get([version, ...ids].join('/'), () => joinTexts(ids, version)),
+    makeText: (ids, version) =>
+      textsOfSets.get([version, ...ids].join('/'), async () => textOf(await loadMembers(ids, version))),
   }
 }
 
-function textOf(
-  members: readonly string[],
-  configurations: readonly (Configuration | undefined)[],
-): ConfigurationsText {
-  const json = Buffer.from(`{${members.join()}}`)
+/** Joins the members of `credential_configurations_supported`. */
+function textOf(members: readonly ConfigurationMember[]): ConfigurationsText {
+  const json = Buffer.from(`{${members.map(({ text }) => text).join()}}`)
   return {
     json,
     digest: hash('sha256', json, 'base64url'),
-    batchSize: largestBatch(configurations),
+    batchSize: largestBatch(members.map(({ configuration }) => configuration)),
   }
 }
