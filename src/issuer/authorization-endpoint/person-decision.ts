@@ -9,16 +9,17 @@ import type { BrowserPage } from '../../http/browser-page.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
 import {
   type BroughtAnswer,
+  type CodeFlowRequest,
   endRequest,
   isSameBrowser,
   makeRequestUpdate,
   recordAnswer,
-  type StoredAuthorizationRequest,
 } from '../authorization-request.ts'
 import { datasetOfClaims, isPerson, mappingsOf } from '../claims-dataset.ts'
 import type { IssuerContext } from '../context.ts'
 import { refuseOtherBrowser } from './browser.ts'
 import { completeInteraction, decideInteraction, requireOpenInteraction } from './interaction.ts'
+import type { IdentifiedRequest } from './pushed-request.ts'
 import { trustsRedirectUri } from './request-parameters.ts'
 import { noCredentialPage, stoppedPage } from './sign-in-page.ts'
 
@@ -47,46 +48,52 @@ export function requireDatasets({ config }: Pick<IssuerContext, 'config'>): Read
 export async function requireRequestOfVisit(
   context: IssuerContext,
   { id, cookie }: SignInVisit,
-): Promise<StoredAuthorizationRequest> {
+): Promise<IdentifiedRequest> {
   const { value } = await requireOpenInteraction(context, id)
   if (!isSameBrowser(value, cookie)) refuseOtherBrowser()
-  return value
+  return { id, request: value.request }
 }
 
 /**
- * Records an answer in the request. Refuses like {@link recordAnswer}. Ends the request and refuses if the answer
- * arrives in another browser than that of the request.
+ * Records an answer in the request, and returns the request. Refuses like {@link recordAnswer}. Ends the request and
+ * refuses if the answer arrives in another browser than that of the request.
  */
 export async function admitAnswer(
   context: IssuerContext,
   { id, cookie }: SignInVisit,
   answer: BroughtAnswer,
-): Promise<void> {
-  const isOwnBrowser = await context.retryOnConflict<boolean>(async () => {
+): Promise<IdentifiedRequest> {
+  const admission = await context.retryOnConflict(async () => {
     const { value: storedRequest, version } = await requireOpenInteraction(context, id)
-    const isSame = isSameBrowser(storedRequest, cookie)
-    const value = isSame ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
+    const isOwnBrowser = isSameBrowser(storedRequest, cookie)
+    const value = isOwnBrowser ? recordAnswer(storedRequest, answer) : endRequest(storedRequest)
     const conflict = await context.store.commit([makeRequestUpdate({ id, version }, value, context.now())])
-    return conflict === undefined ? { committed: isSame } : { conflict }
+    return conflict === undefined ? { committed: { isOwnBrowser, request: storedRequest.request } } : { conflict }
   })
-  if (!isOwnBrowser) refuseOtherBrowser()
+  if (!admission.isOwnBrowser) refuseOtherBrowser()
+  return { id, request: admission.request }
 }
 
 /**
  * Approves the interaction with the dataset of the claims. Denies it if the claims do not make a valid dataset, if the
  * offer is for another person, or if it takes no dataset.
  */
-export async function decideByClaims(context: IssuerContext, id: string, claims: JsonObject): Promise<SignInEnd> {
-  const { value } = await requireOpenInteraction(context, id)
-  const person = await findOfferedPerson(context, value)
-  if (person !== undefined) return decideForPerson(context, id, isPerson(claims, person))
-  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, value))
-  if ('unmappedName' in mappings) return denyCredential(context, id, `no claims are named for ${mappings.unmappedName}`)
+export async function decideByClaims(
+  context: IssuerContext,
+  identifiedRequest: IdentifiedRequest,
+  claims: JsonObject,
+): Promise<SignInEnd> {
+  const { id, request } = identifiedRequest
+  const person = await findOfferedPerson(context, request)
+  if (person !== undefined) return decideForPerson(context, identifiedRequest, isPerson(claims, person))
+  const mappings = mappingsOf(requireDatasets(context), await loadConfigurationsOf(context, request))
+  if ('unmappedName' in mappings)
+    return denyCredential(context, identifiedRequest, `no claims are named for ${mappings.unmappedName}`)
   const { dataset, missing } = datasetOfClaims(claims, mappings)
   try {
     const body = { credential_dataset: dataset }
     const result = await decideInteraction(context, { id, body, caller: CALLER })
-    if ('problem' in result) return await denyCredential(context, id, result.reason)
+    if ('problem' in result) return await denyCredential(context, identifiedRequest, result.reason)
     return { address: result.redirect_uri }
   } catch (error) {
     if (!(error instanceof ProtocolError) || error.code !== 'invalid_request') throw error
@@ -96,32 +103,40 @@ export async function decideByClaims(context: IssuerContext, id: string, claims:
       `no credential for the person; compare the claims with authentication.${way}.datasets`,
     )
     const mismatch = missing.length === 0 ? 'the claims do not fit' : `these claims are missing: ${missing.join(', ')}`
-    return denyCredential(context, id, mismatch)
+    return denyCredential(context, identifiedRequest, mismatch)
   }
 }
 
 /** Returns the claims that the offer's `person` must have, if the offer is for one person. */
-async function findOfferedPerson({ store }: IssuerContext, { request }: StoredAuthorizationRequest) {
-  const { offerSessionId } = request
+async function findOfferedPerson({ store }: IssuerContext, { offerSessionId }: CodeFlowRequest) {
   return offerSessionId === undefined ? undefined : (await store.get('issuance_session', offerSessionId))?.value.person
 }
 
 /** Decides on an offer that has its dataset and is for one person. */
-async function decideForPerson(context: IssuerContext, id: string, isOfferedPerson: boolean): Promise<SignInEnd> {
-  if (!isOfferedPerson) return denyCredential(context, id, 'the offer is for another person')
+async function decideForPerson(
+  context: IssuerContext,
+  identifiedRequest: IdentifiedRequest,
+  isOfferedPerson: boolean,
+): Promise<SignInEnd> {
+  if (!isOfferedPerson) return denyCredential(context, identifiedRequest, 'the offer is for another person')
+  const { id } = identifiedRequest
   const { redirect_uri: address } = await completeInteraction(context, { id, body: { approved: true }, caller: CALLER })
   return { address }
 }
 
 /** Returns the configurations of the request. */
-export async function loadConfigurationsOf(context: IssuerContext, { request }: StoredAuthorizationRequest) {
-  const configurations = await Promise.all(request.configurationIds.map(context.loadConfiguration))
+export async function loadConfigurationsOf(context: IssuerContext, { configurationIds }: CodeFlowRequest) {
+  const configurations = await Promise.all(configurationIds.map(context.loadConfiguration))
   return configurations.filter((configuration) => configuration !== undefined)
 }
 
 /** Denies the interaction, and returns the page that tells the person the reason. */
-async function denyCredential(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
-  const { request, address } = await denyInteraction(context, id, reason)
+async function denyCredential(
+  context: IssuerContext,
+  { id, request }: IdentifiedRequest,
+  reason: string,
+): Promise<SignInEnd> {
+  const address = await denyInteraction(context, id, reason)
   return { page: noCredentialPage(request, address, reason) }
 }
 
@@ -129,23 +144,24 @@ async function denyCredential(context: IssuerContext, id: string, reason: string
  * Denies the interaction of a person who did not go on, and returns the redirect that tells the wallet the reason. A
  * person whom a stranger sent here is not redirected to the stranger, but gets a page.
  */
-export async function denyPerson(context: IssuerContext, id: string, reason: string): Promise<SignInEnd> {
-  const { request, address } = await denyInteraction(context, id, reason)
+export async function denyPerson(
+  context: IssuerContext,
+  { id, request }: IdentifiedRequest,
+  reason: string,
+): Promise<SignInEnd> {
+  const address = await denyInteraction(context, id, reason)
   return trustsRedirectUri(context, request) ? { address } : { page: stoppedPage(request, address) }
 }
 
 /** Denies the interaction, and returns the URL that tells the wallet the reason. */
-async function denyInteraction(context: IssuerContext, id: string, reason: string) {
-  const { request } = (await requireOpenInteraction(context, id)).value
+async function denyInteraction(context: IssuerContext, id: string, reason: string): Promise<string> {
   const body = { denied: true, reason: plainAscii(reason).slice(0, 300) } as const
-  const { redirect_uri: address } = await completeInteraction(context, { id, body, caller: CALLER })
-  return { request, address }
+  return (await completeInteraction(context, { id, body, caller: CALLER })).redirect_uri
 }
 
 /** Denies the interaction because the person declined. Refuses like {@link requireRequestOfVisit}. */
 export async function declineSignIn(context: IssuerContext, visit: SignInVisit): Promise<SignInEnd> {
-  await requireRequestOfVisit(context, visit)
-  return denyPerson(context, visit.id, 'the person declined')
+  return denyPerson(context, await requireRequestOfVisit(context, visit), 'the person declined')
 }
 
 /** Refuses a browser where no person signs in. */

@@ -81,16 +81,16 @@ export async function finishPresentation(
   settings: PresentationConfig,
   { visit, responseCode }: { readonly visit: SignInVisit; readonly responseCode: string },
 ): Promise<SignInEnd> {
-  const { id } = visit
-  const { value } = await requireOpenInteraction(context, id)
+  const { value } = await requireOpenInteraction(context, visit.id)
   // Without a response code there was no presentation, so the request of another browser is not ended.
   if (responseCode === '' && !isSameBrowser(value, visit.cookie)) refuseCode()
-  await admitAnswer(context, visit, { secret: responseCode, isRepeatable: true })
+  const identifiedRequest = await admitAnswer(context, visit, { secret: responseCode, isRepeatable: true })
   const { presentation } = value
   if (presentation === undefined) return refuseCode()
   const path = `${SESSIONS}/status/${encodeURIComponent(presentation.sessionId)}`
   const status = await askVerifier(context, settings, { path: addParameters(path, { response_code: responseCode }) })
-  if (stringMemberOf(status, 'status') === 'DECLINED') return denyPerson(context, id, 'the person declined')
+  if (stringMemberOf(status, 'status') === 'DECLINED')
+    return denyPerson(context, identifiedRequest, 'the person declined')
   const result = memberOf(status, 'result')
   if (stringMemberOf(status, 'status') !== 'VERIFICATION_SUCCEEDED' || memberOf(result, 'verified') !== true) {
     return refuseCode()
@@ -98,7 +98,7 @@ export async function finishPresentation(
   if (memberOf(result, 'trust') !== 'anchors') {
     refuseUnavailableVerifier('the verifier trusts everybody; set issuerTrustAnchors there')
   }
-  return decideByClaims(context, id, claimsOf(memberOf(result, 'credentials')))
+  return decideByClaims(context, identifiedRequest, claimsOf(memberOf(result, 'credentials')))
 }
 
 /** Returns the claims of the first credential for each credential id of the query. */

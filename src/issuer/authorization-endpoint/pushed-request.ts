@@ -16,7 +16,10 @@ import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-addresses.ts'
 import { type AuthorizationParameters, readAuthorizationRequest, requireCodeFlow } from './request-parameters.ts'
 
-/** A request and the id of its future row. Two browsers that bring the same request_uri get the same row. */
+/**
+ * A request and the id of its row, which the first browser that brings the request inserts. Two browsers that bring the
+ * same request_uri get the same row.
+ */
 export interface IdentifiedRequest {
   readonly id: string
   readonly request: CodeFlowRequest

@@ -35,15 +35,15 @@ function addPageRoute(app: App, context: IssuerContext): void {
   app.get(SIGN_IN_PATH, { config, schema: schemas.signInRoute }, async (request, reply) => {
     requireDatasets(context)
     const visit = visitOf(context, request, request.query.interaction)
-    const storedRequest = await requireRequestOfVisit(context, visit)
-    const configurations = await loadConfigurationsOf(context, storedRequest)
+    const identifiedRequest = await requireRequestOfVisit(context, visit)
+    const configurations = await loadConfigurationsOf(context, identifiedRequest.request)
     const credentials = configurations.map(({ posted, id }) => {
       return posted.credential_metadata?.display?.[0]?.name ?? posted.scope ?? id
     })
     const issuerName = context.config.issuer.display.name
     const issuer = context.config.codeFlow?.openidConnect?.issuer
     const provider = issuer && new URL(issuer).host
-    const page = signInPage({ id: visit.id, request: storedRequest.request, issuerName, credentials, provider })
+    const page = signInPage({ ...identifiedRequest, issuerName, credentials, provider })
     return reply.send(setBrowserPage(reply, page))
   })
 }

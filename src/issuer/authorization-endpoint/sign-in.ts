@@ -59,14 +59,14 @@ export async function finishSignIn(
   const provider = requireProvider(context)
   const state = parameters.get('state') ?? ''
   const { id, ...attempt } = decryptState(context, state)
-  await admitAnswer(context, { id, cookie }, { secret: state, isRepeatable: false })
+  const identifiedRequest = await admitAnswer(context, { id, cookie }, { secret: state, isRepeatable: false })
   const result = await provider.readAuthorizationResponse(parameters, { state, ...attempt })
-  if ('claims' in result) return decideByClaims(context, id, result.claims)
+  if ('claims' in result) return decideByClaims(context, identifiedRequest, result.claims)
   if (!DENIALS.includes(result.refused)) {
     const cause = new Error(/^[a-z_]{1,60}$/.test(result.refused) ? result.refused : 'an error without a proper code')
     refuse('invalid_request', 'the sign-in provider signed nobody in; begin anew in the wallet', { cause })
   }
-  return denyPerson(context, id, 'the person was not signed in')
+  return denyPerson(context, identifiedRequest, 'the person was not signed in')
 }
 
 function decryptState(context: IssuerContext, state: string): SignInState {
