@@ -276,6 +276,7 @@ export interface VerifierSchemas {
   SimulationResult: {
     /** Whether a wallet with all of these credentials could answer. */
     satisfied: boolean
+    /** Why it could not, and which parts of the query never request anything. */
     explanation?: string
     /** The format and the type that each was read as. */
     credentials: {
@@ -285,7 +286,9 @@ export interface VerifierSchemas {
     credential_queries: Record<
       string,
       {
+        /** The credentials of which a wallet sends one, or several with `multiple`. */
         matches: {
+          /** The index of the credential in the request. */
           credential: number
           discloses: (string | number | null)[][]
         }[]

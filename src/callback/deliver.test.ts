@@ -318,10 +318,10 @@ describe('callbacks of sessions', () => {
   it('are not held up by queues that cannot be read, of which the round tells afterwards', async () => {
     for (let n = 0; n < 20; n += 1) await wait(`damaged ${n}`, `damaged ${n}`)
     for (let n = 0; n < 30; n += 1) await wait(`s${n}`, `e${n}`)
-    const { listDue } = store
+    const listDue = store.listDue.bind(store)
     const withDamage = {
       ...store,
-      listDue: async (...range: Parameters<typeof listDue>) =>
+      listDue: async (...range: Parameters<CallbackStore['listDue']>) =>
         (await listDue(...range)).map((row) => ({
           id: row.id,
           version: row.version,

@@ -120,8 +120,8 @@ function watchForClockSetBack(): (now: Date) => boolean {
 }
 
 /**
- * Returns the due rows that can be read. When none is due and the clock was set back, returns the rows whose due time was
- * set by the clock before.
+ * Returns the due rows that can be read. When none is due and the clock was set back, returns the rows whose due time
+ * was set by the clock before.
  */
 async function findDueRows(
   { store }: DeliveryContext,

@@ -81,8 +81,8 @@ export function limitGuesses(
 
 /**
  * Returns the network of an address, by which clients are counted: the IPv4 address or the IPv6 /64. Accepts an
- * appended port. All other texts count as one client, and so do clients that have reset their connections, whose address
- * Node no longer knows.
+ * appended port. All other texts count as one client, and so do clients that have reset their connections, whose
+ * address Node no longer knows.
  */
 export function networkOf(text = ''): string {
   const [, bracketedAddress, addressWithPort] = /^(?:\[(.*)\](?::\d+)?|([^:]+):\d+)$/.exec(text) ?? []

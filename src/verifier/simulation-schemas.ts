@@ -45,7 +45,9 @@ export type Simulation = Static<typeof SimulationSchema>
 export const SimulationResultSchema = Type.Object(
   {
     satisfied: Type.Boolean({ description: 'Whether a wallet with all of these credentials could answer' }),
-    explanation: Type.Optional(Type.String()),
+    explanation: Type.Optional(
+      Type.String({ description: 'Why it could not, and which parts of the query never request anything' }),
+    ),
     credentials: Type.Array(Type.Object({ format: Type.String(), type: Type.Array(Type.String()) }), {
       description: 'The format and the type that each was read as',
     }),
@@ -54,9 +56,10 @@ export const SimulationResultSchema = Type.Object(
       Type.Object({
         matches: Type.Array(
           Type.Object({
-            credential: Type.Integer(),
+            credential: Type.Integer({ description: 'The index of the credential in the request' }),
             discloses: Type.Array(Type.Unknown({ description: 'A path of the query', 'x-described': ClaimPathSchema })),
           }),
+          { description: 'The credentials of which a wallet sends one, or several with `multiple`' },
         ),
         others: Type.Array(Type.Object({ credential: Type.Integer(), reason: Type.String() })),
       }),
@@ -72,3 +75,4 @@ export const SimulationResultSchema = Type.Object(
   },
   { title: 'SimulationResult' },
 )
+export type SimulationResult = Static<typeof SimulationResultSchema>

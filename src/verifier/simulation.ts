@@ -8,44 +8,16 @@ import { readOrProblem } from '../codec/malformed.ts'
 import type { CredentialFormat, HeldCredential, TypeMember } from '../credential/format.ts'
 import { formatOf, formats, UNKNOWN_FORMAT } from '../credential/formats.ts'
 import { claimedAuthorityKeyIds } from '../keys/authority-key-ids.ts'
-import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerableIds, answerClaims, chooseCredentials, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { readNewQuery } from './queries.ts'
-import type { PostedCredential, Simulation } from './simulation-schemas.ts'
+import type { PostedCredential, Simulation, SimulationResult } from './simulation-schemas.ts'
 
-export interface SimulationResult {
-  /** Whether a wallet with all these credentials can answer the query. */
-  readonly satisfied: boolean
-  /** Why it cannot, and which parts of the query never request anything. */
-  readonly explanation?: string
-  /** The detected format and types of each credential. */
-  readonly credentials: readonly { readonly format: string; readonly type: readonly string[] }[]
-  readonly credential_queries: Readonly<Record<string, QueryResult>>
-  readonly credential_sets?: readonly {
-    readonly required: boolean
-    readonly satisfied_by: readonly string[] | null
-  }[]
-}
-
-interface QueryResult {
-  /** The matching credentials. A wallet sends one of them, or several with `multiple`. */
-  readonly matches: readonly Match[]
-  readonly others: readonly NonMatch[]
-}
-
-/** A matching credential, by its index in the request. */
-interface Match {
-  readonly credential: number
-  readonly discloses: readonly ClaimPath[]
-}
-
-interface NonMatch {
-  readonly credential: number
-  readonly reason: string
-}
+type QueryResult = SimulationResult['credential_queries'][string]
+type Match = QueryResult['matches'][number]
+type NonMatch = QueryResult['others'][number]
 
 interface Candidate {
   readonly format: CredentialFormat
@@ -83,14 +55,14 @@ export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulati
   const answeredIds = new Set([...results].filter(([, { matches }]) => matches.length > 0).map(([id]) => id))
   const choice = chooseCredentials(query, answeredIds)
   const remarks = [...('problem' in choice ? [choice.problem] : []), ...findUnrequestedParts(query)]
-  const sets = query.credential_sets?.map((set) => ({
-    required: isRequired(set),
-    satisfied_by: satisfiedOption(set, answeredIds) ?? null,
-  }))
+  const sets = query.credential_sets?.map((set) => {
+    const option = satisfiedOption(set, answeredIds)
+    return { required: isRequired(set), satisfied_by: option === undefined ? null : [...option] }
+  })
   return {
     satisfied: 'ids' in choice,
     ...(remarks.length > 0 ? { explanation: remarks.join('; ') } : {}),
-    credentials: candidates.map(({ formatId, types }) => ({ format: formatId, type: types })),
+    credentials: candidates.map(({ formatId, types }) => ({ format: formatId, type: [...types] })),
     credential_queries: Object.fromEntries(results),
     ...(sets ? { credential_sets: sets } : {}),
   }

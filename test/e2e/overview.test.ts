@@ -114,7 +114,7 @@ describe('the overview', () => {
     const damaged = await startVerification(services)
     await startVerification(services)
     const { verifierStore: store } = services
-    const { listNewest } = store
+    const listNewest = store.listNewest.bind(store)
     Object.assign(store, {
       listNewest: async (...range: Parameters<typeof listNewest>) =>
         (await listNewest(...range)).map(({ id, createdAt, ...row }) => ({
