@@ -76,30 +76,61 @@ export function preparePostgres(
       if (!isWaiting) onWait()
       isWaiting = true
     }
-    while (!(await tryMigration(run, () => applyMissingSteps(run, options, migrations, noteWait)))) {
+    const migration = { run, server: options, migrations, noteWait }
+    while (!(await migrateInTurn(migration))) {
       noteWait()
       await wait(LOCK_PAUSE_MS)
     }
   })
 }
 
+interface MigrationRun {
+  readonly run: StatementRunner
+  readonly server: PostgresServer
+  readonly migrations: readonly Migration[]
+  readonly noteWait: () => void
+}
+
 /**
- * Runs `migrate` in a transaction. Returns false, and changes nothing, if a lock is not free for a while: other
- * statements on a table wait behind one that waits for it, as if the table were locked already.
+ * Migrates in a transaction. Returns false, and changes nothing, if another process migrates for a while. Keeps the
+ * turn while a table is not free, so that one process alone asks for it.
  */
-async function tryMigration(run: StatementRunner, migrate: () => Promise<void>): Promise<boolean> {
+async function migrateInTurn(migration: MigrationRun): Promise<boolean> {
+  const { run, server, noteWait } = migration
   await run({ text: 'begin', values: [] })
-  // A migration may take longer than a limit of the user allows.
-  await run({ text: 'set local statement_timeout = 0', values: [] })
+  // A migration may take longer, and wait longer, than a limit of the user allows.
+  for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout']) {
+    await run({ text: `set local ${limit} = 0`, values: [] })
+  }
   await run({ text: `set local lock_timeout = ${LOCK_MS}`, values: [] })
+  const isMyTurn = await ifLockIsFree(() => takeMigrationLock(run, server, noteWait))
+  while (isMyTurn && !(await tryMigration(migration))) {
+    noteWait()
+    await wait(LOCK_PAUSE_MS)
+  }
+  await run({ text: isMyTurn ? 'commit' : 'rollback', values: [] })
+  return isMyTurn
+}
+
+/**
+ * Applies the missing migrations. Returns false, and changes nothing, if a table is not free for a while: other
+ * statements on the table wait behind one that waits for it, as if the table were locked already.
+ */
+async function tryMigration({ run, server, migrations, noteWait }: MigrationRun): Promise<boolean> {
+  await run({ text: 'savepoint migration', values: [] })
+  const isApplied = await ifLockIsFree(() => applyMissingSteps(run, server, migrations, noteWait))
+  if (!isApplied) await run({ text: 'rollback to savepoint migration', values: [] })
+  return isApplied
+}
+
+/** Runs `work`, and returns false if a lock was not free in time. */
+async function ifLockIsFree(work: () => Promise<void>): Promise<boolean> {
   try {
-    await migrate()
-    await run({ text: 'commit', values: [] })
+    await work()
     return true
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error
-    await run({ text: 'rollback', values: [] })
-    return false
+    if ((error as { readonly code?: unknown }).code === LOCK_NOT_AVAILABLE) return false
+    throw error
   }
 }
 
@@ -109,13 +140,12 @@ async function tryMigration(run: StatementRunner, migrate: () => Promise<void>):
  */
 export async function applyMissingSteps(
   run: StatementRunner,
-  { schema }: Pick<PostgresServer, 'schema'>,
+  server: Pick<PostgresServer, 'schema'>,
   migrations: readonly Migration[],
   onWait: () => void,
 ): Promise<void> {
-  const notice = setTimeout(onWait, NOTICE_AFTER_MS)
-  const lock = { text: `select pg_advisory_xact_lock($1, ${SCHEMA_HASH})`, values: [MIGRATION_LOCK, schema ?? ''] }
-  await run(lock).finally(() => clearTimeout(notice))
+  const { schema } = server
+  await takeMigrationLock(run, server, onWait)
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema "${schema}"`, values: [] })
   }
@@ -127,6 +157,16 @@ export async function applyMissingSteps(
     for (const text of statements) await run({ text, values: [] })
     await run({ text: 'insert into migration (id) values ($1)', values: [id] })
   }
+}
+
+async function takeMigrationLock(
+  run: StatementRunner,
+  { schema }: Pick<PostgresServer, 'schema'>,
+  onWait: () => void,
+): Promise<void> {
+  const notice = setTimeout(onWait, NOTICE_AFTER_MS)
+  const lock = { text: `select pg_advisory_xact_lock($1, ${SCHEMA_HASH})`, values: [MIGRATION_LOCK, schema ?? ''] }
+  await run(lock).finally(() => clearTimeout(notice))
 }
 
 /**

@@ -363,6 +363,28 @@ describe('a PostgreSQL database', () => {
     await store.close()
   })
 
+  it('asks for a table in one process alone while a backup keeps it from being changed', async () => {
+    const url = freshUrl()
+    const old = await openPostgres<Things>(postgresOf(url), migrations)
+    const column = `note_${randomBytes(4).toString('hex')}`
+    const step = { id: 'thing-0002', statements: [`alter table thing add column ${column} text`] }
+    const asking = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query = '${step.statements[0]}'`
+    const pids = new Set<unknown>()
+    const opened = await other(url, async (run) => {
+      await run('begin')
+      await run('select from thing')
+      const all = Array.from({ length: 3 }, () => openPostgres<Things>(postgresOf(url), [...migrations, step]))
+      // The first one gives the table up after two seconds, and asks again five seconds later.
+      for (const end = Date.now() + 5000; Date.now() < end; await new Promise((next) => setTimeout(next, 50))) {
+        for (const { pid } of (await other(url, (ask) => ask(asking))).rows) pids.add(pid)
+      }
+      await run('commit')
+      return Promise.all(all)
+    })
+    expect(pids.size).toBe(1)
+    for (const each of [old, ...opened]) await each.close()
+  })
+
   it('leaves a table to those that use it while a backup keeps it from being changed, and changes it then', async () => {
     const url = freshUrl()
     const old = await openPostgres<Things>(postgresOf(url), migrations)
