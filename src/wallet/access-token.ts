@@ -3,7 +3,7 @@ import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/js
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
-import type { WalletContext } from './context.ts'
+import type { Step, WalletContext } from './context.ts'
 import { type DpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
 import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
@@ -97,16 +97,8 @@ export async function requestToken(
   form: Readonly<Record<string, string>>,
   dpop?: DpopKey,
 ): Promise<AccessToken> {
-  const send = async (proofMembers?: ProofMembers): Promise<JsonObject> =>
-    exchangeJson(wallet, {
-      ...proofMembers,
-      headers: { ...(await makeAttestationHeaders(wallet, metadata)), ...proofMembers?.headers },
-      ...(form.grant_type === REFRESH_GRANT ? REFRESH_STEP : CODE_STEP),
-      url,
-      body: new URLSearchParams(form),
-      sent: Object.keys(form).join(', '),
-    })
-  const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
+  const step = form.grant_type === REFRESH_GRANT ? REFRESH_STEP : CODE_STEP
+  const answer = await sendForm(wallet, { url, metadata, dpop, step }, form)
   requireTokenType(stringMemberOf(answer, 'token_type')?.toLowerCase(), dpop)
   const token = stringMemberOf(answer, 'access_token')
   // RFC 6750 section 2.1: the allowed characters.
@@ -119,6 +111,37 @@ export async function requestToken(
     refreshToken: stringMemberOf(answer, 'refresh_token') || undefined,
     clientId: form.client_id,
   }
+}
+
+/** An endpoint of an authorization server, and how the wallet sends a form there. */
+interface FormTarget {
+  readonly url: string
+  /** The metadata of the authorization server. */
+  readonly metadata: JsonObject
+  /** The key for a DPoP proof; undefined for a form without one. */
+  readonly dpop: DpopKey | undefined
+  readonly step: Pick<Step, 'what' | 'means' | 'spec'>
+}
+
+/**
+ * Sends a form to an authorization server, with the attestation of the wallet if the server supports it. Refuses like
+ * {@link exchangeJson}.
+ */
+export function sendForm(
+  wallet: WalletContext,
+  { url, metadata, dpop, step }: FormTarget,
+  form: Readonly<Record<string, string>>,
+): Promise<JsonObject> {
+  const send = async (proofMembers?: ProofMembers): Promise<JsonObject> =>
+    exchangeJson(wallet, {
+      ...proofMembers,
+      headers: { ...(await makeAttestationHeaders(wallet, metadata)), ...proofMembers?.headers },
+      ...step,
+      url,
+      body: new URLSearchParams(form),
+      sent: Object.keys(form).join(', '),
+    })
+  return dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send)
 }
 
 /** Sends a request with the access token, and with a DPoP proof if the token is bound. RFC 6750, RFC 9449. */

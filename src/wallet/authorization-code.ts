@@ -4,16 +4,15 @@
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { digestOf, isSameSecret } from '../codec/digest.ts'
-import { type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
+import { memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { AUTHORIZATION_CODE_GRANT } from '../protocol/grant-types.ts'
 import { addParameters } from '../protocol/redirect-uri.ts'
-import { type AccessToken, requestToken, type TokenServer } from './access-token.ts'
+import { type AccessToken, requestToken, sendForm, type TokenServer } from './access-token.ts'
 import { requireAddress } from './address.ts'
-import { chooseClientId, makeAttestationHeaders } from './client-attestation.ts'
+import { chooseClientId } from './client-attestation.ts'
 import type { BrowserVisit, WalletContext } from './context.ts'
-import { DPOP_ALGORITHM, type DpopKey, makeDpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
+import { DPOP_ALGORITHM, type DpopKey, makeDpopKey } from './dpop.ts'
 import { refuseWith, WalletError } from './error.ts'
-import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
 /** The requested credentials. */
@@ -132,18 +131,12 @@ async function pushAuthorizationRequest(
     ...credentialParameters(credentials),
     ...(credentials.issuerState !== undefined && { issuer_state: credentials.issuerState }),
   }
-  const send = async (proofMembers?: ProofMembers): Promise<JsonObject> =>
-    exchangeJson(wallet, {
-      ...proofMembers,
-      what: 'pushed its authorization request',
-      means: 'Nobody on the way of the browser can read or change the request; the code will be for this wallet alone.',
-      spec: 'RFC 9126 section 2',
-      url,
-      headers: { ...(await makeAttestationHeaders(wallet, metadata)), ...proofMembers?.headers },
-      body: new URLSearchParams(form),
-      sent: Object.keys(form).join(', '),
-    })
-  const answer = await (dpop === undefined ? send() : sendWithProof(wallet, dpop, { url }, send))
+  const step = {
+    what: 'pushed its authorization request',
+    means: 'Nobody on the way of the browser can read or change the request; the code will be for this wallet alone.',
+    spec: 'RFC 9126 section 2',
+  }
+  const answer = await sendForm(wallet, { url, metadata, dpop, step }, form)
   return (
     stringMemberOf(answer, 'request_uri') ||
     refuseWith('invalid_response', 'the answer to the request has no request_uri')
