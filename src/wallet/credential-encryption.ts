@@ -50,10 +50,24 @@ export function readCredentialEncryption(metadata: JsonObject): CredentialEncryp
 }
 
 /**
- * Sends an encrypted request with a new key for the response, and decrypts the response. Refuses like {@link
- * exchangeText}, and with `invalid_response` a response that is not encrypted with that key.
+ * Sends `members` as the body of `exchange`, encrypted if there is an encryption, and returns the response. Refuses
+ * like {@link exchangeText}, and with `invalid_response` a response that is not encrypted as requested.
  */
-export async function exchangeEncrypted(
+export function exchangeMembers(
+  wallet: WalletContext,
+  exchange: ExchangeRequest,
+  encryption: CredentialEncryption | undefined,
+  members: JsonObject,
+): Promise<JsonObject> {
+  if (encryption !== undefined) {
+    return exchangeEncrypted(wallet, { ...exchange, sent: `encrypted: ${exchange.sent ?? ''}` }, encryption, members)
+  }
+  const headers = { ...exchange.headers, 'content-type': 'application/json' }
+  return exchangeJson(wallet, { ...exchange, headers, body: JSON.stringify(members) })
+}
+
+/** Sends an encrypted request with a new key for the response, and decrypts the response. */
+async function exchangeEncrypted(
   wallet: WalletContext,
   exchange: ExchangeRequest,
   { request, response }: CredentialEncryption,

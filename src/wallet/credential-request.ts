@@ -8,7 +8,7 @@ import { epochSeconds } from '../codec/time.ts'
 import type { Signer } from '../keys/signer.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
-import { exchangeEncrypted } from './credential-encryption.ts'
+import { exchangeMembers } from './credential-encryption.ts'
 import { refuseWith } from './error.ts'
 import { exchangeJson } from './exchange.ts'
 import type { IssuerDescription, OfferedCredential } from './issuer-metadata.ts'
@@ -28,20 +28,15 @@ export async function sendCredentialRequest(
   const selector = identifier
     ? { credential_identifier: identifier }
     : { credential_configuration_id: offeredCredential.configurationId }
-  const { encryption } = issuer
-  const members = { ...selector, proofs: { jwt: proofs } }
-  const sentMembers = `${Object.keys(selector).join()}, proofs.jwt; the access token`
   const exchange = {
     what: 'requested the credential',
     means: meaningOf(offeredCredential),
     spec: 'OpenID4VCI 1.0, Credential Request',
     url: issuer.credentialEndpoint,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(members),
-    sent: encryption === undefined ? sentMembers : `encrypted: ${sentMembers}`,
+    sent: `${Object.keys(selector).join()}, proofs.jwt; the access token`,
   }
   return sendWithAccessToken(wallet, access.accessToken, exchange, (request) =>
-    encryption === undefined ? exchangeJson(wallet, request) : exchangeEncrypted(wallet, request, encryption, members),
+    exchangeMembers(wallet, request, issuer.encryption, { ...selector, proofs: { jwt: proofs } }),
   )
 }
 

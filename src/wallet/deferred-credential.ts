@@ -2,9 +2,8 @@
 import { type JsonObject, memberOf } from '../codec/json.ts'
 import { type AccessToken, sendWithAccessToken } from './access-token.ts'
 import type { WalletContext } from './context.ts'
-import { exchangeEncrypted } from './credential-encryption.ts'
+import { exchangeMembers } from './credential-encryption.ts'
 import { refuseWith } from './error.ts'
-import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 
 /** The default interval in seconds, for draft 13, which has none. */
@@ -51,20 +50,15 @@ export function requestDeferredCredential(
   if (url === undefined) {
     return refuseWith('invalid_metadata', 'the issuer has the credential later, and does not say where to ask for it')
   }
-  const members = { transaction_id: transactionId }
-  const request: ExchangeRequest = {
+  const request = {
     what: 'asked again for the credential',
     means: 'The issuer had to decide first. Whatever it says, the credential is for the key that was proved before.',
     spec: 'OpenID4VCI 1.0, Deferred Credential Request',
     url,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(members),
-    sent: `${encryption === undefined ? '' : 'encrypted: '}transaction_id; the access token`,
+    sent: 'transaction_id; the access token',
   }
   return sendWithAccessToken(wallet, accessToken, request, (authorizedRequest) =>
-    encryption === undefined
-      ? exchangeJson(wallet, authorizedRequest)
-      : exchangeEncrypted(wallet, authorizedRequest, encryption, members),
+    exchangeMembers(wallet, authorizedRequest, encryption, { transaction_id: transactionId }),
   )
 }
 

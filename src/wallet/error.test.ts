@@ -5,7 +5,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { makePrivateJwk, publicPartOf } from '../keys/private-jwk.ts'
 import { readDcqlQuery } from '../protocol/dcql.ts'
 import type { WalletContext } from './context.ts'
-import { exchangeEncrypted } from './credential-encryption.ts'
+import { exchangeMembers } from './credential-encryption.ts'
 import { readOrRefuseWith, WalletError } from './error.ts'
 import { readTransactions } from './transaction.ts'
 
@@ -22,7 +22,7 @@ describe('an error of the wallet about what cannot be read', () => {
   it.each<[string, () => unknown]>([
     ['an answer in JSON', () => readOrRefuseWith('invalid_response', 'the answer', () => parseJson('no'))],
     ['a transaction', () => readTransactions({ transaction_data: ['e30x'] }, query)],
-    ['an encrypted answer', () => exchangeEncrypted(wallet, exchange, encryption, {})],
+    ['an encrypted answer', () => exchangeMembers(wallet, exchange, encryption, {})],
   ])('has the reason of the reader as its cause: %s', async (_, run) => {
     const error: unknown = await Promise.resolve()
       .then(run)
