@@ -18,6 +18,10 @@ export interface ProofKey {
 /** The supported binding methods in order of preference. Known issuers expect a DID in `kid`. */
 const BINDING_METHODS = ['did:jwk', 'jwk', 'did:key'] as const
 type BindingMethod = (typeof BINDING_METHODS)[number]
+/** The supported algorithms by their names in metadata, in order of preference. */
+const PROOF_ALGORITHMS = (Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]).flatMap(
+  ([algorithm, { jose }]) => jose.map((alg) => ({ algorithm, alg })),
+)
 
 /**
  * Selects the key for a credential. Refuses with `unsupported` a credential that is not bound to a key, and one that
@@ -26,9 +30,8 @@ type BindingMethod = (typeof BINDING_METHODS)[number]
 export function chooseProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
   const proof = memberOf(memberOf(configuration, 'proof_types_supported'), 'jwt')
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
-  // The algorithms are in order of preference.
-  const alg = joseAlgorithms.find((name) => algs.includes(name))
-  if (alg === undefined) {
+  const proofAlgorithm = PROOF_ALGORITHMS.find(({ alg }) => algs.includes(alg))
+  if (proofAlgorithm === undefined) {
     const walletAlgorithms = joseAlgorithms.join(', ')
     return refuseWith(
       'unsupported',
@@ -52,16 +55,11 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
         'unsupported',
         `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`,
       )
-    : { algorithm: algorithmNamed(alg), alg, method, ...attestationMember }
+    : { ...proofAlgorithm, method, ...attestationMember }
 }
 
 /** Makes the header members that identify the key. OpenID4VCI 1.0, jwt Proof Type. */
 export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObject {
   if (method === 'jwk') return { alg, jwk: { ...jwk } }
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }
-}
-
-function algorithmNamed(alg: string): Algorithm {
-  const entries = Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]
-  return entries.find(([, { jose }]) => jose.includes(alg))?.[0] ?? 'ES256'
 }
