@@ -19,7 +19,7 @@ import {
   type StoredAuthorization,
   writeAuthorization,
 } from './stored-authorization.ts'
-import { findCredential, type StoredCredential } from './stored-credential.ts'
+import { requireCredential, type StoredCredential } from './stored-credential.ts'
 
 type StoredAccess = CredentialAccess & { readonly authorization: StoredAuthorization }
 
@@ -35,7 +35,7 @@ export interface OutstandingCredential {
  * `unsupported` a credential without a refresh token, with `not_yet`, and with `refused`.
  */
 export async function renewCredential(wallet: WalletContext, id: string): Promise<StoredCredential> {
-  const previous = await findCredential(wallet.store, id)
+  const previous = await requireCredential(wallet.store, id)
   const authorization = previous.source && (await readAuthorization(wallet, previous.source.authorization))
   if (previous.source === undefined || authorization === undefined) {
     return refuseWith(

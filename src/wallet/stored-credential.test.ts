@@ -10,7 +10,7 @@ import { algorithmOf, verifySignature } from '../keys/signature.ts'
 import { readOrRefuseWith } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
 import { receiveOffer } from './receive.ts'
-import { findCredential, listCredentials } from './stored-credential.ts'
+import { requireCredential, listCredentials } from './stored-credential.ts'
 
 describe('stored credentials', () => {
   let services: Services
@@ -45,22 +45,22 @@ describe('stored credentials', () => {
     const { wallet, texts } = await filled(2)
     const [id = ''] = texts.keys()
     expect(id).toMatch(/^[0-9a-f]{10}$/)
-    expect((await findCredential(wallet.store, id.slice(0, 6))).id).toBe(id)
-    expect((await errorOf(findCredential(wallet.store, 'x'))).code).toBe('not_found')
-    expect((await errorOf(findCredential(wallet.store, ''))).code).toBe('not_found')
+    expect((await requireCredential(wallet.store, id.slice(0, 6))).id).toBe(id)
+    expect((await errorOf(requireCredential(wallet.store, 'x'))).code).toBe('not_found')
+    expect((await errorOf(requireCredential(wallet.store, ''))).code).toBe('not_found')
   })
 
   it('are not guessed between', async () => {
     const { wallet } = await filled(1)
     const store = { ...wallet.store, list: () => Promise.resolve(['abc1', 'abc2']) }
-    expect((await errorOf(findCredential(store, 'abc'))).message).toContain('2 credentials begin with abc')
+    expect((await errorOf(requireCredential(store, 'abc'))).message).toContain('2 credentials begin with abc')
   })
 
   it('are not called damaged when the disk is', async () => {
     const { wallet, texts } = await filled(1)
     const store = { ...wallet.store, read: () => Promise.reject(new Error('EIO')) }
     await expect(listCredentials(store)).rejects.toThrow('EIO')
-    await expect(findCredential(store, [...texts.keys()].join())).rejects.toThrow('EIO')
+    await expect(requireCredential(store, [...texts.keys()].join())).rejects.toThrow('EIO')
   })
 
   const damages: readonly (readonly [string, (record: JsonObject) => JsonObject | string, RegExp])[] = [
@@ -92,7 +92,7 @@ describe('stored credentials', () => {
     expect(credentials.map((each) => each.id)).toEqual([good])
     expect(unreadable.map((each) => each.id)).toEqual([id])
     expect(unreadable[0]?.problem).toMatch(problem)
-    const error = await errorOf(findCredential(wallet.store, id))
+    const error = await errorOf(requireCredential(wallet.store, id))
     expect([error.code, error.message]).toEqual(['unreadable_credential', expect.stringMatching(problem)])
     await receiveOffer(wallet, (await startIssuance(services)).link)
     expect(texts.get(id)).toBe(text)

@@ -134,7 +134,7 @@ export async function listCredentials(store: WalletStore): Promise<{
 }
 
 /** Returns the credential whose id begins with `prefix`. Refuses with `not_found` or `unreadable_credential`. */
-export async function findCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
+export async function requireCredential(store: WalletStore, prefix: string): Promise<StoredCredential> {
   const [id, ...others] = (await store.list()).filter((name) => name.startsWith(prefix))
   if (id === undefined || prefix === '') return refuseWith('not_found', `the wallet has no credential ${prefix}`)
   if (others.length > 0)

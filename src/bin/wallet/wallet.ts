@@ -9,7 +9,7 @@ import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { decline, planPresentation, sendPresentation } from '../../wallet/present.ts'
 import { receiveOffer, receiveWalletInitiated, type WalletInitiatedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
-import { findCredential, listCredentials } from '../../wallet/stored-credential.ts'
+import { listCredentials, requireCredential } from '../../wallet/stored-credential.ts'
 import { commandName, readSubcommand, type Subcommand, shellWord, UsageError } from '../command-line.ts'
 import { now, random, wait } from '../effects.ts'
 import { reportFailure } from '../failure.ts'
@@ -217,7 +217,7 @@ async function runList({ wallet, formatCommandLine, show }: WalletCommand): Prom
 }
 
 async function runShow({ wallet, subject, formatCommandLine, show }: WalletCommand): Promise<Outcome> {
-  const credential = await findCredential(wallet.store, subject).catch((error: unknown) => {
+  const credential = await requireCredential(wallet.store, subject).catch((error: unknown) => {
     const isMissing = error instanceof WalletError && error.code === 'not_found'
     throw isMissing
       ? new WalletError('not_found', `${error.message}; see: ${formatCommandLine('list')}`, { cause: error })
