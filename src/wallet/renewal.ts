@@ -2,13 +2,13 @@
  * Requests credentials again without the person: new copies of a credential, and deferred credentials. RFC 6749 section
  * 6; OpenID4VCI 1.0, Deferred Credential Endpoint.
  */
-import { MalformedError } from '../codec/malformed.ts'
+import { MalformedError, type Problem } from '../codec/malformed.ts'
 import { REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { fetchTokenServer, requestToken } from './access-token.ts'
 import type { HolderKey, WalletContext } from './context.ts'
 import { readTransactionId, requestDeferredCredential } from './deferred-credential.ts'
 import { dpopKeyOf } from './dpop.ts'
-import { readOrRefuseWith, refuseWith, WalletError } from './error.ts'
+import { refuseWith, WalletError } from './error.ts'
 import { type CredentialAccess, checkAndStoreCredential, obtainCredential } from './issuance.ts'
 import { fetchIssuerMetadata, readOfferedCredential } from './issuer-metadata.ts'
 import {
@@ -94,19 +94,19 @@ export async function collectPendingCredentials(
 ): Promise<{ readonly received: readonly StoredCredential[]; readonly outstanding: readonly OutstandingCredential[] }> {
   const received: StoredCredential[] = []
   const outstanding: OutstandingCredential[] = []
+  const collect = async (access: StoredAccess, pending: PendingCredential) => ({
+    credential: await collectCredential(wallet, access, pending),
+  })
   for (const authorization of (await listAuthorizations(wallet)).filter(({ pending }) => pending.length > 0)) {
     const outstandingOf = (pending: PendingCredential, problem: string | undefined): OutstandingCredential => {
       return { credentialIssuer: authorization.credentialIssuer, configurationId: pending.configurationId, problem }
     }
-    const access = await catchProblemText(() => refreshAccess(wallet, authorization))
-    if (typeof access === 'string') {
-      outstanding.push(...authorization.pending.map((pending) => outstandingOf(pending, access)))
-      continue
-    }
+    const access = await catchWalletError(() => refreshAccess(wallet, authorization))
     for (const pending of authorization.pending) {
-      const result = await catchProblemText(() => collectCredential(wallet, access, pending))
-      if (typeof result === 'object') received.push(result)
-      else outstanding.push(outstandingOf(pending, result))
+      const result = 'problem' in access ? access : await catchWalletError(() => collect(access, pending))
+      if ('problem' in result) outstanding.push(outstandingOf(pending, result.problem))
+      else if (result.credential === undefined) outstanding.push(outstandingOf(pending, undefined))
+      else received.push(result.credential)
     }
   }
   return { received, outstanding }
@@ -185,21 +185,17 @@ async function openKeys(wallet: WalletContext, { keys }: PendingCredential): Pro
   return Promise.all(keys.map(async (keyRecord) => ({ signer: await openKey(wallet, keyRecord), keyRecord })))
 }
 
-async function openKey({ store }: WalletContext, keyRecord: HolderKey['keyRecord']): Promise<HolderKey['signer']> {
-  const signerOrError = await store.keys.open(keyRecord).catch((error: unknown) => {
-    if (error instanceof MalformedError) return error
-    throw error
-  })
-  return readOrRefuseWith('unreadable_credential', 'a kept authorization is damaged', () => {
-    if (signerOrError instanceof MalformedError) throw signerOrError
-    return signerOrError
+function openKey({ store }: WalletContext, keyRecord: HolderKey['keyRecord']): Promise<HolderKey['signer']> {
+  return store.keys.open(keyRecord).catch((error: unknown) => {
+    if (!(error instanceof MalformedError)) throw error
+    return refuseWith('unreadable_credential', `a kept authorization is damaged: ${error.message}`, error)
   })
 }
 
-/** Returns the result, or the message of a WalletError. */
-async function catchProblemText<T>(work: () => Promise<T>): Promise<T | string> {
-  return work().catch((error: unknown) => {
+/** Returns the result, or the message of a WalletError as a problem. */
+function catchWalletError<T>(work: () => Promise<T>): Promise<T | Problem> {
+  return work().catch((error: unknown): Problem => {
     if (!(error instanceof WalletError)) throw error
-    return error.message
+    return { problem: error.message }
   })
 }
