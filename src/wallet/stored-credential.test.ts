@@ -10,7 +10,7 @@ import { algorithmOf, verifySignature } from '../keys/signature.ts'
 import { readOrRefuseWith } from './error.ts'
 import { makeHolderKey, readHolderKey } from './holder-key.ts'
 import { receiveOffer } from './receive.ts'
-import { requireCredential, listCredentials } from './stored-credential.ts'
+import { listCredentials, requireCredential } from './stored-credential.ts'
 
 describe('stored credentials', () => {
   let services: Services
@@ -76,7 +76,7 @@ describe('stored credentials', () => {
     [
       'with a claim name whose path is none',
       (record) => ({ ...record, claim_names: [{ path: [{}], name: 'x' }] }),
-      /claim name 0 has a path that is none/,
+      /claim name 0 has no path to a claim/,
     ],
     ['without a time', (record) => ({ ...record, received_at: null }), /when it was received/],
   ]

@@ -7,6 +7,7 @@ import { latestStart } from '../credential/evidence.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, parseCertificate } from '../keys/certificate.ts'
 import type { Signer } from '../keys/signer.ts'
+import { isClaimPath } from '../protocol/claim-path.ts'
 import type { HolderKey, HolderKeys, WalletContext, WalletStore } from './context.ts'
 import { refuseWith } from './error.ts'
 import type { ClaimName } from './issuer-metadata.ts'
@@ -196,14 +197,9 @@ function readClaimNames(names: Json): readonly ClaimName[] {
   if (!Array.isArray(names)) return malformed('its claim names are not a list')
   return names.map((claimName, index) => {
     const [path, name] = [memberOf(claimName, 'path'), stringMemberOf(claimName, 'name')]
-    if (!Array.isArray(path) || name === undefined) return malformed(`its claim name ${index} has no path or no name`)
-    return { path: path.map((step) => readPathStep(step, index)), name }
+    if (isClaimPath(path) && name !== undefined) return { path, name }
+    return malformed(`its claim name ${index} has no path to a claim or no name`)
   })
-}
-
-function readPathStep(step: Json, index: number): ClaimName['path'][number] {
-  const isStep = step === null || typeof step === 'string' || typeof step === 'number'
-  return isStep ? step : malformed(`its claim name ${index} has a path that is none`)
 }
 
 /**
