@@ -4,11 +4,10 @@
  */
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { malformed } from '../codec/malformed.ts'
-import { type Certificate, sentCertificates } from './certificate.ts'
-import { publicJwkOf, thumbprint } from './jwk.ts'
+import type { Certificate } from './certificate.ts'
 import { secretFrom } from './secrets.ts'
-import { algorithmOf, requireAlgorithm, SUPPORTED_KEYS, signBytes } from './signature.ts'
-import type { Signer } from './signer.ts'
+import { algorithmOf, SUPPORTED_KEYS, signBytes } from './signature.ts'
+import { publicMembersOf, type Signer } from './signer.ts'
 
 /** Parses a private key in PEM. Throws a MalformedError if there is none, or its algorithm is not supported. */
 export function readPrivateKey(pem: string): KeyObject {
@@ -39,15 +38,7 @@ export function kindOf({ asymmetricKeyDetails, asymmetricKeyType }: KeyObject): 
  * Throws a MalformedError if the key type is not supported.
  */
 export function createSigner(key: KeyObject, chain: readonly Certificate[]): Signer {
-  const jwk = publicJwkOf(key)
-  return {
-    alg: requireAlgorithm(key),
-    jwk,
-    kid: thumbprint(jwk),
-    // RFC 7515 section 4.1.6: standard base64.
-    x5c: sentCertificates(chain).map(({ der }) => der.toString('base64')),
-    sign: (data) => Promise.resolve(signBytes(key, data)),
-  }
+  return { ...publicMembersOf(key, chain), sign: (data) => Promise.resolve(signBytes(key, data)) }
 }
 
 /** Derives the secret for `purpose` from a private key. The same key always gives the same secret. */

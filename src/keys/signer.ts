@@ -1,7 +1,8 @@
 /** The interface of signers. It signs bytes, so that keys in files, HSMs or clouds work for both JWS and COSE. */
-
-import type { PublicJwk } from './jwk.ts'
-import type { Algorithm } from './signature.ts'
+import type { KeyObject } from 'node:crypto'
+import { type Certificate, sentCertificates } from './certificate.ts'
+import { type PublicJwk, publicJwkOf, thumbprint } from './jwk.ts'
+import { type Algorithm, requireAlgorithm } from './signature.ts'
 
 export interface Signer {
   readonly alg: Algorithm
@@ -13,4 +14,19 @@ export interface Signer {
   readonly x5c: readonly string[]
   /** Returns the raw signature over `data` (r and s, for ECDSA). */
   sign(data: Uint8Array): Promise<Uint8Array>
+}
+
+/**
+ * Returns the members of a signer that come from its key, private or public, and from its certificates, its own first.
+ * Throws a MalformedError if the key type is not supported.
+ */
+export function publicMembersOf(key: KeyObject, chain: readonly Certificate[]): Omit<Signer, 'sign'> {
+  const jwk = publicJwkOf(key)
+  return {
+    alg: requireAlgorithm(key),
+    jwk,
+    kid: thumbprint(jwk),
+    // RFC 7515 section 4.1.6: standard base64.
+    x5c: sentCertificates(chain).map(({ der }) => der.toString('base64')),
+  }
 }

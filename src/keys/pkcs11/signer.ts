@@ -4,10 +4,9 @@
  */
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../../async/cache.ts'
-import { type Certificate, sentCertificates } from '../certificate.ts'
-import { publicJwkOf, thumbprint } from '../jwk.ts'
+import type { Certificate } from '../certificate.ts'
 import { algorithmOf, algorithms, EC_CURVES, isEcdsa } from '../signature.ts'
-import type { Signer } from '../signer.ts'
+import { publicMembersOf, type Signer } from '../signer.ts'
 import { connectPkcs11Token, type Pkcs11Connection, type Pkcs11Place } from './connection.ts'
 import { isPinRefused, isSessionLost, Pkcs11Error, pkcs11Error } from './error.ts'
 import { isRecent, loadPkcs11Module, type Pkcs11Module, type Pkcs11Package } from './module.ts'
@@ -124,12 +123,8 @@ function createPkcs11Signer(token: Pkcs11Token, keyLabel: string, chain: readonl
     throw new TypeError(`a key in a token needs a certificate on ${EC_CURVES}`)
   }
   const { digest, size } = algorithms[alg]
-  const jwk = publicJwkOf(leaf.publicKey)
   return {
-    alg,
-    jwk,
-    kid: thumbprint(jwk),
-    x5c: sentCertificates(chain).map(({ der }) => der.toString('base64')),
+    ...publicMembersOf(leaf.publicKey, chain),
     sign: async (data) => {
       const signature = await token(keyLabel, hash(digest, data, 'buffer'))
       if (signature.length === 2 * size) return signature
