@@ -2,7 +2,6 @@
  * Parses and writes COSE_Sign1 and COSE_Key, without verifying signatures. RFC 9052 sections 3, 4.2 and 7; RFC 9360 for
  * certificates.
  */
-import { ECDH } from 'node:crypto'
 import { toBase64url } from './base64url.ts'
 import {
   asArray,
@@ -18,6 +17,7 @@ import {
   isArray,
   isBytes,
 } from './cbor.ts'
+import { type Curve, curves, uncompressPoint } from './curve.ts'
 import type { JsonObject } from './json.ts'
 import { malformed, readPart } from './malformed.ts'
 
@@ -41,14 +41,12 @@ const HEADER = { alg: 1, crit: 2, kid: 4, typ: 16, x5chain: 33 } as const
 const KEY = { kty: 1, crv: -1, x: -2, y: -3, d: -4 } as const
 const OKP = 1
 const EC2 = 2
-const CURVES = [
-  { id: 1, crv: 'P-256', openssl: 'prime256v1', size: 32 },
-  { id: 2, crv: 'P-384', openssl: 'secp384r1', size: 48 },
-  { id: 3, crv: 'P-521', openssl: 'secp521r1', size: 66 },
-  { id: 6, crv: 'Ed25519', openssl: undefined, size: 32 },
+const COSE_CURVES = [
+  { id: 1, ...curves['P-256'] },
+  { id: 2, ...curves['P-384'] },
+  { id: 3, ...curves['P-521'] },
+  { id: 6, ...curves.Ed25519 },
 ] as const
-
-type CoseCurve = (typeof CURVES)[number]['crv']
 
 /** Parses a COSE_Sign1, tagged or not. Throws a MalformedError whose message begins with `what`. */
 export function readSign1(value: Cbor | undefined, what: string): Sign1 {
@@ -127,22 +125,22 @@ export async function writeSign1(
 export function readCoseKey(value: Cbor | undefined): JsonObject {
   const key = asMap(value, 'the key')
   if (key.has(KEY.d)) malformed('the key is private; send a public key')
-  const curve = CURVES.find(({ id }) => id === key.get(KEY.crv))
+  const curve = COSE_CURVES.find(({ id }) => id === key.get(KEY.crv))
   const kty = curve?.crv === 'Ed25519' ? OKP : EC2
   if (curve === undefined || key.get(KEY.kty) !== kty) {
     return malformed('unsupported key; use EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
   }
-  const { crv, openssl, size } = curve
+  const { crv, namedCurve, size } = curve
   const x = readCoordinate(key.get(KEY.x), size, 'x')
-  if (openssl === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
+  if (namedCurve === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
   const sign = key.get(KEY.y)
-  const y = typeof sign === 'boolean' ? decompressPoint(x, sign, openssl) : readCoordinate(sign, size, 'y')
+  const y = typeof sign === 'boolean' ? yOf(x, sign, namedCurve) : readCoordinate(sign, size, 'y')
   return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
 }
 
 /** Converts a public JWK on a supported curve to a COSE_Key. */
-export function writeCoseKey(jwk: { readonly crv: CoseCurve; readonly x: string; readonly y?: string }): Cbor {
-  const curve = CURVES.find(({ crv }) => crv === jwk.crv)
+export function writeCoseKey(jwk: { readonly crv: Curve; readonly x: string; readonly y?: string }): Cbor {
+  const curve = COSE_CURVES.find(({ crv }) => crv === jwk.crv)
   if (curve === undefined) throw new TypeError(`COSE has no curve ${jwk.crv} here`)
   const decodeBytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
   return new Map<CborKey, Cbor>([
@@ -176,12 +174,7 @@ function readCoordinate(value: Cbor | undefined, size: number, name: string): Ui
   return bytes.length === size ? bytes : malformed(`the ${name} of the key is not ${size} bytes`)
 }
 
-/** Computes y from x and the sign of y. RFC 9053 section 7.1.1, SEC 1 section 2.3.4. */
-function decompressPoint(x: Uint8Array, sign: boolean, curve: string): Uint8Array {
-  const point = Buffer.concat([Uint8Array.of(sign ? 3 : 2), x])
-  try {
-    return (ECDH.convertKey(point, curve, undefined, undefined, 'uncompressed') as Buffer).subarray(1 + x.length)
-  } catch (cause) {
-    return malformed('the x of the key belongs to no point on its curve', cause)
-  }
+/** Computes y from x and the sign of y. RFC 9053 section 7.1.1. */
+function yOf(x: Uint8Array, sign: boolean, namedCurve: string): Uint8Array {
+  return uncompressPoint(Buffer.concat([Uint8Array.of(sign ? 3 : 2), x]), namedCurve, 'the x of the key').y
 }

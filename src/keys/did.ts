@@ -1,11 +1,10 @@
 /** DIDs that contain their key: `did:jwk` and `did:key`. Multicodec for the kinds of keys, Multibase for base58-btc. */
-import { ECDH } from 'node:crypto'
 import { base58 } from '@scure/base'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
+import { curves, uncompressPoint } from '../codec/curve.ts'
 import { parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { type PublicJwk, readPublicJwk, readSigningJwk } from './jwk.ts'
-import { algorithms } from './signature.ts'
 
 /** The maximum length of a did:key, since decoding base58 takes quadratic time. */
 const MAX_DID_KEY = 512
@@ -55,13 +54,14 @@ function readDidKey(id: string): PublicJwk {
   const bytes = decodeBase58(id.slice(1))
   const startsWith = (prefix: readonly number[]): boolean => prefix.every((byte, at) => bytes[at] === byte)
   if (startsWith(JWK_CODEC)) return readSigningJwk(parseJsonObject(bytes.subarray(JWK_CODEC.length)))
-  const details = Object.values(algorithms).find(({ crv }) => startsWith(PREFIXES[crv]))
+  const details = Object.values(curves).find(({ crv }) => startsWith(PREFIXES[crv]))
   if (details === undefined) return malformed('the did:key holds a key of a kind that is not supported')
   const { crv, namedCurve, size } = details
   const key = bytes.subarray(PREFIXES[crv].length)
   if (crv === 'Ed25519') return readPublicJwk({ kty: 'OKP', crv, x: toBase64url(key) })
-  const point = uncompressPoint(key, namedCurve, size)
-  return { kty: 'EC', crv, x: toBase64url(point.subarray(1, 1 + size)), y: toBase64url(point.subarray(1 + size)) }
+  if (key.length !== 1 + size) malformed('the key of the did:key has not the length of its kind')
+  const { x, y } = uncompressPoint(key, namedCurve, 'the key of the did:key')
+  return { kty: 'EC', crv, x: toBase64url(x), y: toBase64url(y) }
 }
 
 /** Returns the key as a compressed point (SEC 1 section 2.3.3), or the bytes of an Ed25519 key. */
@@ -77,15 +77,5 @@ function decodeBase58(text: string): Buffer {
     return Buffer.from(base58.decode(text))
   } catch (cause) {
     return malformed('the did:key is not base58', cause)
-  }
-}
-
-/** Converts a compressed point to an uncompressed one: 4, x, y. SEC 1 section 2.3.4. */
-function uncompressPoint(key: Buffer, namedCurve: string, size: number): Buffer {
-  if (key.length !== size + 1) malformed('the key of the did:key has not the length of its kind')
-  try {
-    return ECDH.convertKey(key, namedCurve, undefined, undefined, 'uncompressed') as Buffer
-  } catch (cause) {
-    return malformed('the key of the did:key is not a point on its curve', cause)
   }
 }

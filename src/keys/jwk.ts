@@ -4,13 +4,13 @@
  */
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 import { fromBase64url } from '../codec/base64url.ts'
+import type { Curve } from '../codec/curve.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
 import { type Algorithm, algorithms, requireAlgorithm, SUPPORTED_KEYS } from './signature.ts'
 
 /** A public key on a supported curve, without other members. */
 export type PublicJwk = EcJwk | OkpJwk
-type Curve = (typeof algorithms)[Algorithm]['crv']
 interface EcJwk {
   readonly kty: 'EC'
   readonly crv: Exclude<Curve, OkpJwk['crv']>

@@ -6,6 +6,7 @@
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
+import { type Curve, curves } from '../codec/curve.ts'
 import { memberOf } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
@@ -17,26 +18,18 @@ export interface AlgorithmDetails {
   readonly jose: readonly string[]
   /** All COSE identifiers of the algorithm; the first is used in new signatures. */
   readonly cose: readonly number[]
-  readonly crv: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
-  /** The name of the curve in `node:crypto`; undefined for Ed25519, which is a key type of its own. */
+  /** The curve, as {@link curves} describes it. */
+  readonly crv: Curve
   readonly namedCurve: string | undefined
-  readonly digest: string | undefined
-  /** The size of a coordinate, or of an Ed25519 public key, in bytes. */
   readonly size: number
+  readonly digest: string | undefined
 }
 
 export const algorithms = {
-  ES256: { jose: ['ES256'], cose: [-7, -9], crv: 'P-256', namedCurve: 'prime256v1', digest: 'sha256', size: 32 },
-  ES384: { jose: ['ES384'], cose: [-35, -51], crv: 'P-384', namedCurve: 'secp384r1', digest: 'sha384', size: 48 },
-  ES512: { jose: ['ES512'], cose: [-36, -52], crv: 'P-521', namedCurve: 'secp521r1', digest: 'sha512', size: 66 },
-  EdDSA: {
-    jose: ['EdDSA', 'Ed25519'],
-    cose: [-8, -19],
-    crv: 'Ed25519',
-    namedCurve: undefined,
-    digest: undefined,
-    size: 32,
-  },
+  ES256: { jose: ['ES256'], cose: [-7, -9], ...curves['P-256'], digest: 'sha256' },
+  ES384: { jose: ['ES384'], cose: [-35, -51], ...curves['P-384'], digest: 'sha384' },
+  ES512: { jose: ['ES512'], cose: [-36, -52], ...curves['P-521'], digest: 'sha512' },
+  EdDSA: { jose: ['EdDSA', 'Ed25519'], cose: [-8, -19], ...curves.Ed25519, digest: undefined },
 } as const satisfies Record<string, AlgorithmDetails>
 
 /** The supported curves of ECDSA, for messages. */
