@@ -44,6 +44,13 @@ export const EXTENSION = {
   extendedKeyUsage: '2.5.29.37',
 } as const
 
+/** The tags of the general names that are used. RFC 5280 section 4.2.1.6. */
+export const GENERAL_NAME = {
+  dnsName: contextTag(2, 'primitive'),
+  uri: contextTag(6, 'primitive'),
+  ipAddress: contextTag(7, 'primitive'),
+} as const
+
 export interface CertificateExtensions {
   /** The `cA` of the basic constraints. */
   readonly isCa: boolean
@@ -85,9 +92,6 @@ const PROCESSED_EXTENSIONS: readonly string[] = [
   EXTENSION.authorityKeyIdentifier,
   EXTENSION.extendedKeyUsage,
 ]
-const DNS_NAME = contextTag(2, 'primitive')
-const URI = contextTag(6, 'primitive')
-const IP_ADDRESS = contextTag(7, 'primitive')
 /** The maximum number of subject alternative names. */
 const MAX_NAMES = 100
 /** The maximum length of a DNS name. RFC 1035 section 3.1. */
@@ -103,9 +107,9 @@ export function readExtensions(extensions: DerValue | undefined): CertificateExt
       pathLength: undefined,
     }),
     keyUsage: readExtension(byOid, EXTENSION.keyUsage, readKeyUsage),
-    dnsNames: names.filter(({ tag }) => tag === DNS_NAME).map(({ content }) => content.toString('latin1')),
-    uris: names.filter(({ tag }) => tag === URI).map(({ content }) => content.toString('latin1')),
-    ipAddresses: names.filter(({ tag }) => tag === IP_ADDRESS).map(({ content }) => formatAddress(content)),
+    dnsNames: names.filter(({ tag }) => tag === GENERAL_NAME.dnsName).map(({ content }) => content.toString('latin1')),
+    uris: names.filter(({ tag }) => tag === GENERAL_NAME.uri).map(({ content }) => content.toString('latin1')),
+    ipAddresses: names.filter(({ tag }) => tag === GENERAL_NAME.ipAddress).map(({ content }) => formatAddress(content)),
     hasSubjectAltName: byOid.has(EXTENSION.subjectAltName),
     unknownCritical: [...byOid].filter(([oid, { critical }]) => mustBeKnown(oid, critical)).map(([oid]) => oid),
     extendedKeyUsage: readExtension(byOid, EXTENSION.extendedKeyUsage, readExtendedKeyUsage),
@@ -182,8 +186,9 @@ function readGeneralNames(value: DerValue): readonly DerValue[] {
   if (names.length > MAX_NAMES) malformed(`it has more than ${MAX_NAMES} names`)
   for (const { tag, content } of names) {
     if (tag < 0x80 || tag >= 0xc0 || (tag & 0x1f) > 8) malformed('it holds something that is not a name')
-    const isText = tag === DNS_NAME || tag === URI
-    if (isText && content.length > (tag === URI ? MAX_URL : MAX_DNS_NAME)) malformed('a name in it is too long')
+    const isText = tag === GENERAL_NAME.dnsName || tag === GENERAL_NAME.uri
+    if (isText && content.length > (tag === GENERAL_NAME.uri ? MAX_URL : MAX_DNS_NAME))
+      malformed('a name in it is too long')
     if (isText && !/^[\x21-\x7e]+$/.test(content.toString('latin1'))) malformed('a name in it is not printable ASCII')
   }
   return names

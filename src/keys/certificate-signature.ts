@@ -14,7 +14,7 @@ import {
   takeMember,
   takeOptionalMember,
 } from '../codec/der.ts'
-import { hasAcceptedModulus, hasModulusLength } from './signature.ts'
+import { type Algorithm, hasAcceptedModulus, hasModulusLength } from './signature.ts'
 
 export interface SignatureAlgorithm {
   readonly keyType: 'ec' | 'rsa' | 'ed25519'
@@ -23,16 +23,23 @@ export interface SignatureAlgorithm {
   readonly saltLength?: number
 }
 
+/** The OIDs of Ed25519, and of ECDSA with the digest for the curve. RFC 5758 section 3.2, RFC 8410 section 3. */
+export const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
+  ES256: '1.2.840.10045.4.3.2',
+  ES384: '1.2.840.10045.4.3.3',
+  ES512: '1.2.840.10045.4.3.4',
+  EdDSA: '1.3.101.112',
+}
 const RSASSA_PSS = '1.2.840.113549.1.1.10'
 const MGF1 = '1.2.840.113549.1.1.8'
 const ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map<string, SignatureAlgorithm>([
-  ['1.2.840.10045.4.3.2', { keyType: 'ec', digest: 'sha256' }],
-  ['1.2.840.10045.4.3.3', { keyType: 'ec', digest: 'sha384' }],
-  ['1.2.840.10045.4.3.4', { keyType: 'ec', digest: 'sha512' }],
+  [SIGNATURE_OIDS.ES256, { keyType: 'ec', digest: 'sha256' }],
+  [SIGNATURE_OIDS.ES384, { keyType: 'ec', digest: 'sha384' }],
+  [SIGNATURE_OIDS.ES512, { keyType: 'ec', digest: 'sha512' }],
   ['1.2.840.113549.1.1.11', { keyType: 'rsa', digest: 'sha256' }],
   ['1.2.840.113549.1.1.12', { keyType: 'rsa', digest: 'sha384' }],
   ['1.2.840.113549.1.1.13', { keyType: 'rsa', digest: 'sha512' }],
-  ['1.3.101.112', { keyType: 'ed25519', digest: undefined }],
+  [SIGNATURE_OIDS.EdDSA, { keyType: 'ed25519', digest: undefined }],
 ])
 const HASHES: ReadonlyMap<string, { readonly digest: string; readonly saltLength: number }> = new Map([
   ['2.16.840.1.101.3.4.2.1', { digest: 'sha256', saltLength: 32 }],

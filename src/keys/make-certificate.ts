@@ -20,9 +20,10 @@ import {
   writeSequence,
   writeTime,
 } from '../codec/der.ts'
-import { EXTENSION, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
+import { EXTENSION, GENERAL_NAME, KEY_USAGES, type KeyUsage } from './certificate-extensions.ts'
 import { writeName } from './certificate-name.ts'
-import { type Algorithm, algorithms, requireAlgorithm } from './signature.ts'
+import { SIGNATURE_OIDS } from './certificate-signature.ts'
+import { algorithms, requireAlgorithm } from './signature.ts'
 
 export interface SubjectAltNames {
   readonly dnsNames?: readonly string[]
@@ -53,13 +54,6 @@ export interface SelfSignedOptions extends SubjectAltNames {
   readonly isCa?: boolean
 }
 
-/** The OIDs of Ed25519, and of ECDSA with the digest for the curve. RFC 5758 section 3.2, RFC 8410 section 3. */
-const SIGNATURE_OIDS: Readonly<Record<Algorithm, string>> = {
-  ES256: '1.2.840.10045.4.3.2',
-  ES384: '1.2.840.10045.4.3.3',
-  ES512: '1.2.840.10045.4.3.4',
-  EdDSA: '1.3.101.112',
-}
 const V3 = 2
 
 /** Makes a self-signed certificate in DER for signing credentials and requests, or with `isCa` for a CA. */
@@ -166,9 +160,9 @@ function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
 /** Makes the subject alternative names; none if there are no names, since an empty extension is invalid. */
 export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: SubjectAltNames): Buffer[] {
   const names = [
-    ...dnsNames.map((name) => writeDer(contextTag(2, 'primitive'), Buffer.from(name, 'latin1'))),
-    ...uris.map((uri) => writeDer(contextTag(6, 'primitive'), Buffer.from(uri, 'latin1'))),
-    ...ipAddresses.map((address) => writeDer(contextTag(7, 'primitive'), addressBytes(address))),
+    ...dnsNames.map((name) => writeDer(GENERAL_NAME.dnsName, Buffer.from(name, 'latin1'))),
+    ...uris.map((uri) => writeDer(GENERAL_NAME.uri, Buffer.from(uri, 'latin1'))),
+    ...ipAddresses.map((address) => writeDer(GENERAL_NAME.ipAddress, addressBytes(address))),
   ]
   return names.length === 0 ? [] : [extension(EXTENSION.subjectAltName, false, writeSequence(...names))]
 }
