@@ -25,7 +25,10 @@ export type SigningKey = { readonly chain: readonly [Certificate, ...Certificate
 /** The current key of a purpose, and its earlier keys, the newest first. */
 export type SigningKeys = SigningKey & { readonly previous: readonly SigningKey[] }
 
-/** The configured keys. A purpose without its own key uses that of `signing`. */
+/**
+ * The configured keys. A purpose without its own key uses that of `signing`, except that `metadata` uses that of
+ * `accessTokens` where there is one.
+ */
 export interface ServiceKeys {
   readonly signing: SigningKeys
   readonly statusLists?: SigningKeys | undefined
@@ -70,15 +73,17 @@ export function createKeyRing(keys: ServiceKeys, pkcs11Tokens?: Pkcs11Tokens, in
     makeSigner(each),
     ...each.previous.map(makeSigner),
   ]
-  const makeCertifiedSigners = (each: SigningKeys) =>
-    [each, ...each.previous].map((key) => ({ signer: makeSigner(key), notAfter: key.chain[0].notAfter }))
+  const certify = (key: SigningKey): CertifiedSigner => ({ signer: makeSigner(key), notAfter: key.chain[0].notAfter })
+  const certifyAll = (each: SigningKeys): CertifiedSigners => [certify(each), ...each.previous.map(certify)]
   const signing = makeSigners(keys.signing)
   const accessTokens = keys.accessTokens === undefined ? signing : makeSigners(keys.accessTokens)
-  const statusLists = keys.statusLists === undefined ? [] : makeCertifiedSigners(keys.statusLists)
+  const bySigning = certifyAll(keys.signing)
   const [derive, ...deriveOlder] = listDerivations(keys)
   return {
     credentialSigner: signing[0],
-    statusListSigners: createStatusListSigners([...statusLists, ...makeCertifiedSigners(keys.signing)]),
+    statusListSigners: createStatusListSigners(
+      keys.statusLists === undefined ? bySigning : [...certifyAll(keys.statusLists), ...bySigning],
+    ),
     accessTokenSigner: accessTokens[0],
     metadataSigner: makeSigner(metadataKeyOf(keys)[1]),
     accessTokenSigners: accessTokens,
@@ -171,11 +176,13 @@ function deriveDecryptionKey(secret: (purpose: string) => KeyObject): Decryption
   return { privateKey: importPrivateKey(privateJwk), jwk, kid: thumbprint(jwk) }
 }
 
-/** A signer, and the expiry of its certificate; undefined for a key without certificate. */
+/** A signer, and the expiry of its certificate. */
 export interface CertifiedSigner {
   readonly signer: Signer
-  readonly notAfter: Date | undefined
+  readonly notAfter: Date
 }
+
+type CertifiedSigners = readonly [CertifiedSigner, ...CertifiedSigner[]]
 
 interface StatusListSigners {
   /** The signer of new lists. */
@@ -190,16 +197,15 @@ interface StatusListSigners {
 }
 
 /** Creates the signers of status lists from all configured keys, the current one first and the oldest last. */
-function createStatusListSigners(signers: readonly CertifiedSigner[]): StatusListSigners {
-  const [current, oldest] = [signers[0], signers.at(-1)]
-  if (current === undefined || oldest === undefined) throw new TypeError('status lists without a signer')
+function createStatusListSigners(signers: CertifiedSigners): StatusListSigners {
+  const [current] = signers
+  const oldest = signers.at(-1) ?? current
   return {
     current: current.signer,
     oldest: oldest.signer,
     findSigner: (kid = oldest.signer.kid, now) => {
       const own = signers.find(({ signer }) => signer.kid === kid)
-      const isExpired = own?.notAfter !== undefined && own.notAfter < now
-      return own === undefined || isExpired ? current : own
+      return own === undefined || own.notAfter < now ? current : own
     },
   }
 }

@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 
 /** Serves lists as a process does, and counts what it signs. */
-function startProcess(notAfter?: Date, settingsOfProcess = config) {
+function startProcess(notAfter = config.keys.signing.chain[0].notAfter, settingsOfProcess = config) {
   const clock = { now: new Date() }
   const ring = createKeyRing(config.keys)
   const counts = { signed: 0 }

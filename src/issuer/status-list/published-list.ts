@@ -72,7 +72,7 @@ export function createPublishedListReader(context: ListContext): ReadPublishedLi
 
 /** Refuses if the certificate of the signer ends within a second: `exp`, in whole seconds, would not be after `iat`. */
 function refuseEndedSigner({ notAfter }: CertifiedSigner, now: Date): void {
-  if (notAfter === undefined || notAfter.getTime() - now.getTime() >= 1000) return
+  if (notAfter.getTime() - now.getTime() >= 1000) return
   refuse('temporarily_unavailable', 'the certificate that signs this list has ended; ask again when it is renewed')
 }
 
@@ -107,7 +107,6 @@ async function signDocument(
   { listId, kind, list, certifiedSigner: { signer, notAfter } }: ListRequest,
 ): Promise<Buffer> {
   const issuedAt = now()
-  const latest = issuedAt.getTime() + LIFETIME_MS
   const isToken = kind === 'jwt' || kind === 'cwt'
   const content = {
     uri: isToken ? listUri(config.baseUrl, listId) : purposeUri(config.baseUrl, listId, kind),
@@ -116,7 +115,7 @@ async function signDocument(
     ttlSeconds: config.statusList.ttlSeconds,
     issuedAt,
     // A list expires with the certificate of its signer at the latest.
-    expiresAt: new Date(Math.min(latest, notAfter?.getTime() ?? latest)),
+    expiresAt: new Date(Math.min(issuedAt.getTime() + LIFETIME_MS, notAfter.getTime())),
   }
   const signedDocument = await makeListDocument(kind, content, signer)
   const servedUntil = new Date(issuedAt.getTime() + RENEWAL_MS)
