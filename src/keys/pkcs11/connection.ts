@@ -82,18 +82,15 @@ function signInThread({ library, inThread }: Pkcs11Module, { session, key, diges
 function findSlot(module: PKCS11, place: Pkcs11Place): Buffer {
   const slots = module.C_GetSlotList(true)
   const labels = slots.map((slot) => module.C_GetTokenInfo(slot).label.trimEnd())
-  const fits = 'slot' in place ? (slot: Buffer) => slotId(slot) === place.slot : undefined
-  const [slot, ...others] = slots.filter((each, index) => fits?.(each) ?? labels[index] === placeLabel(place))
+  const [slot, ...others] = slots.filter((each, index) =>
+    'slot' in place ? slotId(each) === place.slot : labels[index] === place.tokenLabel,
+  )
   if (slot !== undefined && others.length === 0) return slot
   const name = 'slot' in place ? `slot ${place.slot}` : `token ${place.tokenLabel}`
   if (others.length > 0)
     throw new Pkcs11Error(`there are several ${name}; name the slot instead: ${slots.map(slotId).join(', ')}`)
   const presentTokens = slots.map((each, index) => `${labels[index] ?? ''} (slot ${slotId(each)})`).join(', ')
   throw new Pkcs11Error(`there is no ${name}; put it there, or name one of these: ${presentTokens || 'none is there'}`)
-}
-
-function placeLabel(place: Pkcs11Place): string | undefined {
-  return 'tokenLabel' in place ? place.tokenLabel : undefined
 }
 
 /** Returns the slot id, which pkcs11js has as the bytes of a native integer. */
