@@ -40,8 +40,8 @@ interface Search extends Required<SearchOptions> {
   readonly anchors: readonly Certificate[]
   /** The possible certificates between the leaf and an anchor. */
   readonly intermediates: readonly Certificate[]
-  /** The problem of the longest partial path so far, which is reported. */
-  closest: { readonly reached: number; readonly problem: string }
+  /** The problem of the partial path that came closest to an anchor so far, which is reported. */
+  closest: { readonly rank: number; readonly problem: string }
 }
 
 /** The maximum number of certificates of a path, the anchor included. */
@@ -96,7 +96,7 @@ export function findTrustPath(
     clockSkewSeconds,
     budget,
     accepts,
-    closest: { reached: 0, problem: 'there are no trust anchors' },
+    closest: { rank: 0, problem: 'there are no trust anchors' },
   }
   const before = budget.remaining
   const path = anchors.length === 0 ? undefined : extendPath([leaf], leaf, search)
@@ -138,21 +138,21 @@ function extendPath(
   const intermediates = issuerCandidates(last, search.intermediates).filter(
     (certificate) => !path.includes(certificate),
   )
-  if (anchors.length + intermediates.length === 0) noteProblem(search, 2 * path.length, noIssuerText(last))
+  if (anchors.length + intermediates.length === 0) noteProblem(search, path.length, noIssuerText(last))
   for (const issuer of [...anchors, ...intermediates]) {
     if (search.budget.remaining <= 0) {
-      noteProblem(search, 2 * path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
+      noteProblem(search, path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
     }
     search.budget.remaining -= 1
     const isAnchor = anchors.includes(issuer)
     if (isAnchor && !isSignedBy(last, issuer)) {
-      noteProblem(search, 2 * path.length, wrongSignatureText(last, issuer, 'trust anchor'))
+      noteProblem(search, path.length, wrongSignatureText(last, issuer, 'trust anchor'))
       continue
     }
     const problem = issuerProblem(issuer, path, search)
     if (problem !== undefined) {
-      noteProblem(search, 2 * path.length + 1, problem)
+      noteProblem(search, path.length, problem, true)
       continue
     }
     const longerPath = [...path, issuer]
@@ -169,11 +169,11 @@ function acceptedPath(path: readonly Certificate[], search: Search): readonly Ce
   const broken = pairs.findLast(({ certificate, issuer }) => !isSignedBy(certificate, issuer))
   if (broken !== undefined) {
     const { certificate, issuer } = broken
-    noteProblem(search, 2 * (path.indexOf(certificate) + 1), wrongSignatureText(certificate, issuer, 'certificate'))
+    noteProblem(search, path.indexOf(certificate) + 1, wrongSignatureText(certificate, issuer, 'certificate'))
     return undefined
   }
   if (search.accepts(path)) return path
-  noteProblem(search, 2 * path.length, 'no path to an anchor is one that was asked for')
+  noteProblem(search, path.length, 'no path to an anchor is one that was asked for')
   return undefined
 }
 
@@ -205,8 +205,13 @@ function issuerCandidates(certificate: Certificate, candidates: readonly Certifi
   return [...withName.filter(hasKeyIdentifier), ...withName.filter((each) => !hasKeyIdentifier(each))]
 }
 
-function noteProblem(search: Search, reached: number, problem: string): void {
-  if (reached > search.closest.reached) search.closest = { reached, problem }
+/**
+ * Keeps the problem of a path of `length` certificates if none came closer. Of two paths of one length, the one whose
+ * next issuer is there and may not issue came closer than the one whose issuer is missing or did not sign.
+ */
+function noteProblem(search: Search, length: number, problem: string, hasIssuer = false): void {
+  const rank = 2 * length + (hasIssuer ? 1 : 0)
+  if (rank > search.closest.rank) search.closest = { rank, problem }
 }
 
 function noIssuerText({ subjectText, issuerText, selfIssued }: Certificate): string {
