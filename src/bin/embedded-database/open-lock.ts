@@ -71,12 +71,12 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
     work()
     return
   }
-  const release = await lockUnlessOpen(file)
-  if (typeof release === 'string') return
+  const lock = await lockUnlessOpen(file)
+  if (!('release' in lock)) return
   try {
     work()
   } finally {
-    release()
+    lock.release()
   }
 }
 
@@ -84,25 +84,27 @@ export async function runUnlessOpen(databaseFile: string, work: () => void): Pro
 export async function isMarkedOpen(databaseFile: string): Promise<boolean> {
   const file = lockFileOf(databaseFile)
   if (!existsSync(file)) return false
-  const release = await lockUnlessOpen(file)
-  if (typeof release === 'function') release()
-  return release === 'open'
+  const lock = await lockUnlessOpen(file)
+  if ('isOpen' in lock) return lock.isOpen === true
+  lock.release()
+  return false
 }
 
-/**
- * Takes the exclusive lock, and returns the function that releases it. Returns `open` if a process has the database
- * marked as open, and `unknown` if this user cannot use the file.
- */
-async function lockUnlessOpen(file: string): Promise<(() => void) | 'open' | 'unknown'> {
+/** The exclusive lock; or why there is none: a process has the database marked as open, or undefined if unknown. */
+type ExclusiveLock = { readonly release: () => void } | { readonly isOpen: true | undefined }
+
+/** Takes the exclusive lock. It is not known whether the database is open where this user cannot use the file. */
+async function lockUnlessOpen(file: string): Promise<ExclusiveLock> {
   try {
     refuseUnwritable(file)
     for (let tries = 1; ; tries++) {
       const release = await lockFile(file, 'exclusive', 0)
-      if (release !== undefined || tries === EXCLUSIVE_TRIES) return release ?? 'open'
+      if (release !== undefined) return { release }
+      if (tries === EXCLUSIVE_TRIES) return { isOpen: true }
       await pause(TRY_PAUSE_MS)
     }
   } catch {
-    return 'unknown'
+    return { isOpen: undefined }
   }
 }
 
