@@ -1,4 +1,5 @@
 /** The body of an answer, and no more of it than was wanted. */
+import { concatBytes } from '@noble/hashes/utils.js'
 
 /**
  * Reads a body; undefined when it is longer than `maxBytes`, and then nothing more is read. Rejects when `signal` ends
@@ -29,15 +30,5 @@ export async function readBounded(
   } finally {
     signal.removeEventListener('abort', stop)
   }
-  return joinChunks(chunks, length)
-}
-
-function joinChunks(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
+  return concatBytes(...chunks)
 }
