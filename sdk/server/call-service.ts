@@ -93,6 +93,24 @@ function requireText(name: string, value: unknown): string {
   throw new TypeError(`${name} is ${value === '' ? 'empty' : typeof value}; is its environment variable set?`)
 }
 
+/** The requests to the endpoints of one service. */
+export interface Endpoints {
+  readonly get: (path: string, signal?: AbortSignal) => Promise<unknown>
+  /** Sends a request whose end is the same however often it arrives, so that it may be sent again. */
+  readonly post: (path: string, body?: unknown) => Promise<unknown>
+  /** Sends a request that must not arrive twice, and so is never sent again. */
+  readonly postOnce: (path: string, body?: unknown, answer?: Pick<ServiceRequest, 'answersText'>) => Promise<unknown>
+}
+
+/** Returns the requests to the endpoints that `call` reaches. */
+export function endpointsOf(call: CallService): Endpoints {
+  return {
+    get: (path, signal) => call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) }),
+    post: (path, body) => call({ method: 'POST', path, body, isRepeatable: true }),
+    postOnce: (path, body, answer) => call({ method: 'POST', path, body, isRepeatable: false, ...answer }),
+  }
+}
+
 /** Starts a session once, however often its request has to be sent. */
 export function startOnce(call: CallService, path: string, body: unknown, idempotencyKey?: string): Promise<unknown> {
   const headers = { 'idempotency-key': idempotencyKey ?? crypto.randomUUID() }

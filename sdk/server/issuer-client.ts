@@ -1,5 +1,5 @@
 /** The client of an issuance service, for the application that has credentials issued. */
-import { type CallService, createCallService, type ServiceOptions, startOnce } from './call-service.ts'
+import { createCallService, type Endpoints, endpointsOf, type ServiceOptions, startOnce } from './call-service.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
 import { listPages } from './list-pages.ts'
 import { type OperatorClient, operatorClient } from './operator-client.ts'
@@ -63,34 +63,28 @@ export interface IssuerClient extends OperatorClient {
 /** Makes the client of the issuance service at `url`. */
 export function createIssuerClient(options: ServiceOptions): IssuerClient {
   const call = createCallService(options)
-  const get = (path: string, signal?: AbortSignal) =>
-    call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })
-  const post = (path: string, body?: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
+  const endpoints = endpointsOf(call)
+  const { get, post, postOnce } = endpoints
   const getSession = async (id: string, signal?: AbortSignal) =>
     (await get(`/issuance/oid4vci/status/${encodeURIComponent(id)}`, signal)) as Session
   const changeStatus = async (change: string, id: string) =>
     (await post(`/credential-status/${change}/${encodeURIComponent(id)}`)) as CredentialStatusChange
   return {
     ...operatorClient(call),
-    ...interactions(call),
+    ...interactions(endpoints),
     getOverview: async () => (await get('/operations/overview')) as IssuerSchemas['IssuerOverview'],
-    createConfiguration: async (body) => {
-      const path = '/credential-configuration/create'
-      return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string
-    },
+    createConfiguration: async (body) =>
+      (await postOnce('/credential-configuration/create', body, { answersText: true })) as string,
     getConfiguration: async (id) => (await get(`/credential-configuration/${encodeURIComponent(id)}`)) as Configuration,
     removeConfiguration: async (id) => {
-      const path = `/credential-configuration/remove/${encodeURIComponent(id)}`
-      await call({ method: 'POST', path, isRepeatable: false })
+      await postOnce(`/credential-configuration/remove/${encodeURIComponent(id)}`)
     },
     startSession: async (body, { idempotencyKey } = {}) => {
       const path = '/issuance/oid4vci/new-session'
       return (await startOnce(call, path, body, idempotencyKey)) as IssuerSchemas['StartedIssuanceSession']
     },
-    completeSession: async (id, body) => {
-      const path = `/issuance/oid4vci/complete/${encodeURIComponent(id)}`
-      return (await call({ method: 'POST', path, body, isRepeatable: false })) as Session
-    },
+    completeSession: async (id, body) =>
+      (await postOnce(`/issuance/oid4vci/complete/${encodeURIComponent(id)}`, body)) as Session,
     getSession: (id) => getSession(id),
     listSessions: (filter = {}) => listPages(call, '/issuance/oid4vci/sessions', 'sessions', { ...filter }),
     waitForSession: (id, waiting = {}) => waitForEnd((signal) => getSession(id, signal), hasEnded, waiting),
@@ -106,15 +100,13 @@ function hasEnded({ status }: Session): boolean {
 }
 
 /** Returns the endpoints for a person whom a browser has brought from a wallet. */
-function interactions(call: CallService): Pick<IssuerClient, 'getInteraction' | 'completeInteraction'> {
+function interactions({ get, postOnce }: Endpoints): Pick<IssuerClient, 'getInteraction' | 'completeInteraction'> {
   return {
-    getInteraction: async (id) => {
-      const path = `/auth/interaction/${encodeURIComponent(id)}`
-      return (await call({ method: 'GET', path, isRepeatable: true })) as IssuerSchemas['Interaction']
-    },
+    getInteraction: async (id) =>
+      (await get(`/auth/interaction/${encodeURIComponent(id)}`)) as IssuerSchemas['Interaction'],
     completeInteraction: async (id, body) => {
       const path = `/auth/interaction/complete/${encodeURIComponent(id)}`
-      return (await call({ method: 'POST', path, body, isRepeatable: false })) as IssuerSchemas['CompletedInteraction']
+      return (await postOnce(path, body)) as IssuerSchemas['CompletedInteraction']
     },
   }
 }

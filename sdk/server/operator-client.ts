@@ -1,5 +1,5 @@
 /** The endpoints for whoever operates a service, which issuer and verifier share. */
-import type { CallService } from './call-service.ts'
+import { type CallService, endpointsOf } from './call-service.ts'
 import type { IssuerSchemas } from './issuer-schemas.ts'
 import { listPages } from './list-pages.ts'
 
@@ -26,18 +26,17 @@ export interface OperatorClient {
 }
 
 export function operatorClient(call: CallService): OperatorClient {
-  const get = (path: string) => call({ method: 'GET', path, isRepeatable: true })
-  const post = (path: string, body?: unknown) => call({ method: 'POST', path, body, isRepeatable: false })
+  const { get, postOnce } = endpointsOf(call)
   return {
     listWaitingCallbacks: () => listPages(call, '/callbacks/waiting', 'callbacks'),
     listDeadCallbacks: () => listPages(call, '/callbacks/dead', 'callbacks'),
     redeliverCallback: async (id) => {
-      await post(`/callbacks/redeliver/${encodeURIComponent(id)}`)
+      await postOnce(`/callbacks/redeliver/${encodeURIComponent(id)}`)
     },
     redeliverDeadCallbacks: async () => {
       let count = 0
       for (let body: IssuerSchemas['Redelivery'] = {}; ; ) {
-        const result = (await post('/callbacks/redeliver', body)) as IssuerSchemas['RedeliveryResult']
+        const result = (await postOnce('/callbacks/redeliver', body)) as IssuerSchemas['RedeliveryResult']
         count += result.redelivered
         if (!result.has_more) return count
         body = { died_until: result.died_until }

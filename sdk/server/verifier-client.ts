@@ -1,5 +1,5 @@
 /** The client of a verification service, for the application that asks wallets for credentials. */
-import { createCallService, type ServiceOptions, startOnce } from './call-service.ts'
+import { createCallService, endpointsOf, type ServiceOptions, startOnce } from './call-service.ts'
 import { listPages } from './list-pages.ts'
 import { type OperatorClient, operatorClient } from './operator-client.ts'
 import type { VerifierSchemas } from './verifier-schemas.ts'
@@ -61,9 +61,7 @@ export interface VerifierClient extends OperatorClient {
 export function createVerifierClient(options: ServiceOptions): VerifierClient {
   const call = createCallService(options)
   const watch = createWatchSession<Session>(options, '/presentation/oid4vp/events/')
-  const get = (path: string, signal?: AbortSignal) =>
-    call({ method: 'GET', path, isRepeatable: true, ...(signal && { signal }) })
-  const post = (path: string, body: unknown) => call({ method: 'POST', path, body, isRepeatable: true })
+  const { get, post, postOnce } = endpointsOf(call)
   const getSession = async (id: string, { responseCode }: ResultOptions = {}, signal?: AbortSignal) => {
     const query = typeof responseCode !== 'string' ? '' : `?response_code=${encodeURIComponent(responseCode)}`
     return (await get(`/presentation/oid4vp/status/${encodeURIComponent(id)}${query}`, signal)) as Session
@@ -71,10 +69,8 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
   return {
     ...operatorClient(call),
     getOverview: async () => (await get('/operations/overview')) as VerifierSchemas['VerifierOverview'],
-    createQuery: async (query) => {
-      const [path, body] = ['/verification-query/create', { dcql_query: query }]
-      return (await call({ method: 'POST', path, body, isRepeatable: false, answersText: true })) as string
-    },
+    createQuery: async (query) =>
+      (await postOnce('/verification-query/create', { dcql_query: query }, { answersText: true })) as string,
     getQuery: async (id) => {
       const path = `/verification-query/${encodeURIComponent(id)}`
       return ((await get(path)) as VerifierSchemas['VerificationQuery']).dcql_query
