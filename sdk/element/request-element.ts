@@ -21,6 +21,9 @@ export interface VouchsafeRequestEventMap {
 /** The seconds after the end of a session in which the application may still say how it ended. */
 const GRACE_SECONDS = 5
 
+/** The status without a request. */
+type NoRequest = Exclude<ShownStatus, RequestStatus>
+
 const PHONE = '(pointer: coarse) and (max-width: 40rem)'
 
 /**
@@ -80,8 +83,8 @@ export class VouchsafeRequest extends Base {
     this.#endsAt = undefined
     this.#isLost = false
     const request = this.#readRequest()
-    if (typeof request !== 'object') {
-      this.#status = request
+    if ('status' in request) {
+      this.#status = request.status
       this.#show()
       return
     }
@@ -93,14 +96,14 @@ export class VouchsafeRequest extends Base {
   }
 
   /** The link and the address in the attributes, or the status without them: a mistake is told to the developer. */
-  #readRequest(): { readonly href: string; readonly statusUrl: URL | undefined } | 'preparing' | 'invalid' {
+  #readRequest(): { readonly href: string; readonly statusUrl: URL | undefined } | { readonly status: NoRequest } {
     const link = this.getAttribute('link')
-    if (!link) return 'preparing'
+    if (!link) return { status: 'preparing' }
     const read = readWalletLink(link, this.#kind, this.getAttribute('scheme') ?? '')
     const address = this.#statusAddress()
     if ('href' in read && address.problem === undefined) return { href: read.href, statusUrl: address.url }
     console.error('<vouchsafe-request>:', 'problem' in read ? read.problem : address.problem)
-    return 'invalid'
+    return { status: 'invalid' }
   }
 
   #watch(url: URL, signal: AbortSignal): void {

@@ -22,13 +22,17 @@ export async function watchStatus(
   signal: AbortSignal,
 ): Promise<void> {
   let failures = 0
+  const noteFailure = (): void => {
+    if (!signal.aborted && ++failures >= FAILURES) listener.onLost()
+  }
   const tell = (text: string, now: number): void => {
     const answer = readStatusAnswer(text)
-    if (signal.aborted) return
-    if (answer !== undefined) {
+    if (answer === undefined) {
+      noteFailure()
+    } else if (!signal.aborted) {
       failures = 0
       listener.onAnswer(answer, now)
-    } else if (++failures >= FAILURES) listener.onLost()
+    }
   }
   while (!signal.aborted) {
     await waitUntilVisible()
@@ -38,8 +42,12 @@ export async function watchStatus(
       await response.body?.cancel()
       const ahead = now - secondsOf(undefined)
       await followEvents(url, (text) => tell(text, secondsOf(undefined) + ahead), signal)
-      tell('', now)
-    } else tell(response?.ok ? await response.text().catch(() => '') : '', now)
+      noteFailure()
+    } else {
+      const text = response?.ok ? await response.text().catch(() => undefined) : undefined
+      if (text === undefined) noteFailure()
+      else tell(text, now)
+    }
     await new Promise((resolve) => setTimeout(resolve, Math.min(EVERY_MS * 2 ** failures, SLOWEST_MS)))
   }
 }
