@@ -12,7 +12,7 @@ import {
   type EngineAnswer,
   type EngineRequest,
 } from './call.ts'
-import { type ChainReader, type EngineList, type EngineListOptions, engineList } from './engines.ts'
+import { type ChainReader, cacheEngineList, type EngineList, type EngineListOptions } from './engines.ts'
 import { EngineError } from './errors.ts'
 import { type FanOut, fanOut } from './fan-out.ts'
 import { askWhenReady } from './retries.ts'
@@ -63,19 +63,19 @@ export function engineClient(options: EngineClientOptions): EngineClient {
   const { chain, contract, fetch, now, random, wait, extract } = options
   const { deadlineMs = DEADLINE_MS, maxBytes = MAX_BYTES, requireSignature = false } = options
   const { patienceMs = READINESS_PATIENCE_MS } = options
-  const list = engineList({ chain, contract, now, ttlMs: options.engineListMs ?? ENGINE_LIST_MS, extract })
+  const engineList = cacheEngineList({ chain, contract, now, ttlMs: options.engineListMs ?? ENGINE_LIST_MS, extract })
   const limits = { deadlineMs, maxBytes, requireSignature }
   const context: CallContext = { fetch, now, random, keys: new Map(), limits, contract, chain }
   const call: EngineClient['call'] = async (engine, request, signal) => {
     try {
       return throwRefusal(await callEngine(context, engine, request, signal))
     } catch (error) {
-      if (error instanceof EngineError && isListOutdated(error)) list.invalidate()
+      if (error instanceof EngineError && isListOutdated(error)) engineList.invalidate()
       throw error
     }
   }
   const callAll: EngineClient['callAll'] = async (request, choice = {}) => {
-    const among = choice.among ?? (await list.list()).engines
+    const among = choice.among ?? (await engineList.get()).engines
     const one = async (engine: ListedEngine, signal: AbortSignal): Promise<EngineAnswer> => {
       const answer = await askWhenReady({ call, now, wait }, engine, request, { patienceMs, signal })
       if (answer.status >= 300) throw componentRefused(answer)
@@ -83,7 +83,7 @@ export function engineClient(options: EngineClientOptions): EngineClient {
     }
     return fanOut(among, choice.enough ?? among.length, one)
   }
-  return { chain, contract, now, random, wait, engines: () => list.list(), call, callAll }
+  return { chain, contract, now, random, wait, engines: () => engineList.get(), call, callAll }
 }
 
 /** The codes that an engine may give, those of `src/engine/problem.ts`; any other is not repeated. */

@@ -27,16 +27,17 @@ export interface EngineList {
   readonly block: Block
 }
 
-export interface Engines {
+export interface EngineListCache {
   /**
    * Rejects with a ChainError when the chain cannot be asked, and with a {@link SharingError} when the contract lists
    * no engines.
    */
-  list(): Promise<EngineList>
+  get(): Promise<EngineList>
   invalidate(): void
 }
 
-export function engineList({ chain, contract, now, ttlMs, extract }: EngineListOptions): Engines {
+/** Makes the cache of the list of a contract. */
+export function cacheEngineList({ chain, contract, now, ttlMs, extract }: EngineListOptions): EngineListCache {
   let cachedList: { readonly until: number; readonly list: Promise<EngineList> } | undefined
   const read = async (): Promise<EngineList> => {
     const block = await chain.fetchHead()
@@ -48,7 +49,7 @@ export function engineList({ chain, contract, now, ttlMs, extract }: EngineListO
     return { engines, block }
   }
   return {
-    list: () => {
+    get: () => {
       if (cachedList !== undefined && now().getTime() < cachedList.until) return cachedList.list
       const list = read()
       const mine = { until: now().getTime() + ttlMs, list }
