@@ -15,7 +15,7 @@ import type { Misbehaviour } from '../../test/support/misbehaviour.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../../test/support/sharing-engines.ts'
 import { downloadSecret } from './download.ts'
 import { type EngineClient, engineClient } from './engine-client.ts'
-import { type EngineError, SharingError } from './errors.ts'
+import { ClientError, type EngineError } from './errors.ts'
 import { nodeChain } from './node-chain.ts'
 import { deleteSecret, parseSharingId, type SecretSharing, sharingStatus } from './secret-sharing.ts'
 import { keySigner } from './signers.ts'
@@ -60,11 +60,11 @@ async function shared(by = owner): Promise<bigint> {
   return BigInt(prepared.id)
 }
 
-const caught = (promise: Promise<unknown>): Promise<SharingError> =>
+const caught = (promise: Promise<unknown>): Promise<ClientError> =>
   promise.then(
     () => expect.unreachable('it did not reject'),
     (error: unknown) => {
-      if (error instanceof SharingError) return error
+      if (error instanceof ClientError) return error
       throw error
     },
   )
@@ -552,7 +552,7 @@ describe('a request', () => {
 
 describe('the id of a sharing', () => {
   it.each(['', '-1', '01', '1.0', '0x1', '340282366920938463463374607431768211456', ' 1'])('is not %j', (text) => {
-    expect(() => parseSharingId(text)).toThrow(SharingError)
+    expect(() => parseSharingId(text)).toThrow(ClientError)
   })
 })
 

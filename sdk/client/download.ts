@@ -4,7 +4,7 @@
  */
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
-import { EngineError, SharingError } from './errors.ts'
+import { ClientError, EngineError } from './errors.ts'
 import { fanOut } from './fan-out.ts'
 import { askUntilAccepted } from './retries.ts'
 import {
@@ -35,7 +35,7 @@ export interface DownloadedSecret {
 }
 
 /**
- * Downloads a secret. Rejects with a {@link SharingError}: `unknown-sharing`, `not-owner`, `being-deleted`,
+ * Downloads a secret. Rejects with a {@link ClientError}: `unknown-sharing`, `not-owner`, `being-deleted`,
  * `incomplete-upload`, `bad-request` for a threshold that the scheme does not have; or `too-few-shares`, whose
  * `engines` say what each did.
  */
@@ -55,7 +55,7 @@ export async function downloadSecret(context: SecretSharing, download: Download)
   if (answers.length < threshold) {
     const reasons = errors.map(({ message }) => message).join('; ')
     const message = `${threshold} shares are needed, and ${answers.length} came: ${reasons}`
-    throw new SharingError('too-few-shares', message, errors)
+    throw new ClientError('too-few-shares', message, errors)
   }
   return { secret: await combineShares(answers, threshold, scheme), errors }
 }

@@ -4,7 +4,7 @@
  */
 import type { Block, Chain, ListedEngine, OffChainContract } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { SharingError } from './errors.ts'
+import { ClientError } from './errors.ts'
 
 /** The part of a chain that a client reads. */
 export type ChainReader = Pick<Chain, 'id' | 'addresses' | 'fetchHead' | 'fetchContract' | 'read'>
@@ -29,7 +29,7 @@ export interface EngineList {
 
 export interface EngineListCache {
   /**
-   * Rejects with a ChainError when the chain cannot be asked, and with a {@link SharingError} when the contract lists
+   * Rejects with a ChainError when the chain cannot be asked, and with a {@link ClientError} when the contract lists
    * no engines.
    */
   get(): Promise<EngineList>
@@ -67,5 +67,5 @@ export function cacheEngineList({ chain, contract, now, ttlMs, extract }: Engine
 }
 
 function refuse(message: string): never {
-  throw new SharingError('unknown-contract', message)
+  throw new ClientError('unknown-contract', message)
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { EngineError, type SharingError } from './errors.ts'
+import { type ClientError, EngineError } from './errors.ts'
 import { refuseUnlessUploaded, type SharingState } from './secret-sharing.ts'
 
 const engine = { address: `00${'ab'.repeat(20)}`, endpoint: 'https://one.example/\u001b[2J\u202e' }
@@ -11,6 +11,6 @@ it('the endpoint that a contract has for an engine writes nothing to a terminal'
     refuseUnlessUploaded(missing)
     expect.unreachable()
   } catch (error) {
-    expect((error as SharingError).message).toMatch(/missing: https:\/\/one\.example\/\?\[2J\?$/)
+    expect((error as ClientError).message).toMatch(/missing: https:\/\/one\.example\/\?\[2J\?$/)
   }
 })

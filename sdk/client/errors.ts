@@ -78,7 +78,7 @@ export function systemCode(error: unknown): string {
   return typeof code === 'string' && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : ''
 }
 
-export type SharingErrorCode =
+export type ClientErrorCode =
   | 'bad-request'
   | 'unknown-contract'
   | 'unknown-sharing'
@@ -91,12 +91,15 @@ export type SharingErrorCode =
   | 'refused-by-chain'
   | 'timeout'
 
-/** An error about a sharing as a whole. `engines` has what each engine did wrong, where engines are the reason. */
-export class SharingError extends Error {
-  override readonly name = 'SharingError'
-  readonly code: SharingErrorCode
+/**
+ * An error that is not about one engine: about a contract, a transaction, or a sharing. `engines` has what each engine
+ * did wrong, where engines are the reason.
+ */
+export class ClientError extends Error {
+  override readonly name = 'ClientError'
+  readonly code: ClientErrorCode
   readonly engines: readonly EngineError[]
-  constructor(code: SharingErrorCode, message: string, engines: readonly EngineError[] = []) {
+  constructor(code: ClientErrorCode, message: string, engines: readonly EngineError[] = []) {
     super(message)
     this.code = code
     this.engines = engines
@@ -104,5 +107,5 @@ export class SharingError extends Error {
 }
 
 export function refuseBadRequest(message: string): never {
-  throw new SharingError('bad-request', message)
+  throw new ClientError('bad-request', message)
 }

@@ -6,7 +6,7 @@
 import type { Block, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
-import { printable, refuseBadRequest, SharingError } from './errors.ts'
+import { ClientError, printable, refuseBadRequest } from './errors.ts'
 import { askDespiteOutages } from './outage.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
 import type { RequestSigner } from './signers.ts'
@@ -35,7 +35,7 @@ const MAX_ID = (1n << 128n) - 1n
 export const POLL_MS = 250
 export const ENGINES_PATIENCE_MS = 30_000
 
-/** Returns the id of a text: a decimal number of 128 bits. Throws a {@link SharingError} otherwise. */
+/** Returns the id of a text: a decimal number of 128 bits. Throws a {@link ClientError} otherwise. */
 export function parseSharingId(text: string): bigint {
   const id = /^(0|[1-9]\d{0,38})$/.test(text) ? BigInt(text) : -1n
   return id >= 0n && id <= MAX_ID ? id : refuseBadRequest('the id of a sharing is a decimal number below 2^128')
@@ -47,7 +47,7 @@ export async function sharingStatus(client: EngineClient, id: bigint): Promise<S
   const sharing = await readSharing(client.chain, client.contract, id, block)
   if (sharing === undefined) return undefined
   if (sharing.commitments.length !== engines.length) {
-    throw new SharingError('mixed-shares', 'the contract has other engines now than when the secret was shared')
+    throw new ClientError('mixed-shares', 'the contract has other engines now than when the secret was shared')
   }
   return { ...sharing, engines, block }
 }
@@ -58,15 +58,15 @@ export async function sharingStatus(client: EngineClient, id: bigint): Promise<S
  */
 export async function ownSharing({ client, transactor }: SecretSharing, id: bigint): Promise<SharingState> {
   const sharing = await sharingStatus(client, id)
-  if (sharing === undefined) throw new SharingError('unknown-sharing', `there is no sharing ${id} in this contract`)
+  if (sharing === undefined) throw new ClientError('unknown-sharing', `there is no sharing ${id} in this contract`)
   if (sharing.owner !== transactor.address) {
     const [owner, asking] = [sharing.owner, transactor.address].map(evmAddress)
-    throw new SharingError(
+    throw new ClientError(
       'not-owner',
       `sharing ${id} belongs to ${owner}, and ${asking} asks: only its owner can do that`,
     )
   }
-  if (sharing.deleting) throw new SharingError('being-deleted', `sharing ${id} is being deleted`)
+  if (sharing.deleting) throw new ClientError('being-deleted', `sharing ${id} is being deleted`)
   return sharing
 }
 
@@ -75,7 +75,7 @@ export function refuseUnlessUploaded(sharing: SharingState): void {
   const missing = sharing.engines.filter((_, at) => sharing.uploaded[at] !== true)
   if (missing.length === 0) return
   const names = missing.map(({ address, endpoint }) => printable(endpoint) || address).join(', ')
-  throw new SharingError('incomplete-upload', `not every engine holds its share yet; still missing: ${names}`)
+  throw new ClientError('incomplete-upload', `not every engine holds its share yet; still missing: ${names}`)
 }
 
 /**

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { combine, split } from 'shamir-secret-sharing'
 import { describe, expect, it } from 'vitest'
-import { SharingError } from './errors.ts'
+import { ClientError } from './errors.ts'
 import { combineShares, MAX_SECRET_BYTES, splitSecret } from './shares.ts'
 
 /** Draws from WebCrypto, as docs/engine.md does it, which gives 65,536 bytes at once and no more. */
 const random = (bytes: number): Uint8Array => crypto.getRandomValues(new Uint8Array(bytes))
-const code = (error: unknown) => (error instanceof SharingError ? error.code : error)
+const code = (error: unknown) => (error instanceof ClientError ? error.code : error)
 const secrets = fc.uint8Array({ maxLength: 100 })
 const sizes = fc
   .integer({ min: 2, max: 6 })

@@ -10,7 +10,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concatBytes } from '@noble/hashes/utils.js'
 import { combine } from 'shamir-secret-sharing'
-import { refuseBadRequest, SharingError } from './errors.ts'
+import { ClientError, refuseBadRequest } from './errors.ts'
 
 export type Scheme = 'shamir' | 'xor'
 
@@ -39,7 +39,7 @@ const BYTES_WITH_A_SHARE = 117
 export const MAX_SECRET_BYTES = 1_048_576 - BYTES_WITH_A_SHARE - PREFIX_BYTES
 
 /**
- * Splits a secret into shares, in the order of the engines. Rejects with a {@link SharingError} `bad-request` for a
+ * Splits a secret into shares, in the order of the engines. Rejects with a {@link ClientError} `bad-request` for a
  * threshold or a size that cannot be.
  */
 export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uint8Array[]> {
@@ -52,7 +52,7 @@ export async function splitSecret(secret: Uint8Array, split: Split): Promise<Uin
   return scheme === 'xor' ? splitXor(paddedSecret, split) : splitShamir(paddedSecret, split)
 }
 
-/** Throws a {@link SharingError} `bad-request` for a threshold that no sharing of the scheme has. */
+/** Throws a {@link ClientError} `bad-request` for a threshold that no sharing of the scheme has. */
 export function checkThreshold({ scheme, shares, threshold }: Omit<Split, 'random'>): void {
   if (!Number.isInteger(threshold) || threshold < 2 || threshold > shares) {
     refuseBadRequest(
@@ -67,13 +67,13 @@ export function checkThreshold({ scheme, shares, threshold }: Omit<Split, 'rando
 }
 
 /**
- * Returns the secret of these shares. Rejects with a {@link SharingError} for too few shares, two of one engine, or
+ * Returns the secret of these shares. Rejects with a {@link ClientError} for too few shares, two of one engine, or
  * such as do not belong together.
  */
 export async function combineShares(shares: readonly Share[], threshold: number, scheme: Scheme): Promise<Uint8Array> {
   if (new Set(shares.map(({ index }) => index)).size !== shares.length) refuseMixed('two shares are of one engine')
   if (shares.length < threshold || threshold < 2) {
-    throw new SharingError('too-few-shares', `${threshold} shares are needed, and there are ${shares.length}`)
+    throw new ClientError('too-few-shares', `${threshold} shares are needed, and there are ${shares.length}`)
   }
   const usedShares = shares.slice(0, threshold)
   const length = usedShares[0]?.bytes.length ?? 0
@@ -130,5 +130,5 @@ function xor(all: readonly Uint8Array[]): Uint8Array {
 }
 
 function refuseMixed(message: string): never {
-  throw new SharingError('mixed-shares', message)
+  throw new ClientError('mixed-shares', message)
 }

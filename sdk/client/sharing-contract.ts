@@ -10,7 +10,7 @@ import { abiReader } from '../../src/chain/evm/abi-reader.ts'
 import { malformed, readPart } from '../../src/codec/malformed.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import type { ChainReader } from './engines.ts'
-import { SharingError } from './errors.ts'
+import { ClientError } from './errors.ts'
 
 /** A sharing as the contract has it. Arrays are in the order of its engines. */
 export interface Sharing {
@@ -38,7 +38,7 @@ export const sharingMethods = {
 
 /**
  * Reads the sharing; returns undefined when there is none. Rejects with a ChainError when the chain cannot be asked, or
- * a {@link SharingError} when the contract holds no sharings.
+ * a {@link ClientError} when the contract holds no sharings.
  */
 export async function readSharing(
   chain: ChainReader,
@@ -71,8 +71,8 @@ function parseSharing(answer: Uint8Array): Sharing | undefined {
   }
 }
 
-function unknownContractError(): SharingError {
-  return new SharingError('unknown-contract', 'the contract at this address is not a SecretSharing contract')
+function unknownContractError(): ClientError {
+  return new ClientError('unknown-contract', 'the contract at this address is not a SecretSharing contract')
 }
 
 function selector(signature: string): string {

@@ -158,14 +158,14 @@ describe('a transactor', () => {
   })
 
   it.each<[string, ChainError, string]>([
-    ['a node refuses, with refused-by-chain', new ChainRefusal('insufficient funds'), 'SharingError'],
-    ['a contract refuses, with refused-by-chain', new ChainError('the contract refuses', true), 'SharingError'],
+    ['a node refuses, with refused-by-chain', new ChainRefusal('insufficient funds'), 'ClientError'],
+    ['a contract refuses, with refused-by-chain', new ChainError('the contract refuses', true), 'ClientError'],
     ['no node can be asked for, with the error of the chain', new ChainError('the node does not answer'), 'ChainError'],
   ])('rejects what %s, and sends the next', async (_, error, name) => {
     let refuses = true
     const { chain, nonces } = chainWith(() => (refuses ? Promise.reject(error) : Promise.resolve()))
     const transactor = accountTransactor(chain, new Uint8Array(32), patience)
-    const code = name === 'SharingError' ? { code: 'refused-by-chain' } : {}
+    const code = name === 'ClientError' ? { code: 'refused-by-chain' } : {}
     await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
       name,
       message: error.message,

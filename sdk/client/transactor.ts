@@ -3,13 +3,13 @@ import { bytesToHex } from '@noble/hashes/utils.js'
 import { type Account, type Chain, ChainError, ChainRefusal, type SignedTransaction } from '../../src/chain/chain.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
-import { SharingError } from './errors.ts'
+import { ClientError } from './errors.ts'
 import { askDespiteOutages, isOutage } from './outage.ts'
 import type { Eip1193Provider } from './signers.ts'
 
 export interface Transactor {
   readonly address: Address
-  /** Resolves when it is included. Rejects with a {@link SharingError} `refused-by-chain` or `timeout`. */
+  /** Resolves when it is included. Rejects with a {@link ClientError} `refused-by-chain` or `timeout`. */
   send(to: Address, payload: Uint8Array): Promise<void>
 }
 
@@ -161,16 +161,16 @@ async function waitUntil(patience: Patience, isDone: () => Promise<boolean>): Pr
       return await askDespiteOutages(patience, end, isDone)
     } catch (error) {
       if (!isOutage(error)) throw error
-      throw new SharingError('timeout', `the transaction was sent, and nobody says what became of it: ${error.message}`)
+      throw new ClientError('timeout', `the transaction was sent, and nobody says what became of it: ${error.message}`)
     }
   }
   while (!(await look())) {
     if (now().getTime() >= end)
-      throw new SharingError('timeout', 'the transaction was sent, and was not included in time')
+      throw new ClientError('timeout', 'the transaction was sent, and was not included in time')
     await wait(POLL_MS)
   }
 }
 
 function refuseByChain(message: string): never {
-  throw new SharingError('refused-by-chain', message)
+  throw new ClientError('refused-by-chain', message)
 }

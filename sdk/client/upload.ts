@@ -5,7 +5,7 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { type EngineError, refuseBadRequest, SharingError } from './errors.ts'
+import { ClientError, type EngineError, refuseBadRequest } from './errors.ts'
 import { fanOut } from './fan-out.ts'
 import { askDespiteOutages } from './outage.ts'
 import { askUntilAccepted } from './retries.ts'
@@ -62,7 +62,7 @@ export interface UploadOutcome {
 
 const ID_BYTES = 16
 
-/** Makes the shares; nothing is sent. Rejects with a {@link SharingError} `bad-request`. */
+/** Makes the shares; nothing is sent. Rejects with a {@link ClientError} `bad-request`. */
 export async function prepareUpload(
   { client }: Pick<SecretSharing, 'client'>,
   { secret, threshold, id, scheme = 'shamir' }: NewSecret,
@@ -124,7 +124,7 @@ async function register(
   const sharing = await sharingStatus(client, id)
   const mine = sharing?.owner === transactor.address && sharing.threshold === prepared.threshold
   if (!mine || sharing.commitments.map(bytesToHex).join() !== commitments.map(bytesToHex).join()) {
-    throw new SharingError('id-in-use', `there is another sharing with the id ${id}: take another id`)
+    throw new ClientError('id-in-use', `there is another sharing with the id ${id}: take another id`)
   }
   return ownSharing(context, id)
 }

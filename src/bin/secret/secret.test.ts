@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { EngineError, SharingError } from '../../../sdk/client/errors.ts'
+import { ClientError, EngineError } from '../../../sdk/client/errors.ts'
 import { addKeyHint } from './secret.ts'
 
 it('keeps what an error says of its engines and of its cause beside the hint about the key', () => {
   const engine = new EngineError({ address: 'ab', endpoint: '' }, 'no-endpoint')
   const cause = new Error('the cause')
-  const error = Object.assign(new SharingError('not-owner', 'it belongs to another', [engine]), { cause })
+  const error = Object.assign(new ClientError('not-owner', 'it belongs to another', [engine]), { cause })
   const hintedError = addKeyHint(error)
-  expect(hintedError).toBeInstanceOf(SharingError)
+  expect(hintedError).toBeInstanceOf(ClientError)
   expect(hintedError).toMatchObject({
     code: 'not-owner',
     message:
@@ -18,7 +18,7 @@ it('keeps what an error says of its engines and of its cause beside the hint abo
 })
 
 it('leaves an error about something else as it is', () => {
-  const error = new SharingError('timeout', 'it takes too long')
+  const error = new ClientError('timeout', 'it takes too long')
   expect(addKeyHint(error)).toBe(error)
   expect(error.message).toBe('it takes too long')
 })

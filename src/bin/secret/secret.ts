@@ -3,7 +3,7 @@
  * JSON.
  */
 import { downloadSecret } from '../../../sdk/client/download.ts'
-import { type EngineError, SharingError } from '../../../sdk/client/errors.ts'
+import { ClientError, type EngineError } from '../../../sdk/client/errors.ts'
 import { deleteSecret, type SharingState, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
 import { type UploadOutcome, upload } from '../../../sdk/client/upload.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
@@ -66,7 +66,7 @@ async function runSubcommand(args: string[]): Promise<SecretResult> {
 
 /** Adds to an error about the owner, on a local chain, that another key may be needed. */
 export function addKeyHint(error: unknown): unknown {
-  if (error instanceof SharingError && error.code === 'not-owner')
+  if (error instanceof ClientError && error.code === 'not-owner')
     error.message += ". Without --key the command uses the key of this local chain; give the owner's with --key FILE"
   return error
 }
@@ -139,7 +139,7 @@ async function requestDeletion({ openSharing, requireId }: SecretCommand): Promi
 async function readStatus({ client, requireId }: SecretCommand): Promise<SecretResult> {
   const state = await sharingStatus(client, requireId())
   if (state === undefined)
-    throw new SharingError('unknown-sharing', `there is no sharing ${requireId()} in this contract`)
+    throw new ClientError('unknown-sharing', `there is no sharing ${requireId()} in this contract`)
   return { text: statusText(requireId(), state), json: statusJson(requireId(), state) }
 }
 
@@ -175,7 +175,7 @@ function engineJson({ engine, code, message, status: httpStatus, problem }: Engi
 }
 
 function secretFailure(error: unknown, json: boolean): CommandOutput {
-  const [code, engines] = error instanceof SharingError ? [error.code, error.engines] : [undefined, []]
+  const [code, engines] = error instanceof ClientError ? [error.code, error.engines] : [undefined, []]
   const failures = engines.length === 0 ? {} : { engine_errors: engines.map(engineJson) }
   return outputOfFailure(error, {
     json,
