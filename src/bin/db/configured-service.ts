@@ -138,7 +138,11 @@ export async function refuseWhileOpen(file: string, port?: number): Promise<void
   if (isOpen) throw new Error(`${file}: another process has the database open; stop the service first`)
 }
 
-/** Tries to change the journal mode, which SQLite allows only if no other process has the database open. */
+/**
+ * Tries to change the journal mode, which SQLite allows only if no other process has the database open. A lock would
+ * tell the same, but in WAL mode a reader of this process can keep its lock after it was closed, and leaves an empty
+ * WAL beside the file.
+ */
 async function tryLeaveWal(file: string): Promise<'free' | 'in use' | 'unknown'> {
   const database = new (await loadDriver())(file)
   try {
