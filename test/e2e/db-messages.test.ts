@@ -97,6 +97,15 @@ describe('a backup', () => {
   })
 })
 
+describe('a restore', () => {
+  it('is not made from the database itself by another name', async () => {
+    symlinkSync('issuer.db', join(cwd, 'data/restored-symbolic.db'))
+    linkSync(join(cwd, 'data/issuer.db'), join(cwd, 'data/restored-hard.db'))
+    for (const name of ['data/issuer.db', 'data/restored-symbolic.db', 'data/restored-hard.db'])
+      expect(await refusal('restore', name)).toBe(`${name}: it is the database itself; name a backup of it\n`)
+  })
+})
+
 describe('a copy', () => {
   it('is not made into the same file by another name', async () => {
     symlinkSync('issuer.db', join(cwd, 'data/symbolic.db'))

@@ -2,7 +2,7 @@
  * `vouchsafe db copy`: copies the database of a service to another database, of either kind. After an interruption, the
  * same command continues. docs/decisions/0019-backups.md.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Database, type DatabaseConfig, describeDatabase, readDatabase } from '../../config/database.ts'
 import { listVariables } from '../../config/environment.ts'
@@ -16,6 +16,7 @@ import { readExternalState } from '../confirm-generation.ts'
 import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
 import { isWalMissing, WAL_MISSING } from '../embedded-database/generation-file.ts'
+import { isSameFile } from '../same-file.ts'
 import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
 import { readConfiguredService, refuseWhileOpen, throwAt, withTables } from './configured-service.ts'
 
@@ -40,7 +41,8 @@ export async function copyDatabase(
     readDatabaseOption('to', to, service),
   ])
   const [sourceName, targetName] = [describeDatabase(source), describeDatabase(target)]
-  if (sourceName === targetName || isSameFile(source, target)) {
+  const areFiles = source.kind === 'sqlite' && target.kind === 'sqlite'
+  if (sourceName === targetName || (areFiles && isSameFile(source.file, target.file))) {
     throw new Error(`--from and --to name the same database: ${sourceName}${describeOverride(from, to)}`)
   }
   await refuseInUse(source)
@@ -107,15 +109,6 @@ async function refuseUnstarted(source: DatabaseConfig, { generation }: TableRead
   throw new Error(
     `${place}: it is a backup or another copy, on which no service has started (${why}); ${putInPlace}start the service, and then copy`,
   )
-}
-
-/** Tests whether both are one file, whose name may be written in different ways. */
-function isSameFile(source: DatabaseConfig, target: DatabaseConfig): boolean {
-  if (source.kind === 'postgresql' || target.kind === 'postgresql') return false
-  const [sourceStat, targetStat] = [source, target].map(({ file }) =>
-    statSync(file, { bigint: true, throwIfNoEntry: false }),
-  )
-  return sourceStat !== undefined && sourceStat.ino === targetStat?.ino && sourceStat.dev === targetStat.dev
 }
 
 async function migrationsOf({ steps: [first = ''] }: TableReader): Promise<readonly Migration[]> {

@@ -2,17 +2,7 @@
  * `vouchsafe db restore`: replaces the database by a backup. A copy of the backup is first opened as a service would
  * open it, and replaces the database only if that succeeds. docs/decisions/0019-backups.md.
  */
-import {
-  chmodSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-} from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
@@ -24,6 +14,7 @@ import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
 import { FILE_ENDS } from '../embedded-database/database-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
+import { isSameFile } from '../same-file.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
 import {
   type ConfiguredService,
@@ -117,10 +108,6 @@ function findLeftovers(ownDirectory: string): readonly string[] {
     .map((name) => join(tmpdir(), name))
     .filter((path) => path !== ownDirectory && isOwn(path))
     .sort()
-}
-
-function isSameFile(one: string, other: string): boolean {
-  return existsSync(other) && realpathSync(one) === realpathSync(other)
 }
 
 async function restoreCopy({ kind, config }: ConfiguredService, file: string, copy: string): Promise<Replacement> {

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'n
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CONFIG_FILE } from '../command-table/command.ts'
+import { isSameFile } from '../same-file.ts'
 import type { ServiceName } from '../service/service-kind.ts'
 
 /** The state of a listening socket in `/proc/net/tcp`. */
@@ -39,7 +40,8 @@ function findListeners(port: number): string[] {
 }
 
 function isStartedAs(id: string, { service, configFile }: ServiceStart): boolean {
-  if (!isOfTrustedUser(id, configFile) || !isSameFile(statOf(`/proc/${id}/cwd`), statOf('.'))) return false
+  // Two containers may have different directories of one name.
+  if (!isOfTrustedUser(id, configFile) || !isSameFile(`/proc/${id}/cwd`, '.')) return false
   const words = readOrNothing(() => readFileSync(`/proc/${id}/cmdline`, 'utf8').split('\0')).slice(0, -1)
   const at = words.indexOf(service)
   if (at < 1 || !/(^|\/)vouchsafe(\.cjs)?$/.test(words[at - 1] ?? '')) return false
@@ -53,11 +55,6 @@ function isStartedAs(id: string, { service, configFile }: ServiceStart): boolean
 function isOfTrustedUser(id: string, configFile: string): boolean {
   const uid = statOf(`/proc/${id}`)?.uid
   return uid !== undefined && [process.getuid?.(), statOf(configFile)?.uid].includes(uid)
-}
-
-/** Tests whether both are one file: two containers may have different directories of one name. */
-function isSameFile(one: Stats | undefined, other: Stats | undefined): boolean {
-  return one !== undefined && one.ino === other?.ino && one.dev === other.dev
 }
 
 function statOf(path: string): Stats | undefined {
