@@ -25,20 +25,33 @@ export class UsageError extends Error {
   }
 }
 
+type OptionsOf<Name extends CommandName> = (typeof commandTable)[Name]['options']
+
 interface ParserConfig<Name extends CommandName> {
   readonly args: string[]
   readonly allowPositionals: true
-  readonly options: (typeof commandTable)[Name]['options']
+  readonly options: OptionsOf<Name>
+}
+
+type ParsedWords<Name extends CommandName> = ReturnType<typeof parseArgs<ParserConfig<Name>>>
+
+/** The words after a command. The value of an option with choices is one of these. */
+interface Words<Name extends CommandName> {
+  readonly positionals: ParsedWords<Name>['positionals']
+  readonly values: {
+    readonly [Option in keyof ParsedWords<Name>['values']]:
+      | (OptionsOf<Name>[Option & keyof OptionsOf<Name>] extends { readonly choices: readonly (infer Choice)[] }
+          ? Choice
+          : Exclude<ParsedWords<Name>['values'][Option], undefined>)
+      | Extract<ParsedWords<Name>['values'][Option], undefined>
+  }
 }
 
 /**
  * Parses the words after a command by its table. Throws a {@link UsageError} for an option that the command or
  * subcommand does not have, and for a value that is not one of the choices.
  */
-export function readWords<Name extends CommandName>(
-  command: Name,
-  args: string[],
-): ReturnType<typeof parseArgs<ParserConfig<Name>>> {
+export function readWords<Name extends CommandName>(command: Name, args: string[]): Words<Name> {
   const config: ParseArgsConfig = { args, allowPositionals: true, options: commandTable[command].options }
   const parsedWords = parseWords(command, config)
   const [subcommand] = parsedWords.positionals
@@ -48,7 +61,7 @@ export function readWords<Name extends CommandName>(
   if (commandEntry(command).choices === undefined && subcommand !== undefined) {
     throw new UsageError(command, `Unexpected argument '${subcommand}'`)
   }
-  return parsedWords as unknown as ReturnType<typeof parseArgs<ParserConfig<Name>>>
+  return parsedWords as unknown as Words<Name>
 }
 
 /** The commands with subcommands. The first word of the others with choices is a service or a shell. */
@@ -62,7 +75,7 @@ interface SubcommandWords<Name extends CommandWithSubcommands> {
   readonly subcommand: Subcommand<Name>
   /** The words after the subcommand. */
   readonly rest: readonly string[]
-  readonly values: ReturnType<typeof readWords<Name>>['values']
+  readonly values: Words<Name>['values']
 }
 
 /**

@@ -106,7 +106,7 @@ function readOptions(args: string[]): Options {
   const home = isTemporary ? mkdtempSync(join(tmpdir(), 'vouchsafe-demo-')) : resolve(values.home ?? '')
   return {
     once: values.once,
-    part: partOf(values.part),
+    part: values.part,
     home,
     isTemporary,
     portBase,
@@ -123,10 +123,6 @@ function baseUrlOf(text: string | undefined): string | undefined {
     )
   }
   return text.replace(/\/$/, '')
-}
-
-function partOf(word: string | undefined): Part | undefined {
-  return word === 'credential' || word === 'secret' ? word : undefined
 }
 
 async function showCredential(

@@ -72,8 +72,7 @@ export async function writeFirstFiles(args: string[]): Promise<string> {
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
   const port = listenPort(service, baseUrl)
-  const profile = values.profile === 'haip' ? values.profile : undefined
-  if (profile !== undefined && service !== 'issuer') throw new Error('--profile is for init issuer')
+  const { profile } = values
   const files = await makeFiles({
     service,
     baseUrl,

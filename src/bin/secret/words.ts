@@ -51,7 +51,7 @@ export function readCommand(args: string[]): {
     contract: word === 'key' ? '' : parseContract(contract),
     id: id === undefined ? undefined : parseId(id),
     threshold: threshold === undefined ? undefined : parseThreshold(threshold),
-    scheme: scheme === 'xor' || scheme === 'shamir' ? scheme : undefined,
+    scheme,
   } as const
   return { word, rest, options }
 }
