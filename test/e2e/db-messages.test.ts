@@ -67,6 +67,19 @@ describe('every command of a database names', () => {
   })
 })
 
+describe('callbacks, audit and status-list', () => {
+  it('name such a path in the words of vouchsafe db', async () => {
+    for (const words of [
+      ['callbacks', 'list'],
+      ['audit', 'export'],
+      ['status-list', 'export', 'lists'],
+    ]) {
+      const { status, stderr } = await startCommand([...words, ...config('folder')], { cwd }).ended
+      expect([words, status, stderr]).toEqual([words, 2, 'folder: it is a directory; name a file\n'])
+    }
+  })
+})
+
 function config(name: string): readonly string[] {
   return ['--config', `conf/${name}.json`]
 }

@@ -13,10 +13,11 @@ import { UNFINISHED_COPY, UNFINISHED_COPY_PROBLEM } from '../../store/statements
 import type { Migration } from '../../store/store.ts'
 import { copyTables, digestTables, stepsLike, type TableCount, type TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
+import type { ConfiguredService } from '../configured-service.ts'
 import { withClosingNoted } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { type ConfiguredService, countTables, withTables } from './configured-service.ts'
+import { countTables, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */

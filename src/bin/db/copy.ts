@@ -12,13 +12,17 @@ import { compareOrigins, readOrigin } from '../../store/postgres-origin.ts'
 import type { Migration } from '../../store/store.ts'
 import { type CopyProgress, type CopyTarget, copyInto, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
+import { readConfiguredService } from '../configured-service.ts'
 import { readExternalState } from '../confirm-generation.ts'
 import { makeDirectory } from '../directory.ts'
 import { files, reportWait } from '../effects.ts'
+import { refuseWhileOpen } from '../embedded-database/file-refusals.ts'
 import { isWalMissing, WAL_MISSING } from '../embedded-database/generation-file.ts'
+import { throwAt } from '../embedded-database/storage-advice.ts'
 import { isSameFile } from '../same-file.ts'
 import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
-import { readConfiguredService, refuseWhileOpen, throwAt, withTables } from './configured-service.ts'
+import type { ServiceName } from '../service/service-kind.ts'
+import { withTables } from './tables.ts'
 
 /** The interval of progress reports. */
 const REPORT_EVERY_MS = 2000
@@ -27,7 +31,7 @@ interface CopyOptions {
   readonly from: string
   readonly to: string
   /** The service of the configuration, if the configuration does not reveal it. */
-  readonly service?: string | undefined
+  readonly service?: ServiceName | undefined
 }
 
 /** Copies a database. Throws a message for the operator; no row of the source is changed. */
@@ -70,7 +74,7 @@ export async function copyDatabase(
 async function readDatabaseOption(
   option: 'from' | 'to',
   text: string,
-  service: string | undefined,
+  service: ServiceName | undefined,
 ): Promise<DatabaseConfig> {
   if (text.endsWith('.json')) {
     const { config } = await readConfiguredService({ service, config: text }).catch(throwAt(`--${option} ${text}`))

@@ -2,8 +2,8 @@
 
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import type { CommandResult } from '../command-result.ts'
+import { readConfiguredService } from '../configured-service.ts'
 import { removeControlCharactersByLine } from '../terminal.ts'
-import { readConfiguredService } from './configured-service.ts'
 
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {

@@ -6,9 +6,12 @@ import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { unknownStepsProblem } from '../../store/statements.ts'
 import type { CommandResult } from '../command-result.ts'
+import type { ConfiguredService } from '../configured-service.ts'
 import { openDatabase } from '../effects.ts'
-import { type ConfiguredService, refuseDamagedFile, throwAt, withTables } from './configured-service.ts'
+import { refuseDamagedFile } from '../embedded-database/file-refusals.ts'
+import { throwAt } from '../embedded-database/storage-advice.ts'
 import { schemaOf, schemaText } from './status.ts'
+import { withTables } from './tables.ts'
 
 /** Updates the schema. With `onlyCheck`, changes nothing, and the exit status is 1 if migrations are missing. */
 export async function migrateSchema({ kind, config }: ConfiguredService, onlyCheck: boolean): Promise<CommandResult> {

@@ -10,22 +10,16 @@ import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
+import type { ConfiguredService } from '../configured-service.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
 import { FILE_ENDS } from '../embedded-database/database-file.ts'
-import { describeStorageError } from '../embedded-database/storage-advice.ts'
+import { refuseMissingFile, refuseWhileOpen } from '../embedded-database/file-refusals.ts'
+import { describeStorageError, throwAt } from '../embedded-database/storage-advice.ts'
 import { isSameFile } from '../same-file.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
-import {
-  type ConfiguredService,
-  countTables,
-  findNewestTime,
-  refuseMissingFile,
-  refuseWhileOpen,
-  throwAt,
-  withTables,
-} from './configured-service.ts'
 import { replaceFile } from './replace-file.ts'
+import { countTables, findNewestTime, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The prefix of directories in which a backup is prepared for PostgreSQL. */

@@ -5,8 +5,9 @@ import { unknownSteps, unknownStepsProblem } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
+import type { ConfiguredService } from '../configured-service.ts'
 import { formatColumns } from '../terminal.ts'
-import { type ConfiguredService, countTables, findNewestTime, withTables } from './configured-service.ts'
+import { countTables, findNewestTime, withTables } from './tables.ts'
 
 /** Returns the kind, schema, generation and sizes of the database of a service. Changes nothing. */
 export async function describeDatabaseState({ kind, config }: ConfiguredService): Promise<CommandResult> {

@@ -70,6 +70,13 @@ export function describeStorageError(error: unknown): string {
   return advice === undefined ? message : `${message}; ${advice}`
 }
 
+/** Returns a function that rethrows an error with the name of the database or file, and advice about its disk. */
+export function throwAt(place: string): (error: unknown) => never {
+  return (error) => {
+    throw new Error(`${place}: ${describeStorageError(error)}`, { cause: error })
+  }
+}
+
 /** Throws, for the operator, that a file or a directory cannot be made, and what to do. */
 export function throwUnmade(path: string, error: unknown): never {
   const { code } = error as NodeJS.ErrnoException

@@ -3,7 +3,7 @@ import { CONFIG_FILE } from '../command-table/command.ts'
 import { makeEngineFiles } from '../engine/init.ts'
 import { makeFiles } from '../init/files.ts'
 import type { ServiceName } from './service-kind.ts'
-import { findOtherServiceMistake, findService, unknownServiceMistake } from './which-service.ts'
+import { findOtherServiceMistake, findService, requireService } from './which-service.ts'
 
 const NAMES: readonly ServiceName[] = ['issuer', 'verifier', 'engine']
 
@@ -52,8 +52,8 @@ describe('the service that a configuration is of', () => {
     expect(await findService(value)).toBe(undefined)
   })
 
-  it('is asked for by the option, with each service that the command is for', () => {
-    expect(unknownServiceMistake('conf/any.json', NAMES)).toBe(
+  it('is asked for by the option, with each service that the command is for', async () => {
+    await expect(requireService({}, 'conf/any.json', NAMES)).rejects.toThrow(
       'conf/any.json does not tell whose configuration it is; name the service: --service issuer, or --service verifier, or --service engine',
     )
   })

@@ -20,10 +20,27 @@ export async function findService(value: unknown): Promise<ServiceName | undefin
   return services.length === 1 ? services[0] : undefined
 }
 
-/** Returns the message for a configuration whose service is unknown, for a command that accepts `services`. */
-export function unknownServiceMistake(configFile: string, services: readonly ServiceName[]): string {
-  const options = services.map((name) => `--service ${name}`).join(', or ')
-  return `${configFile} does not tell whose configuration it is; name the service: ${options}`
+/**
+ * Returns the service of a configuration for a command that is about one of `services`. Throws a message for the
+ * operator if the configuration does not tell its service, or is of another one.
+ */
+export async function requireService(
+  value: unknown,
+  configFile: string,
+  services: readonly ServiceName[],
+): Promise<ServiceName> {
+  const name = await findService(value)
+  if (name === undefined) {
+    const options = services.map((service) => `--service ${service}`).join(', or ')
+    throw new Error(`${configFile} does not tell whose configuration it is; name the service: ${options}`)
+  }
+  if (services.includes(name)) return name
+  const others = services.map(withArticle).join(' or ')
+  throw new Error(`${configFile} is ${withArticle(name)}'s configuration; name one of ${others}`)
+}
+
+function withArticle(name: ServiceName): string {
+  return name === 'verifier' ? `a ${name}` : `an ${name}`
 }
 
 /** A command that takes the configuration of a service. */
@@ -61,6 +78,5 @@ async function findOther(
 ): Promise<{ readonly name: ServiceName; readonly text: string } | undefined> {
   const actualName = await findService(value)
   if (actualName === undefined || actualName === name) return undefined
-  const article = actualName === 'verifier' ? 'a' : 'an'
-  return { name: actualName, text: `this is ${article} ${actualName}'s configuration, and not the ${name}'s` }
+  return { name: actualName, text: `this is ${withArticle(actualName)}'s configuration, and not the ${name}'s` }
 }

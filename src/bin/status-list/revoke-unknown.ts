@@ -6,7 +6,7 @@ import { partOf } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
 import type { CommandResult } from '../command-result.ts'
 import { refuseUnnoticedRestore } from '../confirm-generation.ts'
-import { withTables } from '../db/configured-service.ts'
+import { withTables } from '../db/tables.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withIssuer } from '../operator-store.ts'
 
