@@ -1,6 +1,8 @@
 /** Checks the credential configurations in an issuer's database against its settings. */
+import type { Problem } from '../../codec/malformed.ts'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { parseConfiguration } from '../../credential/configuration.ts'
+import type { Configuration } from '../../credential/format.ts'
 import { mappingsOf } from '../../issuer/claims-dataset.ts'
 import type { StoredConfiguration } from '../../issuer/collections.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
@@ -9,11 +11,18 @@ import { profileProblem } from '../../issuer/haip.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { readRows } from './database.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 
 const SUBJECT = 'credential configurations'
 const DAY_MS = 86_400_000
 const QUERY = 'select id, value from credential_configuration order by id'
+
+/** A configuration that the issuer offers: as it was posted, and parsed once for all findings. */
+interface OfferedConfiguration {
+  readonly id: string
+  readonly posted: CredentialConfiguration
+  readonly parsed: Configuration | Problem
+}
 
 /**
  * Returns the findings; none if the database cannot be read, which another finding reports, or has no configurations.
@@ -23,45 +32,35 @@ export async function findConfigurationFindings(
   config: IssuerConfig,
   at: Date,
 ): Promise<Finding[]> {
-  const rows = await readStored(database).catch(() => [])
-  const offeredRows = rows.filter(({ stored }) => !stored.removed)
-  if (offeredRows.length === 0) return []
-  const findings = offeredRows.flatMap(({ id, stored }) =>
-    problemsOf(id, stored.configuration, config).map(
-      (problem): Finding => ({ subject: `${SUBJECT} ${id}`, outcome: 'warning', text: problem }),
-    ),
+  const configurations = await readOffered(database).catch(() => [])
+  if (configurations.length === 0) return []
+  const findings = configurations.flatMap((each) =>
+    problemsOf(each, config).map((problem) => makeFinding(`${SUBJECT} ${each.id}`, 'warning', problem)),
   )
-  const those = offeredRows.length === 1 ? 'the one that is declared' : `all ${offeredRows.length}`
-  const summary: Finding = { subject: SUBJECT, outcome: 'ok', text: `${those} can be issued` }
-  const configurations = offeredRows.map(({ stored }) => stored.configuration)
+  const those = configurations.length === 1 ? 'the one that is declared' : `all ${configurations.length}`
+  const summary = makeFinding(SUBJECT, 'ok', `${those} can be issued`)
   return [...(findings.length === 0 ? [summary] : findings), ...findCutShort(configurations, config, at)]
 }
 
 /** Returns a note if new credentials end with the certificate that signs them, before their own time is over. */
-function findCutShort(configurations: readonly CredentialConfiguration[], { keys }: IssuerConfig, at: Date): Finding[] {
+function findCutShort(configurations: readonly OfferedConfiguration[], { keys }: IssuerConfig, at: Date): Finding[] {
   const leftDays = Math.floor((keys.signing.chain[0].notAfter.getTime() - at.getTime()) / DAY_MS)
-  let longest = 0
-  for (const each of configurations) {
-    // A configuration that cannot be read has a finding of its own.
-    problemIn(() => {
-      longest = Math.max(longest, parseConfiguration(each).validitySeconds)
-    })
-  }
-  const longestDays = Math.floor((longest * 1000) / DAY_MS)
+  // A configuration that cannot be read has a finding of its own.
+  const seconds = configurations.map(({ parsed }) => ('problem' in parsed ? 0 : parsed.validitySeconds))
+  const longestDays = Math.floor((Math.max(...seconds) * 1000) / DAY_MS)
   if (leftDays < 0 || longestDays <= leftDays) return []
   const text = `new credentials are valid for ${leftDays} days, until the certificate of signing ends, and not for ${longestDays}; renew it earlier for longer ones`
-  return [{ subject: SUBJECT, outcome: 'note', text }]
+  return [makeFinding(SUBJECT, 'note', text)]
 }
 
-function problemsOf(id: string, configuration: CredentialConfiguration, config: IssuerConfig): string[] {
-  const unreadable = problemIn(() => parseConfiguration(configuration))
-  if (unreadable !== undefined) return [`it cannot be issued any more (${unreadable}); declare it anew`]
-  const profileText = config.profile && profileProblem(configuration)
-  const unattestable = problemIn(() => refuseUnattestable(configuration, config))
-  const unnamed = unnamedProblem(id, configuration, config)
+function problemsOf({ id, posted, parsed }: OfferedConfiguration, config: IssuerConfig): string[] {
+  if ('problem' in parsed) return [`it cannot be issued any more (${parsed.problem}); declare it anew`]
+  const profileText = config.profile && profileProblem(posted)
+  const attestation = resultOrProblem(() => refuseUnattestable(posted, config))
+  const unnamed = unnamedProblem(id, posted, config)
   return [
     ...(profileText === undefined ? [] : [`it is not offered: ${profileText}`]),
-    ...(unattestable === undefined ? [] : [`wallets cannot get it: ${unattestable}`]),
+    ...(attestation === undefined ? [] : [`wallets cannot get it: ${attestation.problem}`]),
     ...(unnamed === undefined ? [] : [unnamed]),
   ]
 }
@@ -82,17 +81,20 @@ function unnamedProblem(
   return `people who sign in without an offer cannot get it; add ${scope} to authentication.${way}.datasets`
 }
 
-function problemIn(check: () => unknown): string | undefined {
+/** Returns the result of `run`, or why it refuses. */
+function resultOrProblem<T>(run: () => T): T | Problem {
   try {
-    check()
-    return undefined
+    return run()
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
-    return error.message
+    return { problem: error.message }
   }
 }
 
-async function readStored(database: DatabaseConfig) {
+async function readOffered(database: DatabaseConfig): Promise<readonly OfferedConfiguration[]> {
   const rows = await readRows(database, QUERY)
-  return rows.map(({ id, value }) => ({ id: String(id), stored: JSON.parse(String(value)) as StoredConfiguration }))
+  return rows.flatMap(({ id, value }) => {
+    const { removed, configuration: posted } = JSON.parse(String(value)) as StoredConfiguration
+    return removed ? [] : [{ id: String(id), posted, parsed: resultOrProblem(() => parseConfiguration(posted)) }]
+  })
 }

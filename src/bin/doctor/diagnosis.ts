@@ -5,10 +5,10 @@
 import { isObject } from '../../codec/json.ts'
 import { ANCHOR_SETTINGS, type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
 import { type CommonConfig, checkSettings, type ReadResult } from '../../config/common.ts'
-import { type DatabaseConfig, readDatabase } from '../../config/database.ts'
+import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
-import { type IssuerConfig, readIssuerConfig } from '../../issuer/config.ts'
+import type { IssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { findWorkersMistake } from '../service/workers.ts'
 import { findAddressFindings } from './address.ts'
@@ -18,7 +18,7 @@ import { embeddedFileOf, findDatabaseFindings } from './database.ts'
 import { findDisplayNameFindings } from './display-name.ts'
 import type { DoctorInput, Settings } from './doctor-input.ts'
 import { findEncryptionFindings } from './encryption.ts'
-import { type Finding, findingOfMistake, removeRepetitions } from './finding.ts'
+import { type Finding, findingOfMistake, makeFinding, removeRepetitions } from './finding.ts'
 import { findStorageFindings } from './machine.ts'
 import { findPartyFindings } from './other-parties.ts'
 import { findPrivateFileFindings } from './private-file.ts'
@@ -61,23 +61,14 @@ export async function diagnose(
     ...addressFindings,
     ...partyFindings,
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
-    ...('mistakes' in database || service !== 'issuer'
+    ...('mistakes' in database || service !== 'issuer' || 'mistakes' in result
       ? []
-      : await findingsOnConfigurations(database.database, readIssuerConfig(value, files, at), at)),
+      : await findConfigurationFindings(database.database, result.config as IssuerConfig, at)),
     ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     ...('mistakes' in database
       ? []
       : await findEncryptionFindings(settings, database.database, { files, at, defaults })),
   ])
-}
-
-/** Returns the findings about credential configurations; none if the settings have mistakes. */
-async function findingsOnConfigurations(
-  database: DatabaseConfig,
-  result: ReadResult<IssuerConfig>,
-  at: Date,
-): Promise<Finding[]> {
-  return 'config' in result ? findConfigurationFindings(database, result.config, at) : []
 }
 
 /** Returns the configured database; no mistakes if the setting has the wrong form, which is reported elsewhere. */
@@ -90,7 +81,7 @@ function findSettingsFindings(result: ReadResult<CommonConfig>): Finding[] {
   if ('mistakes' in result) return result.mistakes.map((mistake) => findingOfMistake('problem', mistake))
   const workersMistake = findWorkersMistake(result.config)
   if (workersMistake !== undefined) return [findingOfMistake('problem', workersMistake)]
-  const summary: Finding = { subject: 'settings', outcome: 'ok', text: 'every one is known and complete' }
+  const summary = makeFinding('settings', 'ok', 'every one is known and complete')
   return [summary, ...result.warnings.map((warning) => findingOfMistake('warning', warning))]
 }
 
@@ -100,7 +91,7 @@ function profileFinding(result: ReadResult<unknown>): Finding {
   const text = fits
     ? 'haip: pushed requests, DPoP and wallet attestations are on; the pre-authorized code and other formats are off'
     : 'haip: something that the profile needs is missing, or something is on that it does not have; see the problems'
-  return { subject: 'profile', outcome: fits ? 'ok' : 'note', text }
+  return makeFinding('profile', fits ? 'ok' : 'note', text)
 }
 
 async function findCertificateFindings(input: DoctorInput): Promise<Finding[]> {

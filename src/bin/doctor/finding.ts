@@ -8,14 +8,18 @@ export interface Finding {
   readonly text: string
 }
 
-/** Makes a finding from a mistake or a warning, which begins with the path of its setting. */
-export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string): Finding {
-  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
+export function makeFinding(subject: string, outcome: Finding['outcome'], text: string): Finding {
   return { subject, outcome, text }
 }
 
+/** Makes a finding from a mistake or a warning, which begins with the path of its setting. */
+export function findingOfMistake(outcome: 'warning' | 'problem', mistake: string): Finding {
+  const [, subject = 'settings', text = mistake] = /^([^\s:]+): (.*)$/s.exec(mistake) ?? []
+  return makeFinding(subject, outcome, text)
+}
+
 export function databaseFinding(outcome: Finding['outcome'], text: string): Finding {
-  return { subject: 'database', outcome, text }
+  return makeFinding('database', outcome, text)
 }
 
 /** Removes repeated findings: certificate findings repeat some warnings of the configuration. */
