@@ -15,7 +15,7 @@ import {
   isInContainer,
 } from '../network.ts'
 import { ANSWER_MS, describeListener, fetchTitle, servesMetrics } from '../who-listens.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 import { isOwnListener, type ServiceStart } from './own-listener.ts'
 
@@ -53,7 +53,7 @@ function findLoopbackFindings({ port, title }: ServiceAddress, baseUrl: string):
   if (!isLoopback(new URL(baseUrl).hostname)) return []
   const who = title === ENGINE_TITLE ? 'others cannot' : 'a phone cannot'
   const text = `${baseUrl} means this machine alone: ${who} reach it. Name ${describeReachableAddress(port)}`
-  return [{ subject: 'baseUrl', outcome: 'warning', text }]
+  return [makeFinding('baseUrl', 'warning', text)]
 }
 
 function describeReachableAddress(port: number | undefined): string {
@@ -73,7 +73,7 @@ function findMismatchFindings(baseUrl: string, port: number | undefined): Findin
   if (!isPrivateHost(hostname) || port === undefined || port === 0 || port === expectedPort) return []
   const published = isInContainer() ? `, or where the container's port is published as ${expectedPort}` : ''
   const text = `${baseUrl} is port ${expectedPort}, and the service listens on ${port}: right only behind a proxy${published}`
-  return [{ subject: 'baseUrl', outcome: 'warning', text }]
+  return [makeFinding('baseUrl', 'warning', text)]
 }
 
 /** Requests `baseUrl`. Returns findings about the response and about the clock of its server. */
@@ -86,15 +86,15 @@ async function reachAddress(baseUrl: string, title: string): Promise<Finding[]> 
     if (!response.ok) {
       const isProxy = [502, 503, 504].includes(response.status)
       const text = `${url} answers ${response.status}: ${isProxy ? 'a proxy is there, and reaches no service' : 'something else is there'}`
-      return [{ subject: 'baseUrl', outcome: 'warning', text }]
+      return [makeFinding('baseUrl', 'warning', text)]
     }
     const actualTitle = (await fetchTitle(baseUrl)) ?? title
     if (actualTitle !== title) {
       const text = `${baseUrl} is answered by a ${actualTitle}, and not by a ${title}`
-      return [{ subject: 'baseUrl', outcome: 'problem', text }]
+      return [makeFinding('baseUrl', 'problem', text)]
     }
     const metadata = title === issuerTitle ? await findMetadataFindings(baseUrl) : []
-    return [{ subject: 'baseUrl', outcome: 'ok', text: `${url} answers` }, ...metadata, ...clock]
+    return [makeFinding('baseUrl', 'ok', `${url} answers`), ...metadata, ...clock]
   } catch (error) {
     return [{ subject: 'baseUrl', ...describeUnreached(new URL(baseUrl).hostname, url, error) }]
   }
@@ -111,7 +111,7 @@ async function findMetadataFindings(baseUrl: string): Promise<Finding[]> {
     ({ ok, status }) => (ok ? undefined : `answers ${status}: ${READ_THERE}; ${adviceOn(status)}`),
     (error: unknown) => `gives no answer (${codeOf(error)}): ${READ_THERE}; ${PASS_ON}`,
   )
-  return problem === undefined ? [] : [{ subject: 'baseUrl', outcome: 'problem', text: `${url} ${problem}` }]
+  return problem === undefined ? [] : [makeFinding('baseUrl', 'problem', `${url} ${problem}`)]
 }
 
 /** Returns what to do about the status of an answer in place of the metadata. */
@@ -195,10 +195,10 @@ async function findMetricsFinding(
   if (isOwn) return { ...ownPortFinding(port, true), subject: `${within}port` }
   if (holder === 'its kind') {
     const text = `${port} is in use, as is port; if that is not this service, change both`
-    return { subject: `${within}port`, outcome: 'warning', text }
+    return makeFinding(`${within}port`, 'warning', text)
   }
   const text = `${port} is in use by ${await describeListener(port)}; change it, or stop that one`
-  return { subject: `${within}port`, outcome: 'problem', text }
+  return makeFinding(`${within}port`, 'problem', text)
 }
 
 /** Returns whether a service can listen at an address; undefined if the port is in use. */
@@ -210,14 +210,14 @@ async function findListenFinding({
   const problem = await findListenProblem(port, host)
   if (problem === 'EADDRINUSE') return undefined
   const subject = `${within}port`
-  if (problem === undefined) return { subject, outcome: 'ok', text: `${port} is free` }
+  if (problem === undefined) return makeFinding(subject, 'ok', `${port} is free`)
   const hostProblem = describeHostProblem(problem, host)
-  if (hostProblem !== undefined) return { subject: `${within}host`, outcome: 'problem', text: hostProblem }
+  if (hostProblem !== undefined) return makeFinding(`${within}host`, 'problem', hostProblem)
   const text =
     problem === 'EACCES'
       ? `${port}: this user may not listen there; take one above 1023`
       : `${port}: nobody can listen there (${problem})`
-  return { subject, outcome: 'problem', text }
+  return makeFinding(subject, 'problem', text)
 }
 
 /** Returns the finding about a port at which the service itself listens. */
@@ -229,5 +229,5 @@ function ownPortFinding(port: number, answers: boolean): Finding {
 }
 
 function portFinding(outcome: Finding['outcome'], text: string): Finding {
-  return { subject: 'port', outcome, text }
+  return makeFinding('port', outcome, text)
 }

@@ -8,19 +8,16 @@ import {
 import type { ReadKey } from '../../config/signing.ts'
 import { type Certificate, certificateProblem, isSelfSigned, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
-import { type Finding, findingOfMistake } from './finding.ts'
-
-type Say = (outcome: Finding['outcome'], text: string) => Finding
+import { type Finding, findingOfMistake, makeFinding } from './finding.ts'
 
 /** Returns the findings about a signing key and its chain, which were checked when they were read. */
 export function findSigningFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
-  const say: Say = (outcome, text) => ({ subject, outcome, text })
   const [leaf, ...others] = chain
   if (leaf === undefined) return []
   return [
-    say('ok', `the key fits the certificate ${leaf.subjectText}`),
+    makeFinding(subject, 'ok', `the key fits the certificate ${leaf.subjectText}`),
     ...findCertificateFindings(subject, chain, at),
-    ...(others.length > 0 ? findChainFindings(chain, at, say) : findSingleCertificateFindings(leaf, say)),
+    ...(others.length > 0 ? findChainFindings(subject, chain, at) : findSingleCertificateFindings(subject, leaf)),
   ]
 }
 
@@ -30,7 +27,7 @@ export function findPreviousFindings(subject: string, chain: readonly Certificat
   if (leaf === undefined || endsSoon(leaf, at)) {
     return findPreviousWarnings(subject, chain, at).map((warning) => findingOfMistake('warning', warning))
   }
-  return [{ subject, outcome: 'ok', text: `the key fits its certificate; ${describeValidity(leaf, at)}` }]
+  return [makeFinding(subject, 'ok', `the key fits its certificate; ${describeValidity(leaf, at)}`)]
 }
 
 /** Returns the findings about the TLS certificate. */
@@ -39,7 +36,7 @@ export function findTlsFindings({ chain }: ReadKey, baseUrl: string | undefined,
   const contradiction = 'the service speaks https, and baseUrl says http'
   return [
     ...findCertificateFindings('tls', chain, at),
-    ...(plain ? [{ subject: 'tls', outcome: 'warning', text: contradiction } as const] : []),
+    ...(plain ? [makeFinding('tls', 'warning', contradiction)] : []),
   ]
 }
 
@@ -48,64 +45,73 @@ function findCertificateFindings(subject: string, chain: readonly Certificate[],
   const [leaf] = chain
   const warnings = findCertificateWarnings(subject, chain, at).map((warning) => warning.slice(`${subject}: `.length))
   return [
-    ...(leaf === undefined || endsSoon(leaf, at)
-      ? []
-      : [{ subject, outcome: 'ok', text: describeValidity(leaf, at) } as const]),
-    ...warnings.map((text) => ({ subject, outcome: 'warning', text }) as const),
+    ...(leaf === undefined || endsSoon(leaf, at) ? [] : [makeFinding(subject, 'ok', describeValidity(leaf, at))]),
+    ...warnings.map((text) => makeFinding(subject, 'warning', text)),
   ]
 }
 
 /** Returns the finding whether `issuer.id` is a name of the certificate. */
 export function identifierFinding([leaf]: readonly Certificate[], issuerId: string): Finding {
-  const say: Say = (outcome, text) => ({ subject: 'issuer.id', outcome, text })
   if (!leaf?.hasSubjectAltName) {
-    return say('note', 'the certificate has no alternative names, so nothing ties it to issuer.id')
+    return makeFinding('issuer.id', 'note', 'the certificate has no alternative names, so nothing ties it to issuer.id')
   }
   const problem = identifierProblem(leaf, issuerId)
   return problem === undefined
-    ? say('ok', `${issuerId} is a name in the certificate`)
-    : say('warning', `${problem}; verifiers that compare the two refuse what it signs`)
+    ? makeFinding('issuer.id', 'ok', `${issuerId} is a name in the certificate`)
+    : makeFinding('issuer.id', 'warning', `${problem}; verifiers that compare the two refuse what it signs`)
 }
 
 /** Returns the findings about valid anchors; those about invalid ones come from reading the configuration. */
 export function findAnchorFindings(subject: string, anchors: readonly Certificate[], at: Date): Finding[] {
-  const say: Say = (outcome, text) => ({ subject, outcome, text })
   return anchors
     .filter(({ notAfter }) => notAfter >= at)
-    .flatMap((anchor) => [expiryFinding(anchor, at, say), ...findAnchorUsageFindings(anchor, at, say)])
+    .flatMap((anchor) => [expiryFinding(subject, anchor, at), ...findAnchorUsageFindings(subject, anchor, at)])
 }
 
 /** Returns a finding if the anchor may not sign credentials and is not a CA. */
-function findAnchorUsageFindings(anchor: Certificate, at: Date, say: Say): Finding[] {
+function findAnchorUsageFindings(subject: string, anchor: Certificate, at: Date): Finding[] {
   const problem = leafProblem(anchor, at, 0, 'credential')
   if (problem === undefined || certificateProblem(anchor, at, 0) !== undefined) return []
   if (anchor.isCa && anchor.keyUsage?.has('keyCertSign') !== false) {
     return [
-      say(
+      makeFinding(
+        subject,
         'note',
         `${problem}; it vouches for the certificates that it signed, and by itself it should sign nothing else`,
       ),
     ]
   }
-  return [say('warning', `${problem}, and it is not a CA: put the certificate there that signs, or that of its CA`)]
+  return [
+    makeFinding(
+      subject,
+      'warning',
+      `${problem}, and it is not a CA: put the certificate there that signs, or that of its CA`,
+    ),
+  ]
 }
 
-function expiryFinding(certificate: Certificate, at: Date, say: Say): Finding {
+function expiryFinding(subject: string, certificate: Certificate, at: Date): Finding {
   const problem = certificateProblem(certificate, at, 0)
-  if (problem !== undefined) return say('warning', problem)
-  return say(endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))
+  if (problem !== undefined) return makeFinding(subject, 'warning', problem)
+  return makeFinding(subject, endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))
 }
 
-function findSingleCertificateFindings(leaf: Certificate, say: Say): Finding[] {
+function findSingleCertificateFindings(subject: string, leaf: Certificate): Finding[] {
   if (isSelfSigned(leaf)) return []
-  return [say('note', `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`)]
+  return [
+    makeFinding(
+      subject,
+      'note',
+      `the certificate of its issuer, ${leaf.issuerText}, is not sent along; others must know it`,
+    ),
+  ]
 }
 
 /** Returns the findings about a chain without its anchor, whose expiry does not matter here. */
-function findChainFindings(chain: readonly Certificate[], at: Date, say: Say): Finding[] {
+function findChainFindings(subject: string, chain: readonly Certificate[], at: Date): Finding[] {
   const problems = chain.slice(1).map((issuer) => certificateProblem(issuer, at, 0))
   return [
-    say('ok', `each of the ${chain.length} certificates is signed by the next`),
-    ...problems.flatMap((problem) => (problem === undefined ? [] : [say('warning', problem)])),
+    makeFinding(subject, 'ok', `each of the ${chain.length} certificates is signed by the next`),
+    ...problems.flatMap((problem) => (problem === undefined ? [] : [makeFinding(subject, 'warning', problem)])),
   ]
 }

@@ -1,6 +1,6 @@
 /** Checks the configuration file itself, apart from its settings. */
 import { workingDirectoryHint } from '../config-file.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
 /** Returns the findings about the file. `settingsFindings` are those about its settings. */
@@ -10,7 +10,7 @@ export function findConfigurationFileFindings(file: string, settingsFindings: re
     settingsFindings.map(({ text }) => text),
   )
   return [
-    ...(hint === undefined ? [] : [{ subject: 'configuration', outcome: 'note', text: hint } as const]),
+    ...(hint === undefined ? [] : [makeFinding('configuration', 'note', hint)]),
     // The file may have API keys, and the password of a database.
     ...findPrivateFileFindings('configuration', file),
   ]

@@ -2,7 +2,7 @@
 import { isPrivateHost } from '../../protocol/private-host.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import type { Settings } from './doctor-input.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 
 /** Returns a warning if a service that others can reach has the name of the example. */
 export function findDisplayNameFindings(service: CredentialServiceName, settings: Settings): Finding[] {
@@ -13,7 +13,7 @@ export function findDisplayNameFindings(service: CredentialServiceName, settings
       : ['clientMetadata.clientName', settings.clientMetadata?.clientName]
   if (name !== exampleName || !isReachable(settings.baseUrl)) return []
   const text = `it is still "${exampleName}", which wallets show to people; write the name of your organization`
-  return [{ subject, outcome: 'warning', text }]
+  return [makeFinding(subject, 'warning', text)]
 }
 
 function isReachable(baseUrl = ''): boolean {

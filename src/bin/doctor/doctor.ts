@@ -9,7 +9,7 @@ import type { ServiceName } from '../service/service-kind.ts'
 import { findOtherServiceMistake, findService } from '../service/which-service.ts'
 import { findConfigurationFileFindings } from './configuration-file.ts'
 import { diagnose } from './diagnosis.ts'
-import { type Finding, findingOfMistake } from './finding.ts'
+import { type Finding, findingOfMistake, makeFinding } from './finding.ts'
 import { describeMachine } from './machine.ts'
 import { redactSettings } from './redact.ts'
 import { printReport } from './report.ts'
@@ -32,7 +32,7 @@ export async function runDoctor(args: string[]): Promise<void> {
   const value = 'value' in file ? file.value : undefined
   const findings =
     'mistakes' in file
-      ? file.mistakes.map((text): Finding => ({ subject: 'configuration', outcome: 'problem', text }))
+      ? file.mistakes.map((text) => makeFinding('configuration', 'problem', text))
       : service === undefined
         ? [UNKNOWN_SERVICE]
         : [...otherFindings, ...(await findingsOf(service, value, values.config))]
@@ -60,11 +60,11 @@ async function findOtherServiceFindings(
   return mistake === undefined ? [] : [findingOfMistake('problem', mistake)]
 }
 
-const UNKNOWN_SERVICE: Finding = {
-  subject: 'configuration',
-  outcome: 'problem',
-  text: `it does not tell whose configuration it is; name the service: ${serviceNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
-}
+const UNKNOWN_SERVICE = makeFinding(
+  'configuration',
+  'problem',
+  `it does not tell whose configuration it is; name the service: ${serviceNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
+)
 
 function namedService(positionals: readonly string[]): ServiceName | undefined {
   const [word, ...more] = positionals

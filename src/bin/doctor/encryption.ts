@@ -6,7 +6,7 @@ import type { Files } from '../../config/files.ts'
 import { longestRetentionMs, resolveRetention } from '../../config/retention.ts'
 import { makeEncryptionKey, missingKeyProblem } from '../../store/encrypted.ts'
 import { readRows } from './database.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
 interface Settings {
@@ -33,14 +33,11 @@ export async function findEncryptionFindings(
   const storedKeys = await readStoredKeys(database)
   const retentionMs = longestRetentionMs(resolveRetention(retention, defaults.retention))
   const problem = missingKeyProblem(storedKeys, { keys, now: at, retentionMs })
-  if (problem !== undefined) return [{ subject: ENCRYPTION_KEYS_SETTING, outcome: 'problem', text: problem }]
+  if (problem !== undefined) return [makeFinding(ENCRYPTION_KEYS_SETTING, 'problem', problem)]
   if (path === undefined) return []
   const used = keys.length === 1 ? 'one key' : `the first of ${keys.length} keys`
   const text = `personal data is encrypted with ${used}: ${keys.map(({ id }) => id).join(', ')}`
-  return [
-    { subject: ENCRYPTION_KEYS_SETTING, outcome: 'ok', text },
-    ...findPrivateFileFindings(ENCRYPTION_KEYS_SETTING, path),
-  ]
+  return [makeFinding(ENCRYPTION_KEYS_SETTING, 'ok', text), ...findPrivateFileFindings(ENCRYPTION_KEYS_SETTING, path)]
 }
 
 /** Returns the ids of the keys in the database; none if it does not exist or is of an earlier release. */

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
 import { PACKAGE_VERSION } from '../command-line.ts'
-import type { Finding } from './finding.ts'
+import { databaseFinding, type Finding, makeFinding } from './finding.ts'
 
 const GB = 1e9
 /** The free space below which there is a warning. */
@@ -74,25 +74,32 @@ export function describeStorage({
   readonly kind: string | undefined
   readonly freeBytes: number
 }): Finding[] {
-  const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'database', outcome, text })
   const freeText = `${(freeBytes / GB).toFixed(1)} GB`
   const placeText = kind === undefined ? '' : ` on ${kind}`
   return [
-    say('ok', `SQLite ${sqlite}${placeText}, with ${freeText} of free space`),
+    databaseFinding('ok', `SQLite ${sqlite}${placeText}, with ${freeText} of free space`),
     ...(REMOTE.includes(kind)
-      ? [say('warning', `${kind} does not lock files reliably: put the database on a local disk, or use PostgreSQL`)]
+      ? [
+          databaseFinding(
+            'warning',
+            `${kind} does not lock files reliably: put the database on a local disk, or use PostgreSQL`,
+          ),
+        ]
       : []),
-    ...(freeBytes < LITTLE_BYTES ? [say('warning', `only ${freeText} are free: make room, or use another disk`)] : []),
+    ...(freeBytes < LITTLE_BYTES
+      ? [databaseFinding('warning', `only ${freeText} are free: make room, or use another disk`)]
+      : []),
   ]
 }
 
 /** Compares the clock of this machine with another one, which may have whole seconds only. */
 export function clockFinding(otherName: string, otherTime: Date, ownTime: Date): Finding {
   const seconds = (ownTime.getTime() - otherTime.getTime()) / 1000
-  const say = (outcome: Finding['outcome'], text: string): Finding => ({ subject: 'clock', outcome, text })
-  if (Math.abs(seconds) <= CLOCK_SECONDS) return say('ok', `this machine and ${otherName} have the same time`)
+  if (Math.abs(seconds) <= CLOCK_SECONDS)
+    return makeFinding('clock', 'ok', `this machine and ${otherName} have the same time`)
   const differenceText = `${Math.round(Math.abs(seconds))} seconds ${seconds > 0 ? 'ahead of' : 'behind'}`
-  return say(
+  return makeFinding(
+    'clock',
     'warning',
     `this machine is ${differenceText} ${otherName}: set both clocks by NTP, or proofs and nonces are refused`,
   )

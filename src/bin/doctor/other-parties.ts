@@ -9,7 +9,7 @@ import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import { outbound } from '../effects.ts'
 import { ANSWER_MS } from '../who-listens.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 
 /** The maximum size of an answer, which is the largest that the services take from these parties. */
 const MAX_BYTES = 1024 * 1024
@@ -36,7 +36,7 @@ async function askProvider({ issuer }: OpenidConnectConfig): Promise<Finding> {
   if (answer.status !== 200) return warningFinding(subject, `${url} answers ${answer.status}: is this the issuer?`)
   const namedIssuer = isObject(answer.body) ? answer.body.issuer : undefined
   if (typeof namedIssuer === 'string' && removeTrailingSlashes(namedIssuer) === removeTrailingSlashes(issuer))
-    return okFinding(subject, url)
+    return answersFinding(subject, url)
   const who =
     typeof namedIssuer === 'string'
       ? `names the issuer ${namedIssuer}; write that`
@@ -50,7 +50,7 @@ async function askVerifier({ verifier, apiKey, verificationQueryId: id }: Presen
   const url = `${verifier}/verification-query/${encodeURIComponent(id)}`
   const answer = await ask({ url, headers: { authorization: `Bearer ${apiKey}` } })
   if ('problem' in answer) return warningFinding(`${within}verifier`, `${url} ${answer.problem}: nobody can sign in`)
-  if (answer.status === 200) return okFinding(`${within}verifier`, url)
+  if (answer.status === 200) return answersFinding(`${within}verifier`, url)
   if (answer.status === 401)
     return warningFinding(`${within}apiKey`, `${verifier} refuses it; write one of its integrations.authentication`)
   if (answer.status === 404)
@@ -66,7 +66,7 @@ async function askApplication(url: string): Promise<Finding> {
   const answer = await ask({ url: origin, method: 'HEAD', maxBytes: Infinity })
   return 'problem' in answer
     ? warningFinding(subject, `${origin} ${answer.problem}: callbacks wait until it does`)
-    : okFinding(subject, origin)
+    : answersFinding(subject, origin)
 }
 
 /**
@@ -91,10 +91,10 @@ interface PartyAnswer {
   readonly body: Json | undefined
 }
 
-function okFinding(subject: string, url: string): Finding {
-  return { subject, outcome: 'ok', text: `${url} answers` }
+function answersFinding(subject: string, url: string): Finding {
+  return makeFinding(subject, 'ok', `${url} answers`)
 }
 
 function warningFinding(subject: string, text: string): Finding {
-  return { subject, outcome: 'warning', text }
+  return makeFinding(subject, 'warning', text)
 }

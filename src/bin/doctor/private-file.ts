@@ -1,6 +1,6 @@
 /** Checks that a file with secrets is only readable for its owner. */
 import { statSync } from 'node:fs'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 
 /** Returns a warning if other users can read the file. */
 export function findPrivateFileFindings(subject: string, file: string): Finding[] {
@@ -8,7 +8,7 @@ export function findPrivateFileFindings(subject: string, file: string): Finding[
     const mode = statSync(file).mode & 0o777
     if (process.platform === 'win32' || (mode & 0o077) === 0) return []
     const text = `other users of this machine can get at ${file} (mode ${mode.toString(8)}); chmod 600 ${file}`
-    return [{ subject, outcome: 'warning', text }]
+    return [makeFinding(subject, 'warning', text)]
   } catch {
     return []
   }

@@ -1,7 +1,7 @@
 /** Findings about the secrets file. */
 import type { Files } from '../../config/files.ts'
 import { readSecretsFile, SECRETS_SETTING, type SecretsSettings } from '../../config/secrets-file.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
 /** Returns the findings about the secrets file; none if it has mistakes or is missing, which are reported elsewhere. */
@@ -9,12 +9,12 @@ export function findSecretsFindings({ secretsFile: path, signing }: SecretsSetti
   if (path === undefined) {
     if (signing?.pkcs11 !== undefined) return []
     const text = 'codes, nonces and tokens are derived from the signing key; give them a file of their own'
-    return [{ subject: SECRETS_SETTING, outcome: 'note', text }]
+    return [makeFinding(SECRETS_SETTING, 'note', text)]
   }
   const secretsResult = readSecretsFile({ secretsFile: path }, files)
   if ('mistakes' in secretsResult) return []
   const { length } = secretsResult.secrets
   const line = length === 1 ? 'its one line' : `the first of ${length} lines`
   const text = `codes, nonces and tokens are derived from ${line}`
-  return [{ subject: SECRETS_SETTING, outcome: 'ok', text }, ...findPrivateFileFindings(SECRETS_SETTING, path)]
+  return [makeFinding(SECRETS_SETTING, 'ok', text), ...findPrivateFileFindings(SECRETS_SETTING, path)]
 }

@@ -6,7 +6,7 @@ import { findSigningProblem } from '../../keys/pkcs11/check.ts'
 import { pkcs11Tokens } from '../effects.ts'
 import { findPreviousFindings, findSigningFindings } from './certificates.ts'
 import type { DoctorInput } from './doctor-input.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 
 /** Returns the findings about each key of `signing` and `keys`, and the key of `signing` if it can be read. */
@@ -32,9 +32,7 @@ async function findKeyFindings(
   const secretFile = pkcs11?.pinFile ?? keyFile
   const problem = key && 'pkcs11Key' in key ? await findSigningProblem(key, pkcs11Tokens) : undefined
   return [
-    ...(problem === undefined
-      ? []
-      : [{ subject: `${settingPath}.pkcs11`, outcome: 'problem', text: problem } as const]),
+    ...(problem === undefined ? [] : [makeFinding(`${settingPath}.pkcs11`, 'problem', problem)]),
     ...(key === undefined || problem !== undefined ? [] : find(settingPath, key.chain, at)),
     ...(secretFile === undefined ? [] : findPrivateFileFindings(settingPath, secretFile)),
   ]

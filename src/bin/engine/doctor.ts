@@ -15,7 +15,7 @@ import { ENGINE_TITLE, findAddressFindings } from '../doctor/address.ts'
 import { findTlsFindings } from '../doctor/certificates.ts'
 import { findConfigurationFileFindings } from '../doctor/configuration-file.ts'
 import { embeddedFileOf, findDatabaseFindings } from '../doctor/database.ts'
-import { type Finding, findingOfMistake, removeRepetitions } from '../doctor/finding.ts'
+import { type Finding, findingOfMistake, makeFinding, removeRepetitions } from '../doctor/finding.ts'
 import { describeMachine, findStorageFindings } from '../doctor/machine.ts'
 import { findPrivateFileFindings } from '../doctor/private-file.ts'
 import { redactSettings } from '../doctor/redact.ts'
@@ -42,7 +42,7 @@ export async function doctorEngine(
   const file = addEnvironment(EngineSettings, readConfigFile(configFile, 'engine'))
   const findings =
     'mistakes' in file
-      ? file.mistakes.map((text) => problemFinding('configuration', text))
+      ? file.mistakes.map((text) => makeFinding('configuration', 'problem', text))
       : await diagnose(file.value, configFile)
   const fileFindings = findConfigurationFileFindings(configFile, findings)
   const settings = 'value' in file ? redactSettings(EngineSettings, file.value, existsSync) : undefined
@@ -71,8 +71,11 @@ async function diagnose(value: unknown, configFile: string): Promise<Finding[]> 
   return removeRepetitions([
     ...installation,
     ...('mistakes' in configResult
-      ? configResult.mistakes.map(mistakeFinding)
-      : [okFinding('settings', 'every one is known and complete'), ...configResult.warnings.map(warningFinding)]),
+      ? configResult.mistakes.map((mistake) => findingOfMistake('problem', mistake))
+      : [
+          makeFinding('settings', 'ok', 'every one is known and complete'),
+          ...configResult.warnings.map((warning) => findingOfMistake('warning', warning)),
+        ]),
     ...(identity ? findPrivateFileFindings('identity', identity.keyFile) : []),
     ...(tlsKey && 'key' in tlsKey ? findTlsFindings(tlsKey, baseUrl, now()) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
@@ -99,7 +102,7 @@ function findInstallationFindings(): Finding[] {
     checkBuiltFiles()
     return []
   } catch (error) {
-    return [problemFinding('installation', (error as Error).message)]
+    return [makeFinding('installation', 'problem', (error as Error).message)]
   }
 }
 
@@ -108,26 +111,21 @@ async function findChainFindings(config: EngineConfig): Promise<Finding[]> {
   const notes: Finding[] = []
   // Opening a local chain would create it, and the doctor must not change anything.
   if (config.chain.type === 'local' && !existsSync(config.chain.directory)) {
-    return [
-      {
-        subject: 'chain',
-        outcome: 'note',
-        text: `${config.chain.directory} is not there; the engine begins a chain in it`,
-      },
-    ]
+    return [makeFinding('chain', 'note', `${config.chain.directory} is not there; the engine begins a chain in it`)]
   }
   try {
-    const chain = await openChain(config, (text) => notes.push({ subject: 'chain', outcome: 'warning', text }))
+    const chain = await openChain(config, (text) => notes.push(makeFinding('chain', 'warning', text)))
     const head = await chain.fetchHead()
     const engine = chain.createAccount(config.identity.privateKey).address
-    const answer = okFinding(
+    const answer = makeFinding(
       'chain',
+      'ok',
       `chain ${chain.id} answers, at block ${head.number}; this engine is ${formatAddress(chain, engine)}`,
     )
     return [answer, ...notes, ...(await findContractFindings(config, { chain, head, engine }))]
   } catch (error) {
     const text = (error as Error).message
-    return [/^chain(\.\w+)?: /.test(text) ? mistakeFinding(text) : problemFinding('chain', text)]
+    return [/^chain(\.\w+)?: /.test(text) ? findingOfMistake('problem', text) : makeFinding('chain', 'problem', text)]
   }
 }
 
@@ -141,11 +139,16 @@ async function findContractFindings(config: EngineConfig, { chain, head, engine 
     const name = formatAddress(chain, address)
     const component = contract?.component?.sha256 ?? config.components.get(address)
     const lists = contract?.engines?.find((each) => each.address === engine)
-    if (contract === undefined) findings.push(warningFinding(`contractFilter: ${name} has no off-chain component`))
+    if (contract === undefined)
+      findings.push(makeFinding('contractFilter', 'warning', `${name} has no off-chain component`))
     else if (contract.engines !== undefined && lists === undefined) {
-      findings.push(warningFinding(`contractFilter: ${name} does not list this engine, which will answer 421`))
+      findings.push(
+        makeFinding('contractFilter', 'warning', `${name} does not list this engine, which will answer 421`),
+      )
     } else if (component === undefined) {
-      findings.push(warningFinding(`components: ${name} says of no component which is its own; name one here`))
+      findings.push(
+        makeFinding('components', 'warning', `${name} says of no component which is its own; name one here`),
+      )
     } else
       findings.push(...(await findComponentFindings(config, name, { sha256: component, endpoint: lists?.endpoint })))
   }
@@ -161,7 +164,7 @@ async function findComponentFindings(
   return [
     await presenceFinding(config, name, sha256),
     ...(isElsewhere
-      ? [warningFinding(`baseUrl: ${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
+      ? [makeFinding('baseUrl', 'warning', `${name} lists this engine at ${endpoint}, and not at ${config.baseUrl}`)]
       : []),
   ]
 }
@@ -171,29 +174,15 @@ async function presenceFinding(config: EngineConfig, name: string, sha256: strin
   const componentFiles = createComponentFiles([config.componentDirectory, ...chainComponents(config)])
   try {
     if ((await componentFiles.read(sha256, config.limits.moduleBytes)) !== undefined) {
-      return okFinding('contracts', `${name} is served`)
+      return makeFinding('contracts', 'ok', `${name} is served`)
     }
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    return problemFinding('componentDirectory', `${name} is not served: ${error.message}`)
+    return makeFinding('componentDirectory', 'problem', `${name} is not served: ${error.message}`)
   }
-  return warningFinding(
-    `componentDirectory: the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
+  return makeFinding(
+    'componentDirectory',
+    'warning',
+    `the component ${sha256} of ${name} is not there; it is fetched if outbound.allow has its host`,
   )
-}
-
-function okFinding(subject: string, text: string): Finding {
-  return { subject, outcome: 'ok', text }
-}
-
-function problemFinding(subject: string, text: string): Finding {
-  return { subject, outcome: 'problem', text }
-}
-
-function mistakeFinding(mistake: string): Finding {
-  return findingOfMistake('problem', mistake)
-}
-
-function warningFinding(text: string): Finding {
-  return findingOfMistake('warning', text)
 }
