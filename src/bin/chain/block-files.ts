@@ -84,12 +84,3 @@ export async function storeComponent(directory: string, bytes: Uint8Array): Prom
   await createAtomically(components, sha256, bytes)
   return sha256
 }
-
-/** Returns a stored component; undefined if there is none. Throws if the content does not match its digest. */
-export function readStoredComponent(directory: string, sha256: string): Uint8Array | undefined {
-  if (!/^[0-9a-f]{64}$/.test(sha256)) return undefined
-  const path = join(directory, 'components', sha256)
-  const bytes = readIfThere(path)
-  if (bytes !== undefined && sha256Hex(bytes) !== sha256) throw new Error(`${path} was changed: its SHA-256 is another`)
-  return bytes
-}
