@@ -304,7 +304,7 @@ describe('what a file states about itself', () => {
     await store.close()
     const openedFile = openDatabaseFile(file)
     onTestFinished(() => openedFile.close())
-    expect(openedFile.readState()).toMatchObject({ isWhole: true, hasLog: true })
+    expect(openedFile.readState()).toMatchObject({ isWhole: true, hasWal: true })
     truncateSync(file, statSync(file).size - 4096)
     expect(openedFile.readState()).toMatchObject({ isWhole: false })
     truncateSync(file, 99)

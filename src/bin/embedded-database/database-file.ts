@@ -5,18 +5,18 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs'
 import { generationFile } from './generation-file.ts'
-import { readFrom, readJournal } from './rollback-journal.ts'
+import { openIfThere, readFrom, readJournal } from './rollback-journal.ts'
 
 /** The suffixes of the files of a database: main file, write-ahead log, shared memory, and rollback journal. */
 export const FILE_ENDS = ['', '-wal', '-shm', '-journal'] as const
 
 const HEADER_BYTES = 100
-const LOG_HEADER_BYTES = 32
+const WAL_HEADER_BYTES = 32
 const FRAME_HEADER_BYTES = 24
 /** The first byte that SQLite locks, which has a page of its own. */
 const LOCK_BYTE = 2 ** 30
 /** The read and write version of a file in WAL mode. */
-const LOG_VERSION = 2
+const WAL_VERSION = 2
 
 interface Header {
   readonly pageBytes: number
@@ -44,9 +44,9 @@ export function fileProblem(file: string): string | undefined {
   // Checks twice, since another process may start a transaction between the two reads.
   const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
   if (journalProblem !== undefined) return journalProblem
-  if (sizeOf(`${file}-wal`) > LOG_HEADER_BYTES) {
+  if (sizeOf(`${file}-wal`) > WAL_HEADER_BYTES) {
     // A checkpoint of another process may run between the two reads.
-    return findForeignLogProblem(file) && findForeignLogProblem(file)
+    return findForeignWalProblem(file) && findForeignWalProblem(file)
   }
   if (main.isCurrent && size < main.pages * main.pageBytes) {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
@@ -75,7 +75,7 @@ export interface FileState {
   /** Whether all pages are in the file or in the WAL. */
   readonly isWhole: boolean
   /** Whether the file is in WAL mode, unlike a copy by `vacuum into`. */
-  readonly hasLog: boolean
+  readonly hasWal: boolean
   /** The number of WALs that the database has had, which only increases. */
   readonly walCount: number
 }
@@ -98,10 +98,10 @@ export function openDatabaseFile(file: string): OpenedFile {
   const readOneState = (): FileState | undefined => {
     const header = readFrom(descriptor, 0, HEADER_BYTES)
     if (header.length < HEADER_BYTES) return undefined
-    const { pages, pageBytes, version, walCount: logCount } = headerOf(header)
+    const { pages, pageBytes, version, walCount } = headerOf(header)
     const countPages = () => Math.floor(fstatSync(descriptor).size / pageBytes)
     const isWhole = countPages() >= pages || hasPages(`${file}-wal`, pageBytes, { countPages, last: pages })
-    return { isWhole, hasLog: version === LOG_VERSION, walCount: logCount }
+    return { isWhole, hasWal: version === WAL_VERSION, walCount }
   }
   return {
     readState: () => {
@@ -119,13 +119,13 @@ export function openDatabaseFile(file: string): OpenedFile {
  * since the WAL restarts only when the file has all pages.
  */
 function hasPages(
-  log: string,
+  wal: string,
   pageBytes: number,
   { countPages, last }: { readonly countPages: () => number; readonly last: number },
 ): boolean {
   // The lock-byte page is never written. SQLite documentation, The Lock-Byte Page.
   const pages = new Set([LOCK_BYTE / pageBytes + 1])
-  for (const { page } of readFrames(log, pageBytes)) pages.add(page)
+  for (const { page } of readFrames(wal, pageBytes)) pages.add(page)
   for (let page = countPages() + 1; page <= last; page += 1) if (!pages.has(page)) return false
   return true
 }
@@ -146,11 +146,11 @@ function missingProblem(file: string): string | undefined {
  * Returns a problem if the WAL belongs to another file. The file's number of WALs is one less than that of the first
  * page 1 in the WAL, or after a checkpoint equal to that of another page 1.
  */
-function findForeignLogProblem(file: string): string | undefined {
+function findForeignWalProblem(file: string): string | undefined {
   const main = headerOf(readStart(file, HEADER_BYTES))
   const advice = `${file}-wal is the log of another state of the database, as it is left where a backup is put back: take it and ${file}-shm away if the file is the one that you want, or put back the file that the log belongs to`
-  if (main.version !== LOG_VERSION) return advice
-  const counts = readLogCounts(`${file}-wal`, main.pageBytes)
+  if (main.version !== WAL_VERSION) return advice
+  const counts = readWalCounts(`${file}-wal`, main.pageBytes)
   if (counts === undefined) return advice
   const [first] = counts
   return first === undefined || main.walCount === first - 1 || counts.includes(main.walCount) ? undefined : advice
@@ -177,44 +177,34 @@ function findForeignJournalProblem(file: string): string | undefined {
  * Returns the numbers of WALs in the copies of page 1 in a WAL, in order; undefined if the page size differs. There are
  * none once another process has emptied the WAL or taken it away, as the last one that closes a database does.
  */
-function readLogCounts(log: string, pageBytes: number): readonly number[] | undefined {
-  const header = readLogHeader(log)
-  if (header.length < LOG_HEADER_BYTES) return []
+function readWalCounts(wal: string, pageBytes: number): readonly number[] | undefined {
+  const header = readWalHeader(wal)
+  if (header.length < WAL_HEADER_BYTES) return []
   if (header.readUInt32BE(8) !== pageBytes) return undefined
-  const firstPages = [...readFrames(log, pageBytes)].filter(({ page }) => page === 1)
+  const firstPages = [...readFrames(wal, pageBytes)].filter(({ page }) => page === 1)
   return firstPages.map(({ start }) => headerOf(start).walCount)
 }
 
 /** Returns the header of a WAL; shorter or empty if there is none. */
-function readLogHeader(log: string): Buffer {
-  const descriptor = openLog(log)
+function readWalHeader(wal: string): Buffer {
+  const descriptor = openIfThere(wal)
   if (descriptor === undefined) return Buffer.alloc(0)
   try {
-    return readFrom(descriptor, 0, LOG_HEADER_BYTES)
+    return readFrom(descriptor, 0, WAL_HEADER_BYTES)
   } finally {
     closeSync(descriptor)
   }
 }
 
-/** Opens a WAL; returns undefined if there is none. */
-function openLog(log: string): number | undefined {
-  try {
-    return openSync(log, 'r')
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
-}
-
 /** Yields the frames of a WAL: the page number, and the first bytes of the page. */
-function* readFrames(log: string, pageBytes: number): Generator<{ readonly page: number; readonly start: Buffer }> {
-  const descriptor = openLog(log)
+function* readFrames(wal: string, pageBytes: number): Generator<{ readonly page: number; readonly start: Buffer }> {
+  const descriptor = openIfThere(wal)
   if (descriptor === undefined) return
   try {
-    const salts = readFrom(descriptor, 0, LOG_HEADER_BYTES).subarray(16, 24)
+    const salts = readFrom(descriptor, 0, WAL_HEADER_BYTES).subarray(16, 24)
     const end = fstatSync(descriptor).size
     const frameBytes = FRAME_HEADER_BYTES + pageBytes
-    for (let at = LOG_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
+    for (let at = WAL_HEADER_BYTES; at + frameBytes <= end; at += frameBytes) {
       const frame = readFrom(descriptor, at, FRAME_HEADER_BYTES + HEADER_BYTES)
       // The following frames are left from an earlier WAL.
       if (!frame.subarray(8, 16).equals(salts)) return

@@ -21,13 +21,8 @@ export interface Journal {
 
 /** Reads a journal; undefined if there is none, or SQLite would not apply it. */
 export function readJournal(file: string): Journal | undefined {
-  let descriptor: number
-  try {
-    descriptor = openSync(file, 'r')
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
-    throw error
-  }
+  const descriptor = openIfThere(file)
+  if (descriptor === undefined) return undefined
   try {
     const header = readHeader(descriptor, 0)
     return header && { pages: header.pages, firstPage: findFirstPage(descriptor) }
@@ -60,6 +55,16 @@ function readHeader(descriptor: number, at: number) {
   const [count, pages, sectorBytes, pageBytes] = [8, 16, 20, 24].map((offset) => header.readUInt32BE(offset))
   if (!count || !pages || !sectorBytes || !pageBytes) return undefined
   return { count, pages, sectorBytes, pageBytes }
+}
+
+/** Opens a file for reading; returns undefined if there is none. */
+export function openIfThere(file: string): number | undefined {
+  try {
+    return openSync(file, 'r')
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
 }
 
 /** Reads bytes of an open file from a position; fewer at its end. */

@@ -10,8 +10,8 @@ import type { DatabasePath } from '../../config/database.ts'
 import { hasResultCode } from '../../store/sqlite-error.ts'
 import type { Store } from '../../store/store.ts'
 import { type FileState, type OpenedFile, openDatabaseFile } from './database-file.ts'
-import { findLogProblem, readLogState } from './database-log.ts'
 import { createPageCheck, type FindDamage } from './database-pages.ts'
+import { findWalProblem, readWalState } from './database-wal.ts'
 
 const CHECK_EVERY_MS = 500
 /** The free space below which a service is not ready. */
@@ -189,9 +189,9 @@ function createLooks(file: string, log: Logger): Looks {
 function createFileCheck({ file, link = file }: DatabasePath, openedFile: OpenedFile): () => Loss | undefined {
   const fileAtOpening = statSync(file)
   let stateBefore = openedFile.readState()
-  const findLogLoss = createLogCheck(file)
+  const findWalLoss = createWalCheck(file)
   return () => {
-    // The log is beside the file, so that its own path must lead to it as well as the link.
+    // The WAL is beside the file, so that its own path must lead to it as well as the link.
     for (const path of [file, link]) {
       const current = statSync(path, { throwIfNoEntry: false })
       if (current === undefined) return { problem: FILE_REMOVED, isDamaged: false }
@@ -202,29 +202,29 @@ function createFileCheck({ file, link = file }: DatabasePath, openedFile: Opened
     const problem = stateProblem(state, stateBefore)
     stateBefore = state
     if (problem !== undefined) return { problem, isDamaged: false }
-    return findLogLoss()
+    return findWalLoss()
   }
 }
 
 /** Creates the function that returns how the WAL of a file was lost; undefined if it was not. */
-function createLogCheck(file: string): () => Loss | undefined {
-  let before = readLogState(file)
+function createWalCheck(file: string): () => Loss | undefined {
+  let before = readWalState(file)
   return () => {
-    let log = readLogState(file)
-    let loss = findLogProblem(log, before)
+    let wal = readWalState(file)
+    let loss = findWalProblem(wal, before)
     if (loss !== undefined) {
       // The WAL may have been restarted while it was read.
-      log = readLogState(file)
-      loss = findLogProblem(log, before)
+      wal = readWalState(file)
+      loss = findWalProblem(wal, before)
     }
-    before = log ?? before
+    before = wal ?? before
     return loss
   }
 }
 
 function stateProblem(state: FileState | undefined, before: FileState | undefined): string | undefined {
   if (state === undefined) return FILE_TRUNCATED
-  if (!state.hasLog || state.walCount < (before?.walCount ?? 0)) return FILE_REPLACED
+  if (!state.hasWal || state.walCount < (before?.walCount ?? 0)) return FILE_REPLACED
   return state.isWhole ? undefined : FILE_TRUNCATED
 }
 

@@ -6,7 +6,7 @@ import { closeSync, existsSync, fstatSync, openSync } from 'node:fs'
 import { readFrom } from './rollback-journal.ts'
 
 /** The state of a WAL: its identity, its size, and the beginning of its header. */
-export interface LogState {
+export interface WalState {
   readonly identity: string
   /** The size of the file in bytes. */
   readonly size: number
@@ -20,12 +20,12 @@ const HEADER_BYTES = 32
 /** The magic numbers, one for each byte order of the checksums. */
 const MAGICS: readonly number[] = [0x377f0682, 0x377f0683]
 
-const LOG_REMOVED =
+const WAL_REMOVED =
   'its log (-wal) was taken away or replaced; stop the service, which writes into the file what it still has, and start it again'
-const LOG_TRUNCATED = 'its log (-wal) was cut off or overwritten; put back a backup, and start again'
+const WAL_TRUNCATED = 'its log (-wal) was cut off or overwritten; put back a backup, and start again'
 
 /** Returns the state of the WAL of a database; undefined if there is none. */
-export function readLogState(databaseFile: string): LogState | undefined {
+export function readWalState(databaseFile: string): WalState | undefined {
   const file = `${databaseFile}-wal`
   if (!existsSync(file)) return undefined
   const descriptor = openSync(file, 'r')
@@ -41,12 +41,12 @@ export function readLogState(databaseFile: string): LogState | undefined {
 }
 
 /** Returns how the WAL was lost since `before`; undefined if it was not, or did not exist before. */
-export function findLogProblem(
-  log: LogState | undefined,
-  before: LogState | undefined,
+export function findWalProblem(
+  wal: WalState | undefined,
+  before: WalState | undefined,
 ): { readonly problem: string; readonly isDamaged: boolean } | undefined {
-  if (before !== undefined && log?.identity !== before.identity) return { problem: LOG_REMOVED, isDamaged: false }
-  if (log === undefined || log.size === 0) return undefined
-  const isShorter = before !== undefined && log.salts === before.salts && log.size < before.size
-  return isShorter || !MAGICS.includes(log.magic) ? { problem: LOG_TRUNCATED, isDamaged: true } : undefined
+  if (before !== undefined && wal?.identity !== before.identity) return { problem: WAL_REMOVED, isDamaged: false }
+  if (wal === undefined || wal.size === 0) return undefined
+  const isShorter = before !== undefined && wal.salts === before.salts && wal.size < before.size
+  return isShorter || !MAGICS.includes(wal.magic) ? { problem: WAL_TRUNCATED, isDamaged: true } : undefined
 }
