@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
+import { MissingKeyError } from '../store/encrypted.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import { isUnreachable } from '../store/postgres-connections.ts'
 import { refuseMissingRights } from '../store/postgres-schema.ts'
@@ -53,6 +54,33 @@ export async function openServiceDatabase<C extends GenerationCollections>(
     throw error
   }
   return store
+}
+
+/** How a database with encrypted collections is opened. */
+interface EncryptedOpening<Opened> {
+  readonly open: () => Promise<Opened>
+  readonly encrypt: (plainStore: Opened) => Promise<Opened>
+  /** Says, beginning with the setting, that a key of the database is missing. */
+  readonly describeMissingKey: (error: MissingKeyError) => string
+}
+
+/** Opens a database, and adds encryption. Returns a mistake, which begins with the setting, if that fails. */
+export async function openEncryptedDatabase<Opened extends { close(): Promise<void> }>(
+  database: DatabaseConfig,
+  { open, encrypt, describeMissingKey }: EncryptedOpening<Opened>,
+): Promise<{ readonly store: Opened } | OpeningMistake> {
+  let plainStore: Opened
+  try {
+    plainStore = await open()
+  } catch (error) {
+    return openingMistakeOf(database, error)
+  }
+  try {
+    return { store: await encrypt(plainStore) }
+  } catch (error) {
+    await plainStore.close()
+    return error instanceof MissingKeyError ? { mistake: describeMissingKey(error) } : openingMistakeOf(database, error)
+  }
 }
 
 async function openServiceFile<C extends GenerationCollections>(

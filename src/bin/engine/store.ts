@@ -3,8 +3,8 @@ import { describeDatabase } from '../../config/database.ts'
 import { type EngineStore, engineEncryptedCollections, engineMigrations } from '../../engine/collections.ts'
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/engine-key.ts'
-import { encryptStore, MissingKeyError, makeEncryptionKey } from '../../store/encrypted.ts'
-import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
+import { encryptStore, makeEncryptionKey } from '../../store/encrypted.ts'
+import { openEncryptedDatabase, openServiceDatabase } from '../checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 
@@ -20,22 +20,16 @@ export async function openStore(
   { database, identity }: Pick<EngineConfig, 'database' | 'identity'>,
   options?: OpeningOptions,
 ): Promise<EngineStore | OpeningMistake> {
-  let store: EngineStore
-  try {
-    store =
+  const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
+  const settings = { collections: engineEncryptedCollections, retentionMs: Infinity, refusesPlaintext: true }
+  const result = await openEncryptedDatabase<EngineStore>(database, {
+    open: () =>
       options === undefined
-        ? await openDatabase(database, engineMigrations)
-        : await openServiceDatabase(database, engineMigrations, { consequence: CONSEQUENCE, ...options })
-  } catch (error) {
-    return openingMistakeOf(database, error)
-  }
-  try {
-    const keys = [makeEncryptionKey(storageEncryptionKey(identity))]
-    const settings = { collections: engineEncryptedCollections, retentionMs: Infinity, refusesPlaintext: true }
-    return await encryptStore(store, { ...settings, keys, random, now: now() })
-  } catch (error) {
-    await store.close()
-    if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
-    return { mistake: `identity.keyFile: the database ${describeDatabase(database)} is of an engine with another key` }
-  }
+        ? openDatabase(database, engineMigrations)
+        : openServiceDatabase(database, engineMigrations, { consequence: CONSEQUENCE, ...options }),
+    encrypt: (plainStore) => encryptStore(plainStore, { ...settings, keys, random, now: now() }),
+    describeMissingKey: () =>
+      `identity.keyFile: the database ${describeDatabase(database)} is of an engine with another key`,
+  })
+  return 'store' in result ? result.store : result
 }

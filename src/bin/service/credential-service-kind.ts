@@ -5,11 +5,10 @@ import { ENCRYPTION_KEYS_SETTING } from '../../config/encryption-keys.ts'
 import { type EventCollections, recordEvent } from '../../event/event.ts'
 import { createReadinessCheck } from '../../http/readiness.ts'
 import { findPkcs11Mistakes } from '../../keys/pkcs11/check.ts'
-import { MissingKeyError } from '../../store/encrypted.ts'
 import { finishRestore, type GenerationCollections } from '../../store/generation.ts'
 import { partOf, type Store } from '../../store/store.ts'
 import { createCertificateTask } from '../certificate-task.ts'
-import { openingMistakeOf, openServiceDatabase } from '../checked-database.ts'
+import { openEncryptedDatabase, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics/service-metrics.ts'
@@ -73,20 +72,13 @@ async function openStore<Name extends CredentialServiceName>(
 ): Promise<{ readonly store: StoreOf<Name>; readonly voidedSessions: number | undefined } | OpeningMistake> {
   const { migrations, encryptedCollections } = credentialServices[name]
   const { database } = config
-  let plainStore: StoreOf<Name>
-  try {
-    plainStore = await openServiceDatabase(database, migrations, options)
-  } catch (error) {
-    return openingMistakeOf(database, error)
-  }
-  let store: StoreOf<Name>
-  try {
-    store = await encryptDatabase(plainStore as never, encryptedCollections as never, config)
-  } catch (error) {
-    await plainStore.close()
-    if (!(error instanceof MissingKeyError)) return openingMistakeOf(database, error)
-    return { mistake: `${ENCRYPTION_KEYS_SETTING}: ${error.message}` }
-  }
+  const result = await openEncryptedDatabase<StoreOf<Name>>(database, {
+    open: () => openServiceDatabase(database, migrations, options),
+    encrypt: (plainStore) => encryptDatabase(plainStore as never, encryptedCollections as never, config),
+    describeMissingKey: ({ message }) => `${ENCRYPTION_KEYS_SETTING}: ${message}`,
+  })
+  if ('mistake' in result) return result
+  const { store } = result
   try {
     return { store, voidedSessions: await voidOpenSessions(name, store) }
   } catch (error) {
