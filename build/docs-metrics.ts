@@ -50,7 +50,8 @@ function failIfRead(): never {
 /** Makes a registry whose values stay unread, since they would need a service that runs. */
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
-  const state = { config: failIfRead, store: failIfRead, checkReady: failIfRead, listNewestStates: failIfRead }
+  const store = {} as Parameters<typeof createServiceMetrics>[1]['store']
+  const state = { config: failIfRead, store, checkReady: failIfRead, listNewestStates: failIfRead }
   return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, tokenKeys: failIfRead }).registry
 }
 

@@ -39,7 +39,7 @@ export interface ServiceMetrics {
 interface MetricSources {
   readonly config: () => CertificateSettings
   readonly conflicts: ConflictCounts
-  readonly store: () => Store<CallbackCollections>
+  readonly store: Store<CallbackCollections>
   readonly now: () => Date
   /** Returns whether each key in a token signs, by the path of its setting. */
   readonly tokenKeys: () => ReadonlyMap<string, boolean>

@@ -122,12 +122,7 @@ describe('the metrics of callbacks', () => {
         return listDue(...args)
       },
     }
-    registerCallbackMetrics(
-      'i_',
-      registry,
-      () => store as unknown as Store<CallbackCollections>,
-      () => times.now,
-    )
+    registerCallbackMetrics('i_', registry, store as unknown as Store<CallbackCollections>, () => times.now)
     return { registry, times }
   }
 

@@ -140,11 +140,11 @@ export function registerSessionMetrics(
 export function registerCallbackMetrics(
   prefix: string,
   registry: Registry,
-  store: () => Store<CallbackCollections>,
+  store: Store<CallbackCollections>,
   now: () => Date,
 ): void {
   // If the database cannot be read, all other metrics are still served.
-  const counts = cacheValue(() => countCallbacks(store()).catch(() => undefined), { ttlMs: COUNTS_MS, now })
+  const counts = cacheValue(() => countCallbacks(store).catch(() => undefined), { ttlMs: COUNTS_MS, now })
   const countsName = `${prefix}callbacks`
   const countsHelp = 'Sessions whose callbacks wait, and callbacks that were given up; both count up to 1000'
   registerStateGauge(registry, { name: countsName, help: countsHelp }, async () => {
@@ -186,7 +186,7 @@ function registerStateGauge(
 export function registerConnectionMetrics(
   prefix: string,
   registry: Registry,
-  store: () => Pick<Store<CallbackCollections>, 'countConnections' | 'countWaitingBatches'>,
+  store: Pick<Store<CallbackCollections>, 'countConnections' | 'countWaitingBatches'>,
 ): void {
   new Gauge({
     name: `${prefix}database_connections`,
@@ -195,8 +195,7 @@ export function registerConnectionMetrics(
     registers: [registry],
     collect() {
       this.reset()
-      for (const [state, count] of Object.entries(store().countConnections?.() ?? {}))
-        this.set({ state }, Number(count))
+      for (const [state, count] of Object.entries(store.countConnections?.() ?? {})) this.set({ state }, Number(count))
     },
   })
   new Gauge({
@@ -204,7 +203,7 @@ export function registerConnectionMetrics(
     help: 'Batches of changes that wait for the writer of SQLite; PostgreSQL has no value',
     registers: [registry],
     collect() {
-      const waiting = store().countWaitingBatches?.()
+      const waiting = store.countWaitingBatches?.()
       if (waiting === undefined) this.remove()
       else this.set(waiting)
     },

@@ -204,7 +204,7 @@ async function createMetrics<Name extends CredentialServiceName>(
     now,
     checkReady: createReadinessCheck({ store, now, random, retryOnConflict }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
-    store: () => callbackStore,
+    store: callbackStore,
     tokenKeys: tokenKeys.states,
     telemetry: telemetry?.counts,
   })
