@@ -60,16 +60,16 @@ interface Ending {
  * Finishes running requests, and closes the service. After SIGTERM there is a grace period, in which requests are
  * answered and `GET /health/ready` is 503. After SIGINT there is none.
  */
-export function endService(service: ListeningService, { graceSeconds }: Stopping, ending: Ending): Promise<void> {
-  return endConnections(service, ending.signal === 'SIGTERM' ? graceSeconds : 0, ending)
-}
-
-/** Closes the connections of a service, after waiting for requests that are arriving on them. */
-async function endConnections(service: ListeningService, graceSeconds: number, { log, takeIn }: Ending): Promise<void> {
+export async function endService(
+  service: ListeningService,
+  { graceSeconds }: Stopping,
+  { signal, log, takeIn }: Ending,
+): Promise<void> {
   const { connections } = service.app
   connections.endAfterAnswers()
-  await wait(graceSeconds)
+  await wait(signal === 'SIGTERM' ? graceSeconds : 0)
   await connections.closeListener(takeIn)
+  // Requests may be arriving on connections that are open.
   for (
     let waitedSeconds = 0;
     waitedSeconds < OPEN_CONNECTION_SECONDS && connections.countOpen() > 0;
