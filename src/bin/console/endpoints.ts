@@ -40,13 +40,18 @@ export const KEY_VARIABLES = {
   engine: 'VOUCHSAFE_ENGINE_API_KEYS',
 } as const
 
+/** The endpoints that an issuer and a verifier have for whoever operates them. */
+const OPERATOR_ENDPOINTS = [
+  /^GET \/health\/ready$/,
+  /^GET \/operations\/overview$/,
+  /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
+  /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
+  /^GET \/audit\/(records|verification)(\?[^#]*)?$/,
+]
+
 const ENDPOINTS: Readonly<Record<ServiceWord, readonly RegExp[]>> = {
   issuer: [
-    /^GET \/health\/ready$/,
-    /^GET \/operations\/overview$/,
-    /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
-    /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
-    /^GET \/audit\/(records|verification)(\?[^#]*)?$/,
+    ...OPERATOR_ENDPOINTS,
     /^GET \/\.well-known\/openid-credential-issuer$/,
     /^GET \/issuance\/oid4vci\/sessions(\?[^#]*)?$/,
     /^(GET|POST) \/issuance\/oid4vci\/(status\/[\w-]+|new-session|complete\/[\w-]+)$/,
@@ -55,11 +60,7 @@ const ENDPOINTS: Readonly<Record<ServiceWord, readonly RegExp[]>> = {
     /^POST \/credential-status\/(revoke|suspend|reinstate)\/[\w-]+$/,
   ],
   verifier: [
-    /^GET \/health\/ready$/,
-    /^GET \/operations\/overview$/,
-    /^GET \/callbacks\/(waiting|dead)(\?[^#]*)?$/,
-    /^POST \/callbacks\/redeliver(\/[\w-]+)?$/,
-    /^GET \/audit\/(records|verification)(\?[^#]*)?$/,
+    ...OPERATOR_ENDPOINTS,
     /^(GET \/trust-anchors|POST \/trust-anchors\/test)$/,
     /^GET \/presentation\/oid4vp\/sessions(\?[^#]*)?$/,
     /^(GET|POST) \/presentation\/oid4vp\/(status\/[\w-]+|new-session|static-presentation)$/,
