@@ -9,6 +9,7 @@ import { parseInternationalUrl } from '../../codec/url.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import { endFailedRequest, reportError } from '../failed-request.ts'
 import { closeServer, listenOnLoopback } from '../network.ts'
+import { MAX_ANSWER_BYTES } from './answer-size.ts'
 
 const MAX_CONNECTIONS = 1000
 const REQUEST_TIMEOUT_MS = 30_000
@@ -16,8 +17,6 @@ const REQUEST_TIMEOUT_MS = 30_000
 const IDLE_TIMEOUT_MS = 70_000
 const MAX_BODY_BYTES = 2 * 1024 * 1024
 const MAX_BATCH = 1000
-/** The maximum size of the response to a batch: as much as an engine reads. */
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** The maximum memory for all request bodies and unread responses. */
 const MAX_USED_BYTES = 256 * 1024 * 1024
 /** The size up to which a response is always sent. Methods that change the chain have such short responses. */
@@ -168,6 +167,7 @@ async function answerText(rpc: JsonRpc, allowance: MemoryAllowance, json: Uint8A
  * refused.
  */
 function createBatchAnswerer(rpc: JsonRpc, allowance: MemoryAllowance): (request: Json) => Promise<string | undefined> {
+  // The response to a batch is no larger than an engine reads.
   let remainingBytes = MAX_ANSWER_BYTES
   const countAllowedBytes = (): number => Math.min(remainingBytes, allowance.countFreeBytes())
   return async (request) => {

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import type { engineDefaults } from '../../engine/config.ts'
 import { isSafeAddress } from '../../wallet/address.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { readWords } from '../command-line.ts'
@@ -28,7 +29,9 @@ const VERIFIER_OFFSET = credentialServices.verifier.defaults.port - PORT_BASE
 /** The port of the front is between those of the issuer and the verifier. */
 const FRONT_OFFSET = 1
 const PORTAL_OFFSET = VERIFIER_OFFSET + 1
-const ENGINE_OFFSET = 8400 - PORT_BASE
+/** The port of an engine. Its type is compared with the default, without loading the code of the engine here. */
+const ENGINE_PORT: (typeof engineDefaults)['port'] = 8400
+const ENGINE_OFFSET = ENGINE_PORT - PORT_BASE
 const ENGINES = 3
 /** The time limit for closing at the end. */
 const CLOSE_LIMIT_MS = 3000
