@@ -10,6 +10,7 @@ import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { openLocalRpc } from '../../chain/local/methods.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
+import { PRIVATE } from '../directory.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
 import { openBlockFiles } from './block-files.ts'
@@ -90,7 +91,7 @@ function readOrMakeKey(file: string | undefined, directory: string | undefined):
   }
   const defaultKeyFile = join(directory, 'key')
   try {
-    writeFileSync(defaultKeyFile, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+    writeFileSync(defaultKeyFile, `${randomBytes(KEY_BYTES).toString('hex')}\n`, { mode: PRIVATE, flag: 'wx' })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }

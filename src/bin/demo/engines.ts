@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Address } from '../../offchain/address.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDirectory, PRIVATE } from '../directory.ts'
 import { makeEngineFiles } from '../engine/init.ts'
 import { writeFiles } from '../init/files.ts'
 import { findFreePort } from '../network.ts'
@@ -44,7 +44,7 @@ export async function makeEngine(
     await exit
   }
   const start = async (): Promise<void> => {
-    const log = openSync(join(directory, 'engine.log'), 'a', 0o600)
+    const log = openSync(join(directory, 'engine.log'), 'a', PRIVATE)
     engineProcess = spawn(process.execPath, [process.argv[1] ?? '', 'engine'], {
       cwd: directory,
       env: removeSettings(process.env),

@@ -4,6 +4,7 @@
  * docs/decisions/0010-generations.md.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { PRIVATE } from '../directory.ts'
 import { runUnlessOpen } from './open-lock.ts'
 
 /** Why the latest changes of a database may be missing. */
@@ -57,12 +58,12 @@ function readLastLine(file: string): string | undefined {
  * removes the WAL after moving all of it into the file.
  */
 export async function noteClosed(databaseFile: string): Promise<void> {
-  const [file, log] = [generationFile(databaseFile), `${databaseFile}-wal`]
+  const [file, wal] = [generationFile(databaseFile), `${databaseFile}-wal`]
   if (readLastLine(file) !== OPEN) return
   await runUnlessOpen(databaseFile, () => {
-    const logBytes = existsSync(log) ? (statSync(log, { throwIfNoEntry: false })?.size ?? 0) : 0
+    const walBytes = existsSync(wal) ? (statSync(wal, { throwIfNoEntry: false })?.size ?? 0) : 0
     // Only truncates the file, so that it keeps its owner and stays valid at any interruption.
-    if (logBytes === 0 && readLastLine(file) === OPEN) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
+    if (walBytes === 0 && readLastLine(file) === OPEN) truncateSync(file, statSync(file).size - `${OPEN}\n`.length)
   })
 }
 
@@ -85,8 +86,8 @@ export async function withMissingWalKept<T>(databaseFile: string, work: () => Pr
   try {
     return await work()
   } finally {
-    const log = `${databaseFile}-wal`
-    if (wasMissing && existsSync(log) && statSync(log).size === 0) rmSync(log)
+    const wal = `${databaseFile}-wal`
+    if (wasMissing && existsSync(wal) && statSync(wal).size === 0) rmSync(wal)
   }
 }
 
@@ -106,7 +107,7 @@ function identityOf(file: string): string {
 export function writeWitnesses(file: string, witnesses: readonly string[], state?: 'open' | 'log-missing'): void {
   const temporary = `${file}.${process.pid}`
   try {
-    writeFileSync(temporary, '', { mode: 0o600 })
+    writeFileSync(temporary, '', { mode: PRIVATE })
     writeFileSync(temporary, `${[identityOf(temporary), ...witnesses, ...(state ? [state] : [])].join('\n')}\n`)
     renameSync(temporary, file)
   } catch (error) {

@@ -5,7 +5,7 @@ import { parseJsonObject } from '../../codec/json.ts'
 import { isListPath, type ListFile, listFiles } from '../../issuer/status-list/export.ts'
 import { createKeyRing } from '../../keys/key-ring.ts'
 import type { CommandResult } from '../command-result.ts'
-import { makeDirectory } from '../directory.ts'
+import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, pkcs11Tokens } from '../effects.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
 import { withIssuer } from '../operator-store.ts'
@@ -57,7 +57,7 @@ async function writeLists(directory: string, lists: readonly ListFile[]): Promis
   }
   for (const path of removedPaths) removeList(directory, path)
   // The index is written last, so that the next export repeats an interrupted one.
-  replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), 0o600)
+  replaceAtomically(index, Buffer.from(`${JSON.stringify(tags, null, 2)}\n`), PRIVATE)
   return { written: writtenPaths, unchanged: lists.length - writtenPaths.length, removed: removedPaths }
 }
 
