@@ -321,6 +321,13 @@ describe('vouchsafe audit', () => {
     expect([end.status, end.stdout, end.stderr]).toEqual([1, expect.stringMatching(/^copy is not intact/), ''])
   })
 
+  it('shows no control character of the name of a copy', async () => {
+    const directory = await serviceDirectory('verifier')
+    writeFileSync(join(directory, 'co\u001b[2Jpy'), '{"sequence":1}\n')
+    const end = await audit(directory, 'verify', 'co\u001b[2Jpy', '--certificate', 'verifier.pem')
+    expect([end.status, end.stdout]).toEqual([1, expect.stringMatching(/^co\ufffd\[2Jpy is not intact:\n {2}- /)])
+  })
+
   it('refuses with 2 what it cannot read', async () => {
     const directory = await serviceDirectory('verifier')
     cpSync(join(directory, 'verifier.pem'), join(directory, 'copy'))

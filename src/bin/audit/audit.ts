@@ -13,6 +13,7 @@ import { parseJsonObject } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
 import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
+import { printResult } from '../command-result.ts'
 import { files } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 
@@ -42,8 +43,8 @@ export async function runAudit(args: string[]): Promise<void> {
   const report = await verifyCopy(lines, keys, checkpoints)
   // A copy that was emptied is still wrong if a checkpoint of it was kept.
   if (!seen.object && checkpoints.length === 0) throw new Error(`${file}: ${NO_COPY}`)
-  process.stdout.write(values.json ? `${JSON.stringify(report, null, 2)}\n` : textOf(file, report))
-  if (!report.intact) process.exitCode = report.problems.length > 0 ? 1 : 2
+  const result = { text: textOf(file, report), facts: report }
+  printResult(report.intact ? result : { ...result, status: report.problems.length > 0 ? 1 : 2 }, values.json)
 }
 
 function missingWords(file: string | undefined, certificates: readonly string[]): string {
@@ -144,13 +145,13 @@ function textOf(file: string, report: AuditReport): string {
   const { problems, undecided, records, vouchedFor, checkpoints } = report
   const counts = `${countText(records, 'record')}, ${countText(checkpoints, 'checkpoint')}`
   const bulletList = (reasons: readonly string[]) =>
-    reasons.map((reason) => `  - ${removeControlCharacters(reason)}\n`).join('')
-  if (problems.length > 0) return `${file} is not intact:\n${bulletList(problems)}`
-  if (undecided.length > 0) return `${file}: cannot tell whether it is intact:\n${bulletList(undecided)}`
+    reasons.map((reason) => `\n  - ${removeControlCharacters(reason)}`).join('')
+  if (problems.length > 0) return `${file} is not intact:${bulletList(problems)}`
+  if (undecided.length > 0) return `${file}: cannot tell whether it is intact:${bulletList(undecided)}`
   const unvouched = records - vouchedFor
   const unvouchedText =
     unvouched === 0 ? '' : ` The last ${unvouched} came after the last checkpoint: nobody vouches for them yet.`
-  return `${file} is intact: ${counts}.${unvouchedText}\n`
+  return `${file} is intact: ${counts}.${unvouchedText}`
 }
 
 function countText(count: number, thing: string): string {

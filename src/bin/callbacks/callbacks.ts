@@ -9,6 +9,7 @@ import { redeliverDeadCallback } from '../../event/redelivery.ts'
 import { readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
 import { readSubcommand, UsageError } from '../command-line.ts'
+import { printResult } from '../command-result.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { timeText } from '../terminal.ts'
@@ -45,12 +46,12 @@ export async function runCallbacks(words: string[]): Promise<void> {
     const listsBoth = values.dead === values.pending
     const filter = { dead: listsBoth || values.dead, pending: listsBoth || values.pending }
     const list = await withStore(values, (store) => listEvents(partOf(store), filter))
-    process.stdout.write(values.json ? `${JSON.stringify(list.events, null, 2)}\n` : textOf(list, filter))
+    printResult({ text: textOf(list, filter), facts: list.events }, values.json)
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
-    const outcome = await withStore(values, (store) =>
+    const { retried, text } = await withStore(values, (store) =>
       id === undefined ? retryAllEvents(store) : retryEvent(store, id),
     )
-    process.stdout.write(values.json ? `${JSON.stringify({ retried: outcome.retried })}\n` : `${outcome.text}\n`)
+    printResult({ text, facts: { retried } }, values.json)
   } else throw new UsageError('callbacks', wordsProblem(word, id, more, values.all))
 }
 
@@ -142,15 +143,15 @@ async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutc
 
 function textOf({ events, isCut }: EventList, { dead, pending }: StateFilter): string {
   if (events.length === 0) {
-    if (!pending) return 'Nothing is dead.\n'
-    return dead ? 'Nothing waits, and nothing is dead.\n' : 'Nothing waits.\n'
+    if (!pending) return 'Nothing is dead.'
+    return dead ? 'Nothing waits, and nothing is dead.' : 'Nothing waits.'
   }
   const lines = events.map(({ id, type, state, timestamp, next, failures, problem }) => {
     const failuresText = failures === undefined ? '' : `, failed ${failures === 1 ? 'once' : `${failures} times`}`
     const nextText = next === undefined ? '' : `, next attempt ${timeText(new Date(next))}`
     const problemText = problem === undefined ? '' : `\n  ${removeControlCharacters(problem)}`
-    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${nextText}${problemText}\n`
+    return `${id}  ${type}  ${timeText(new Date(timestamp))}  ${state}${failuresText}${nextText}${problemText}`
   })
-  const limitText = `\nThere are more: no more than ${MAX_LISTED_ROWS} sessions that wait, and ${MAX_LISTED_ROWS} dead events, are shown.\n`
-  return lines.join('') + (isCut ? limitText : '')
+  const limitText = `\nThere are more: no more than ${MAX_LISTED_ROWS} sessions that wait, and ${MAX_LISTED_ROWS} dead events, are shown.`
+  return [...lines, ...(isCut ? [limitText] : [])].join('\n')
 }

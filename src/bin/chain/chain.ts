@@ -7,6 +7,7 @@ import { type Json, parseJson } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
 import { parsePort, readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
+import { type CommandResult, printResult } from '../command-result.ts'
 import { timeText } from '../terminal.ts'
 import { abiOf, findFunction } from './artifact.ts'
 import { type Connection, connect } from './connection.ts'
@@ -14,19 +15,13 @@ import { deploy, readNewComponent } from './deploy.ts'
 import { serveChain } from './serve.ts'
 import { transact } from './transactions.ts'
 
-/** The output of a command, as text and as JSON. */
-interface ChainOutput {
-  readonly text: string
-  readonly json: Json
-}
-
 /** Runs `vouchsafe chain` with the words after it. */
 export async function runChain(args: string[]): Promise<void> {
   const { subcommand: word, rest: words, values } = readSubcommand('chain', separateNegatives(args))
   const [first, second, ...rest] = words
   const count = words.length
   if (word === 'serve' && count === 0) return serveChain((await connect(values)).rpc, parsePort(values.port))
-  const runSubcommand = async (): Promise<ChainOutput> => {
+  const runSubcommand = async (): Promise<CommandResult> => {
     if (word === 'deploy' && first !== undefined && count === 1)
       return deployContract(await connect(values, { createsChain: true, abi: abiOf(first) }), first, values)
     if (word === 'mine' && count === 0) return mineBlock(await connect(values))
@@ -45,8 +40,7 @@ export async function runChain(args: string[]): Promise<void> {
     }
     throw new UsageError('chain', EXPECTED_WORDS[word])
   }
-  const { text, json } = await runSubcommand()
-  process.stdout.write(values.json ? `${JSON.stringify(json, null, 2)}\n` : text)
+  printResult(await runSubcommand(), values.json)
 }
 
 /**
@@ -101,52 +95,55 @@ async function deployContract(
   connection: Connection,
   name: string,
   words: Parameters<typeof deploy>[2],
-): Promise<ChainOutput> {
+): Promise<CommandResult> {
   const { missing: missingSettings, ...result } = await deploy(connection, name, words)
-  const text = `${removeControlCharacters(result.contract)} is at ${result.address} (block ${result.block}).\n`
-  const engine = `Engines know it as ${parseAddress(result.address)}.\n`
-  const newChainText = connection.isNew
-    ? `This chain begins with it: it is in ${connection.directory}, which an engine watches when its chain.directory says so.\n`
-    : ''
-  const missingUriText =
+  const isUriMissing =
     result.component !== undefined && connection.directory === undefined && words['component-uri'] === ''
-      ? 'Engines must be given its component by their operators: it has no --component-uri.\n'
-      : ''
-  const hints = missingSettings.map((hint) => `${hint}\n`).join('')
-  return { text: text + engine + newChainText + missingUriText + hints, json: { ...result } }
+  const lines = [
+    `${removeControlCharacters(result.contract)} is at ${result.address} (block ${result.block}).`,
+    `Engines know it as ${parseAddress(result.address)}.`,
+    ...(connection.isNew
+      ? [
+          `This chain begins with it: it is in ${connection.directory}, which an engine watches when its chain.directory says so.`,
+        ]
+      : []),
+    ...(isUriMissing ? ['Engines must be given its component by their operators: it has no --component-uri.'] : []),
+    ...missingSettings,
+  ]
+  return { text: lines.join('\n'), facts: result }
 }
 
-async function mineBlock({ rpc, chain }: Connection): Promise<ChainOutput> {
+async function mineBlock({ rpc, chain }: Connection): Promise<CommandResult> {
   try {
     await rpc('evm_mine', [])
   } catch (error) {
     throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`, false, { cause: error })
   }
   const { number, time } = await chain.fetchHead()
-  return { text: `Block ${number}, ${timeText(time)}.\n`, json: { block: number, time: time.toISOString() } }
+  return { text: `Block ${number}, ${timeText(time)}.`, facts: { block: number, time: time.toISOString() } }
 }
 
 async function describeContract(
   { chain, head, directory }: Connection,
   word: string | undefined,
-): Promise<ChainOutput> {
+): Promise<CommandResult> {
   if (word === undefined) {
     const where = directory === undefined ? '' : ` in ${directory}`
-    const json = { chainId: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
-    return { text: `Chain ${chain.id}${where}, at block ${head.number} of ${timeText(head.time)}.\n`, json }
+    const facts = { chainId: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
+    return { text: `Chain ${chain.id}${where}, at block ${head.number} of ${timeText(head.time)}.`, facts }
   }
   const address = addressOf(word)
   const contract = await chain.fetchContract(address, head)
   if (contract === undefined) throwError(`At ${evmAddress(address)} there is no contract with an off-chain component.`)
   const { component, engines = [] } = contract
   const from = component === undefined || component.uri === '' ? '' : ` from ${removeControlCharacters(component.uri)}`
-  const text = [
-    `${evmAddress(address)}, which engines know as ${address}\n`,
-    component === undefined ? 'names no component\n' : `component ${component.sha256}${from}\n`,
-    engines.length === 0 ? 'no engines\n' : '',
-    ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${removeControlCharacters(engine.endpoint)}\n`),
-  ].join('')
-  return { text, json: { address, component: component ?? null, engines: engines.map((engine) => ({ ...engine })) } }
+  const lines = [
+    `${evmAddress(address)}, which engines know as ${address}`,
+    component === undefined ? 'names no component' : `component ${component.sha256}${from}`,
+    ...(engines.length === 0 ? ['no engines'] : []),
+    ...engines.map((engine) => `engine ${evmAddress(engine.address)} ${removeControlCharacters(engine.endpoint)}`),
+  ]
+  return { text: lines.join('\n'), facts: { address, component: component ?? null, engines } }
 }
 
 /** Throws if there is no contract at the address, since a transaction to it would succeed without effect. */
@@ -155,9 +152,9 @@ async function refuseMissingContract({ node, head }: Connection, to: Address): P
   if (length === 0) throwError(`There is no contract at ${evmAddress(to)} on this chain. Nothing was sent.`)
 }
 
-async function sendTransaction(connection: Connection, to: Address, input: Uint8Array): Promise<ChainOutput> {
+async function sendTransaction(connection: Connection, to: Address, input: Uint8Array): Promise<CommandResult> {
   const { transaction, block } = await transact(connection, to, input)
-  return { text: `Done, in block ${block}.\n`, json: { transaction, block } }
+  return { text: `Done, in block ${block}.`, facts: { transaction, block } }
 }
 
 interface FunctionCall {
@@ -169,10 +166,10 @@ async function readContract(
   { chain, head }: Connection,
   to: Address,
   { item, input }: FunctionCall,
-): Promise<ChainOutput> {
+): Promise<CommandResult> {
   const answer = await chain.read(to, input, head)
   if (answer.length === 0)
     throwError(`${evmAddress(to)} answers nothing: there is no such contract, or no such function in it.`)
-  const json = decodeAnswer(item, answer)
-  return { text: `${typeof json === 'string' ? removeControlCharacters(json) : JSON.stringify(json, null, 2)}\n`, json }
+  const facts = decodeAnswer(item, answer)
+  return { text: typeof facts === 'string' ? removeControlCharacters(facts) : JSON.stringify(facts, null, 2), facts }
 }

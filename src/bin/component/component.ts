@@ -8,6 +8,7 @@ import { DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
 import { readSubcommand, UsageError } from '../command-line.ts'
+import { printResult } from '../command-result.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
 
 /** Runs `vouchsafe component` with the words after it. */
@@ -35,7 +36,7 @@ async function buildComponent(
     `hooks   ${hooks.join(', ')}`,
   ]
   const facts = { file: outputFile, bytes: bytes.length, kind, sha256, hooks }
-  process.stdout.write(json ? `${JSON.stringify(facts)}\n` : `${lines.join('\n')}\n`)
+  printResult({ text: lines.join('\n'), facts }, json)
 }
 
 function writeComponent(file: string, bytes: Uint8Array): void {

@@ -1,18 +1,15 @@
 /** `vouchsafe db`: backs up, restores, copies, migrates and describes a database. */
 
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
-import type { CommandResult } from '../command-result.ts'
+import { type CommandResult, printResult } from '../command-result.ts'
 import { readConfiguredService } from '../configured-service.ts'
-import { removeControlCharactersByLine } from '../terminal.ts'
 
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
   // Backups contain the same data as the database, so they are private too.
   process.umask(0o077)
   const { subcommand, rest, values } = readSubcommand('db', args)
-  const { text, facts, status = 0 } = await runSubcommand(subcommand, rest, values)
-  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${removeControlCharactersByLine(text)}\n`)
-  process.exitCode = status
+  printResult(await runSubcommand(subcommand, rest, values), values.json)
 }
 
 async function runCopy({ from, to, service, json }: Values): Promise<CommandResult> {

@@ -1,6 +1,6 @@
 /** `vouchsafe status-list`: exports the lists of an issuer, and revokes unknown credentials after a restore. */
 import { readSubcommand, UsageError } from '../command-line.ts'
-import type { CommandResult } from '../command-result.ts'
+import { type CommandResult, printResult } from '../command-result.ts'
 import { exportLists } from './export-lists.ts'
 import { runRevokeUnknown } from './revoke-unknown.ts'
 
@@ -8,8 +8,7 @@ import { runRevokeUnknown } from './revoke-unknown.ts'
 export async function runStatusList(args: string[]): Promise<void> {
   const { subcommand, rest, values } = readSubcommand('status-list', args)
   const run = subcommand === 'export' ? runExport : revokeUnknown
-  const { text, facts } = await run(values.config, rest)
-  process.stdout.write(values.json ? `${JSON.stringify(facts, null, 2)}\n` : `${text}\n`)
+  printResult(await run(values.config, rest), values.json)
 }
 
 function runExport(configFile: string, [directory, ...more]: readonly string[]): Promise<CommandResult> {
