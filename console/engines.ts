@@ -136,7 +136,13 @@ function contractProblem({ why, state_change: change, state_change_problem: prob
   if (why !== undefined) return why
   if (problem === undefined) return undefined
   const then = change === 'dead' ? 'given up until the contract changes' : 'it is tried again'
-  return `Its state change hook failed ${problem.attempts} times (${problem.why}); ${then}.`
+  return `Its state change hook ${describeFailures(problem.attempts)} (${problem.why}); ${then}.`
+}
+
+/** Returns the words for a number of failures; 0 when no attempt was the fault of the component. */
+function describeFailures(attempts: number): string {
+  if (attempts === 0) return 'could not run'
+  return attempts === 1 ? 'failed once' : `failed ${attempts} times`
 }
 
 /** Says what a component does, by its hooks. */

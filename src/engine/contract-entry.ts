@@ -23,7 +23,7 @@ export interface HookState {
   dead: boolean
   /** The earliest time of the next run, in milliseconds of a clock that nobody sets. */
   notBefore: number
-  /** The problem code of the last run; undefined after a run that was committed. */
+  /** The problem code of the last run; undefined after a run that was committed, and once the contract changes. */
   problem: ProblemCode | undefined
 }
 
@@ -71,6 +71,7 @@ export function requestHookRun({ stateChange }: ContractEntry): void {
     uncounted: 0,
     dead: false,
     notBefore: 0,
+    problem: undefined,
   } satisfies Partial<HookState>)
 }
 

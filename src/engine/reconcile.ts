@@ -70,15 +70,12 @@ async function hasBlock(
 }
 
 function beginReconciling({ log, outbox }: ReconcileContext, entry: ContractEntry, block: ContractRow['block']): void {
-  const { fork, stateChange, state, address } = entry
+  const { fork, state, address } = entry
   // A component that is being prepared may have the hook; when it is ready, state-change.ts sees whether it has.
   const hasHook = state.kind !== 'ready' || state.hooks.includes(hookNames.stateChange)
   fork.standing = hasHook ? 'reconciling' : 'settled'
   outbox.invalidateNonces()
-  if (hasHook) {
-    requestHookRun(entry)
-    stateChange.problem = undefined
-  }
+  if (hasHook) requestHookRun(entry)
   log.warn({ event: 'acted_on_lost_block', contract: address, block: block?.number, hasHook }, LOST_BLOCK_TEXT)
 }
 

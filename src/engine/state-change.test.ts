@@ -80,6 +80,17 @@ describe('the state change hook', () => {
     expect(seen).toHaveLength(2)
   })
 
+  it('that failed has no failure any more once the contract has changed', async () => {
+    const { script, fail } = counting()
+    fail(true)
+    const engine = await started(script)
+    expect((await contractsOf(engine))[0]).toMatchObject({ state_change_problem: { attempts: 1 } })
+    engine.chain.mine([CONTRACT])
+    await engine.task('chain')
+    expect((await contractsOf(engine))[0]).toMatchObject({ state_change: 'pending' })
+    expect((await contractsOf(engine))[0]).not.toHaveProperty('state_change_problem')
+  })
+
   it('runs again, and everything is read anew, when the chain takes back a block', async () => {
     const { seen, script } = counting()
     const engine = await started({ ...script, ...saying('x') })
