@@ -56,6 +56,10 @@ async function runCall(pool: WorkerPool, programs: ProgramCache, call: Component
   return runOutcomeOf(await pool.enqueue({ ...job, isBackground: isBackgroundHook(call.hook) }))
 }
 
+/**
+ * Tests whether no client waits for a call of the hook. Clients wait for `engines`: until its component has listed the
+ * engines, a contract serves nobody.
+ */
 function isBackgroundHook({ kind }: Hook): boolean {
   return kind === 'state-change' || kind === 'timer'
 }

@@ -13,7 +13,7 @@ const NO_ROW_VERSION = -1
 interface ComponentRun {
   readonly hook: Hook
   /** The id of the HTTP request, for the log. */
-  readonly request?: string
+  readonly requestId?: string
   /** The milliseconds that the run may wait for a worker. */
   readonly queueMs: number
   readonly contractRow: ContractRow
@@ -24,7 +24,7 @@ interface ComponentRun {
 export async function runHookOnce(
   context: EngineContext,
   target: CallTarget,
-  { hook, request, queueMs, contractRow, storageReads }: ComponentRun,
+  { hook, requestId, queueMs, contractRow, storageReads }: ComponentRun,
 ): Promise<RunOutcome> {
   const { runtime, chain, engine, limits, metrics, now, log } = context
   const { component, contract, block } = target
@@ -48,7 +48,7 @@ export async function runHookOnce(
   )
   metrics.calls.inc({ hook: hook.kind, outcome: outcome.kind })
   metrics.seconds.observe({ hook: hook.kind }, (now().getTime() - began) / 1000)
-  logRun(log, outcome, { request, contract: contract.address, hook: hook.kind })
+  logRun(log, outcome, { request: requestId, contract: contract.address, hook: hook.kind })
   return outcome
 }
 

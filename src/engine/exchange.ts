@@ -59,7 +59,7 @@ async function callComponent(context: EngineContext, exchange: Exchange): Promis
     const hook = { kind: 'http', request: data, isHead } as const
     const call: CallRequest = {
       hook,
-      request: exchange.id,
+      requestId: exchange.id,
       mode: method === 'GET' ? 'shared' : 'serial',
       isAbandoned: () => exchange.response.destroyed || request.socket.destroyed,
     }

@@ -19,8 +19,8 @@ import type { EndedTimer } from './timer-book.ts'
 export interface CallRequest {
   readonly hook: Hook
   readonly mode: CallMode
-  /** The id of the HTTP request, for the log. */
-  readonly request?: string
+  /** The id of the HTTP request, for the log and the history. */
+  readonly requestId?: string
   /** The timer that the call runs, with its row after success. */
   readonly endedTimer?: EndedTimer
   /** Tests whether the client has disconnected, so that the call need not run. */
@@ -71,12 +71,17 @@ export async function performCall(
 ): Promise<CallResult> {
   const began = context.now()
   const result = await performInTurn(context, entry, findTarget, request)
-  const { hook, request: id } = request
+  const { hook, requestId } = request
   // A timer or hook that did not count is tried again soon; the attempts would fill the history.
-  if (id === undefined && !countsAsAttempt(result)) return result
+  if (!isForClient(request) && !countsAsAttempt(result)) return result
   const milliseconds = context.now().getTime() - began.getTime()
-  context.calls.add(entry.address, { hook, began, milliseconds, request: id, ...describeEnd(result) })
+  context.calls.add(entry.address, { hook, began, milliseconds, request: requestId, ...describeEnd(result) })
   return result
+}
+
+/** Tests whether a client waits for the call; the engine makes all others by itself. */
+function isForClient({ hook }: CallRequest): boolean {
+  return hook.kind === 'http'
 }
 
 /** Tests whether a call that failed may have failed by its component; false when the component is not to blame. */
@@ -102,7 +107,7 @@ async function performInTurn(
     const result = await entry.queue.run(
       mode,
       (queueMs) => attemptCall(context, findTarget, { ...request, mode, queueMs }),
-      runs > 0 || request.request === undefined,
+      runs > 0 || !isForClient(request),
     )
     if (result.kind === 'overloaded') {
       context.metrics.refused.inc({ limit: result.limit })
@@ -186,12 +191,12 @@ function failureOf(outcome: Exclude<RunOutcome, { kind: 'done' }>): AttemptResul
 function reportQuota(
   { metrics, log, limits }: EngineContext,
   { contract: { address } }: CallTarget,
-  { request }: CallRequest,
+  { requestId }: CallRequest,
   { limit }: Quota,
 ): void {
   metrics.refused.inc({ limit })
   log.warn(
-    { event: 'quota', request, contract: address, limit, value: limits[limit] },
+    { event: 'quota', request: requestId, contract: address, limit, value: limits[limit] },
     'the call would exceed a limit, and nothing of it is stored',
   )
 }
