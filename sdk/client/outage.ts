@@ -10,7 +10,7 @@ const PAUSE_MS = 1000
 
 /** Tests whether the chain could not be asked, and so has not refused either. */
 export function isOutage(error: unknown): error is ChainError {
-  return error instanceof ChainError && !error.reverted
+  return error instanceof ChainError && error.kind !== 'refused'
 }
 
 /**

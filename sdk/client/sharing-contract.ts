@@ -5,7 +5,7 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 import { callData, list, uint } from '../../components/abi.ts'
-import { type Block, ChainError } from '../../src/chain/chain.ts'
+import { type Block, isRefused } from '../../src/chain/chain.ts'
 import { abiReader } from '../../src/chain/evm/abi-reader.ts'
 import { malformed, readPart } from '../../src/codec/malformed.ts'
 import type { Address } from '../../src/offchain/address.ts'
@@ -47,7 +47,7 @@ export async function readSharing(
   block: Block,
 ): Promise<Sharing | undefined> {
   const answer = await chain.read(contract, sharingMethods.sharing(id), block).catch((error: unknown) => {
-    throw error instanceof ChainError && error.reverted ? unknownContractError() : error
+    throw isRefused(error) ? unknownContractError() : error
   })
   // Nothing at all is what an address without that method may answer.
   if (answer.length === 0) throw unknownContractError()

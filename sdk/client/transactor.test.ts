@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  type Account,
-  type Chain,
-  ChainError,
-  ChainRefusal,
-  type TransactionOutcome as Outcome,
-} from '../../src/chain/chain.ts'
+import { type Account, type Chain, ChainError, type TransactionOutcome as Outcome } from '../../src/chain/chain.ts'
 import { accountTransactor } from './transactor.ts'
 
 const ADDRESS = `00${'aa'.repeat(20)}`
@@ -24,7 +18,7 @@ function chainWith(submit: () => Promise<void>): { chain: Pick<Chain, 'createAcc
     sign: (_to, _payload, _gas, nonce) => Promise.resolve({ hash: String(nonce), nonce, raw: '' }),
     submit: async ({ nonce }) => {
       await submit()
-      if (nonces.includes(nonce)) throw new ChainRefusal('nonce too low')
+      if (nonces.includes(nonce)) throw new ChainError('nonce too low', { kind: 'failed' })
       nonces.push(nonce)
     },
     fetchOutcome: () => Promise.resolve('included'),
@@ -111,7 +105,7 @@ describe('a transactor', () => {
       message: expect.stringMatching(/was sent.*the node limits requests/) as string,
     })
     expect([nonces, time > 120_000]).toEqual([[4, 5], true])
-    outage = new ChainError('the contract refuses', true)
+    outage = new ChainError('the contract refuses', { kind: 'refused' })
     await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toBe(outage)
   })
 
@@ -158,8 +152,12 @@ describe('a transactor', () => {
   })
 
   it.each<[string, ChainError, string]>([
-    ['a node refuses, with refused-by-chain', new ChainRefusal('insufficient funds'), 'ClientError'],
-    ['a contract refuses, with refused-by-chain', new ChainError('the contract refuses', true), 'ClientError'],
+    ['a node refuses, with refused-by-chain', new ChainError('insufficient funds', { kind: 'failed' }), 'ClientError'],
+    [
+      'a contract refuses, with refused-by-chain',
+      new ChainError('the contract refuses', { kind: 'refused' }),
+      'ClientError',
+    ],
     ['no node can be asked for, with the error of the chain', new ChainError('the node does not answer'), 'ChainError'],
   ])('rejects what %s, and sends the next', async (_, error, name) => {
     let refuses = true

@@ -1,6 +1,6 @@
 /** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { type Account, type Chain, ChainError, ChainRefusal, type SignedTransaction } from '../../src/chain/chain.ts'
+import { type Account, type Chain, isAboutOneRequest, type SignedTransaction } from '../../src/chain/chain.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { ClientError } from './errors.ts'
@@ -120,7 +120,7 @@ async function signAndSubmit(
     use.pendingNonces.add(nonce)
     return transaction
   } catch (error) {
-    if (error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)) refuseByChain(error.message)
+    if (isAboutOneRequest(error)) refuseByChain(error.message)
     throw error
   }
 }

@@ -109,7 +109,7 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       const refused = chain.read(contract, call('transferOwnership(address)', evmAddress(ENGINE_1)), head)
       await expect(refused).rejects.toThrow(ChainError)
       await expect(refused).rejects.toMatchObject({
-        reverted: true,
+        kind: 'refused',
         message: expect.stringContaining('0x30cd7471') as string,
       })
     })
@@ -159,20 +159,20 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
     it('signs nothing that the contract would refuse, and confirms that at a block', async () => {
       const { number } = await chain.fetchHead()
       const change = call('transferOwnership(address)', evmAddress(ENGINE_1))
-      for (const [getReachedNumber, reverted] of [
-        [undefined, true],
-        [() => number, true],
-        [() => number + 100, false],
+      for (const [getReachedNumber, kind] of [
+        [undefined, 'refused'],
+        [() => number, 'refused'],
+        [() => number + 100, 'failed'],
       ] as const) {
         const stranger = chain.createAccount(Buffer.from('35'.repeat(32), 'hex'), {}, getReachedNumber)
-        await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', reverted })
+        await expect(stranger.sign(contract, change, 0n, 0)).rejects.toMatchObject({ name: 'ChainError', kind })
       }
     })
 
     it('signs nothing that no node takes, and which would be in the way of all later ones', async () => {
       const post = (bytes: number) => call('post(bytes)', `0x${'61'.repeat(bytes)}`)
       const refused = (payload: Uint8Array, gas: bigint) =>
-        expect(account.sign(contract, payload, gas, 0)).rejects.toMatchObject({ name: 'ChainError', reverted: true })
+        expect(account.sign(contract, payload, gas, 0)).rejects.toMatchObject({ name: 'ChainError', kind: 'refused' })
       await refused(post(1), 1n)
       await refused(post(1), 21_000n)
       await refused(post(131_072), 0n)
@@ -192,7 +192,7 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
         chain.createAccount(under.key, { mostGas: 22_000n }).sign(contract, post, 0n, 0),
       ).rejects.toMatchObject({
         name: 'ChainError',
-        reverted: true,
+        kind: 'refused',
         message: expect.stringMatching(
           /^it takes \d+ gas, and this account gives a transaction 22000 at most$/,
         ) as string,

@@ -70,7 +70,7 @@ export interface Chain {
   fetchContract(address: Address, block: Block): Promise<OffChainContract | undefined>
   /**
    * Calls a contract for reading. {@link operation.readContract} describes `input`. Rejects with a ChainError, which is
-   * `reverted` when the contract refuses, or its answer is too large.
+   * `refused` when the contract refuses, or its answer is too large.
    */
   read(address: Address, input: Uint8Array, block: Block): Promise<Uint8Array>
   /** Returns those of `addresses` that may have changed in the blocks after `from`, up to and including `to`. */
@@ -90,7 +90,7 @@ export interface SpendingLimits {
   readonly mostGas?: bigint | undefined
   /**
    * The most that a unit of gas may cost, in the smallest unit of the coin of the chain; `sign` rejects with a
-   * ChainRefusal while it costs more.
+   * ChainError, which is `failed`, while it costs more.
    */
   readonly mostGasPrice?: bigint | undefined
 }
@@ -109,7 +109,7 @@ export interface Account {
   fetchNextNonce(): Promise<number>
   /**
    * Signs a transaction to a contract, without sending it. With `gas` 0, the account chooses the gas. Rejects with a
-   * ChainError when the transaction would fail, or no node would accept it.
+   * ChainError, which is `refused` when the transaction would fail, or no node would accept it.
    */
   sign(to: Address, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
   /** Sends a signed transaction, for the first time or again. */
@@ -121,20 +121,33 @@ export interface Account {
 }
 
 /**
- * The error of a chain. The message is for the operator. With `reverted`, the request itself was refused, in most cases
- * by the contract, and would be refused again. Otherwise the chain could not be asked.
+ * How a request to a chain failed. `unreachable`: no request can succeed now, because the chain cannot be asked, or is
+ * the wrong one. `failed`: this request failed, and may succeed later; others can succeed now. `refused`: this request
+ * was refused, in most cases by the contract, and would be refused again.
  */
+export type ChainFailure = 'unreachable' | 'failed' | 'refused'
+
+interface ChainErrorOptions extends ErrorOptions {
+  /** `unreachable` when absent. */
+  readonly kind?: ChainFailure
+}
+
+/** The error of a chain. The message is for the operator. */
 export class ChainError extends Error {
   override readonly name = 'ChainError'
-  readonly reverted: boolean
-  constructor(message: string, reverted = false, options?: ErrorOptions) {
+  readonly kind: ChainFailure
+  constructor(message: string, { kind = 'unreachable', ...options }: ChainErrorOptions = {}) {
     super(message, options)
-    this.reverted = reverted
+    this.kind = kind
   }
 }
 
-/**
- * The error for a chain that was asked and gave no usable answer. The reason may be this request alone, so that other
- * requests can still succeed.
- */
-export class ChainRefusal extends ChainError {}
+/** Tests whether an error is about one request only, so that other requests to the chain can succeed. */
+export function isAboutOneRequest(error: unknown): error is ChainError {
+  return error instanceof ChainError && error.kind !== 'unreachable'
+}
+
+/** Tests whether an error says that the request would be refused again. */
+export function isRefused(error: unknown): error is ChainError {
+  return error instanceof ChainError && error.kind === 'refused'
+}

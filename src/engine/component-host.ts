@@ -1,5 +1,5 @@
 /** The functions of the engine that a component can call while it runs. */
-import { ChainError } from '../chain/chain.ts'
+import { isRefused } from '../chain/chain.ts'
 import type { Host } from '../component/runtime.ts'
 import { Trap } from '../component/trap.ts'
 import { describeErrorForLog } from '../http/logged-error.ts'
@@ -43,7 +43,7 @@ export function createHost(
 
 /** Throws a Trap for the refusal of a contract, and any other error again. */
 function trapIfRefused(error: unknown): never {
-  if (error instanceof ChainError && error.reverted) throw new Trap(error.message, { cause: error })
+  if (isRefused(error)) throw new Trap(error.message, { cause: error })
   throw error
 }
 

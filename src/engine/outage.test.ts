@@ -159,7 +159,7 @@ describe.each(['chain', 'database'] as const)('an outage of the %s in the middle
 
 it('takes a contract that refuses a read for a failure of the component', async () => {
   const engine = await started({ http: async (hands) => text(String(await readsContract(hands))) })
-  engine.chain.read = () => Promise.reject(new ChainError('the contract refuses: no', true))
+  engine.chain.read = () => Promise.reject(new ChainError('the contract refuses: no', { kind: 'refused' }))
   expect(await ask(engine)).toEqual([500, 'component-trap', undefined])
 })
 

@@ -3,7 +3,7 @@
  */
 import type { Logger } from 'pino'
 import type { Account, SignedTransaction, TransactionOutcome } from '../chain/chain.ts'
-import { ChainError, ChainRefusal } from '../chain/chain.ts'
+import { isAboutOneRequest } from '../chain/chain.ts'
 import type { CallEffects } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 import type { EngineStore, FailedTransaction } from './collections.ts'
@@ -96,7 +96,7 @@ async function settleRow(context: OutboxContext, memory: OutboxMemory, id: strin
     memory.refusedRows.delete(id)
     return pendingRow
   } catch (error) {
-    if (!isTransactionError(error)) throw error
+    if (!isAboutOneRequest(error)) throw error
     const { contract, signed } = row.value
     const line = { event: 'transaction_unread', contract, transaction: signed.hash, why: error.message }
     // The line is logged once, and not with every attempt.
@@ -200,7 +200,7 @@ export async function submit(
     await account.submit(signed)
     sentAt.set(row.id, monotonicMs())
   } catch (error) {
-    if (!isTransactionError(error)) throw error
+    if (!isAboutOneRequest(error)) throw error
     // Another node may have taken the transaction, or this one will later; the outcome is looked up in the blocks.
     sentAt.set(row.id, monotonicMs())
     log.warn(
@@ -208,11 +208,6 @@ export async function submit(
       'the chain does not take the transaction now; it is sent again later',
     )
   }
-}
-
-/** Tests whether the error is about one transaction only, so that the engine can process others. */
-export function isTransactionError(error: unknown): error is ChainError {
-  return error instanceof ChainRefusal || (error instanceof ChainError && error.reverted)
 }
 
 /** Gives a transaction up: replaces its row by one that says why. */

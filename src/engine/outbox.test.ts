@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { ENGINE, type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
-import { ChainError, ChainRefusal } from '../chain/chain.ts'
+import { ChainError } from '../chain/chain.ts'
 import { END_OF_TIME } from '../store/store.ts'
 
 const open: TestEngine[] = []
@@ -70,7 +70,7 @@ describe('the outbox', () => {
   it('sends in order also when the clock was set back in between, and after a restart', async () => {
     const engine = await started()
     engine.chain.refuses = () => {
-      throw new ChainRefusal('the node is busy')
+      throw new ChainError('the node is busy', { kind: 'failed' })
     }
     await send(engine, 'a')
     engine.clock.aheadMs = -3_600_000
@@ -156,7 +156,7 @@ describe('the outbox', () => {
     const { outcomes } = engine.chain
     const get = outcomes.get.bind(outcomes)
     outcomes.get = (hash) => {
-      if (hash === first?.hash) throw new ChainRefusal('the answer is too large')
+      if (hash === first?.hash) throw new ChainError('the answer is too large', { kind: 'failed' })
       return get(hash)
     }
     await send(engine, 'b')
@@ -408,7 +408,7 @@ describe('the outbox', () => {
     engine.chain.refuses = (payload) => {
       if (Buffer.from(payload).toString() !== 'long' || !takesLong) return undefined
       asked += 1
-      throw new ChainRefusal('it takes too long')
+      throw new ChainError('it takes too long', { kind: 'failed' })
     }
     await send(engine, 'long,after')
     await engine.engine.app.inject({ method: 'POST', url: `/offchain/${OTHER}/mine` })
@@ -444,7 +444,7 @@ describe('the outbox', () => {
   it('forgets the retry of a row that was deleted', async () => {
     const engine = await started()
     engine.chain.refuses = () => {
-      throw new ChainRefusal('it takes too long')
+      throw new ChainError('it takes too long', { kind: 'failed' })
     }
     await send(engine, 'long')
     await engine.rounds()
@@ -458,8 +458,8 @@ describe('the outbox', () => {
   })
 
   it.each<[string, Error]>([
-    ['in words of its own', new ChainRefusal('insufficient funds')],
-    ['as a contract that refuses', new ChainError('underpriced', true)],
+    ['in words of its own', new ChainError('insufficient funds', { kind: 'failed' })],
+    ['as a contract that refuses', new ChainError('underpriced', { kind: 'refused' })],
   ])('asks again later when a node refuses to take it, %s', async (_, refusal) => {
     const engine = await started()
     engine.chain.onSubmit = () => Promise.reject(refusal)
@@ -633,7 +633,7 @@ describe('transactions that wait', () => {
   it('are not all read at once, however many there are', async () => {
     const engine = await started({ settings: { limits: { outboxTransactions: 2000, transactions: 1000 } } })
     engine.chain.refuses = () => {
-      throw new ChainRefusal('the node is busy')
+      throw new ChainError('the node is busy', { kind: 'failed' })
     }
     await send(engine, Array(300).fill('a').join())
     const reads = vi.spyOn(engine.store, 'listDue')

@@ -4,14 +4,13 @@
  * until the transaction is included at a block that the engine has reached (`outbox-outcomes.ts`). Nonces are used in
  * order (`outbox-nonces.ts`).
  */
-import { ChainError, type SignedTransaction } from '../chain/chain.ts'
+import { ChainError, isAboutOneRequest, type SignedTransaction } from '../chain/chain.ts'
 import type { Address } from '../offchain/address.ts'
 import { closeGap, selectSignable } from './outbox-gap.ts'
 import { createOutboxMemory, type OutboxMemory } from './outbox-memory.ts'
 import { type NoncePlan, planNonces } from './outbox-nonces.ts'
 import {
   isSigned,
-  isTransactionError,
   type OutboxContext,
   type OutboxEffects,
   RESEND_AFTER_MS,
@@ -202,8 +201,8 @@ async function signTransaction(
     refusedRows.delete(row.id)
     return { signed }
   } catch (error) {
-    if (!isTransactionError(error)) throw error
-    if (!error.reverted) return retryLater(context, row, refusedRows, error.message)
+    if (!isAboutOneRequest(error)) throw error
+    if (error.kind === 'failed') return retryLater(context, row, refusedRows, error.message)
     refusedRows.delete(row.id)
     // The transaction may succeed once the transactions before it are included.
     if (hasOthersBefore) return { skipped: 'later' }

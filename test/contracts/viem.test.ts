@@ -83,9 +83,9 @@ describe('transactions, as viem reads them', () => {
     // 100 bytes: 22,600 gas by the rules of Cancun, 25,000 by those of Prague.
     const sign = (needed: number, gas: bigint) =>
       accountOn('0x64', `0x${needed.toString(16)}`).sign(TO, bytes(`0x${'01'.repeat(100)}`), gas, 7)
-    await expect(sign(25_000, 24_999n)).rejects.toMatchObject({ reverted: true })
-    await expect(sign(40_000, 24_999n)).rejects.toMatchObject({ reverted: true })
-    await expect(sign(22_600, 22_599n)).rejects.toMatchObject({ reverted: true })
+    await expect(sign(25_000, 24_999n)).rejects.toMatchObject({ kind: 'refused' })
+    await expect(sign(40_000, 24_999n)).rejects.toMatchObject({ kind: 'refused' })
+    await expect(sign(22_600, 22_599n)).rejects.toMatchObject({ kind: 'refused' })
     expect((await sign(22_600, 22_600n)).nonce).toBe(7)
     expect((await sign(40_000, 25_000n)).nonce).toBe(7)
   })

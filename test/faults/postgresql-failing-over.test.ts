@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { openServiceDatabase } from '../../src/bin/checked-database.ts'
-import { ChainRefusal } from '../../src/chain/chain.ts'
+import { ChainError } from '../../src/chain/chain.ts'
 import { type EngineCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'
 import { type Hands, serving, type TestEngine } from '../support/engine.ts'
@@ -277,7 +277,7 @@ describe('an engine whose PostgreSQL server fails over to a standby that lacks t
     const standby = stopLater(await primary.startStandby(replication.port))
     await expect.poll(async () => (await query(primary, 'select from pg_stat_replication')).rows).toHaveLength(1)
     chain.refuses = () => {
-      throw new ChainRefusal('the node is busy')
+      throw new ChainError('the node is busy', { kind: 'failed' })
     }
     await engine.engine.app.inject({ method: 'POST', url: `${engine.url}/` })
     await engine.rounds()

@@ -116,7 +116,7 @@ export function testChain(clock: { readonly now: Date }, engine: Address): TestC
     sign: (to, payload, gas, nonce) =>
       answerWhenUp(() => {
         const why = chain.refuses(payload)
-        if (why !== undefined) throw new ChainError(why, true)
+        if (why !== undefined) throw new ChainError(why, { kind: 'refused' })
         const raw = `${to} ${Buffer.from(payload).toString('hex')} ${gas} ${nonce} ${randomBytes(4).toString('hex')}`
         return { hash: createHash('sha256').update(raw).digest('hex'), nonce, raw }
       }),

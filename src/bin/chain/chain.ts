@@ -117,7 +117,7 @@ async function mineBlock({ rpc, chain }: Connection): Promise<CommandResult> {
   try {
     await rpc('evm_mine', [])
   } catch (error) {
-    throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`, false, { cause: error })
+    throw new ChainError(`this chain makes its blocks itself: ${(error as Error).message}`, { cause: error })
   }
   const { number, time } = await chain.fetchHead()
   return { text: `Block ${number}, ${timeText(time)}.`, facts: { block: number, time: time.toISOString() } }

@@ -1,6 +1,6 @@
 /** Sends transactions for commands, and waits until they are included. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ChainError, type SignedTransaction } from '../../chain/chain.ts'
+import { isRefused, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
 import type { Receipt } from '../../chain/evm/node.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
@@ -47,7 +47,7 @@ async function signTransaction(
   try {
     return await account.sign(to, payload, 0n, await account.fetchNextNonce())
   } catch (error) {
-    if (!(error instanceof ChainError && error.reverted)) throw error
+    if (!isRefused(error)) throw error
     const from = evmAddress(account.address)
     const message = `${error.message}. Nothing was sent, from ${from}; another account is named by --key FILE`
     throw new Error(message, { cause: error })

@@ -4,7 +4,7 @@ import { type Address, evmAddress, parseAddress } from '../../offchain/address.t
 import {
   type Account,
   ChainError,
-  ChainRefusal,
+  isRefused,
   type SignedTransaction,
   type SpendingLimits,
   type TransactionOutcome,
@@ -76,7 +76,7 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
 }
 
 /**
- * Estimates the gas of a transaction. Rejects with a ChainError, which is `reverted` when the contract refuses the
+ * Estimates the gas of a transaction. Rejects with a ChainError, which is `refused` when the contract refuses the
  * transaction also at the block that the caller has reached.
  */
 async function estimateGas(
@@ -86,11 +86,11 @@ async function estimateGas(
   try {
     return await node.estimateGas(call)
   } catch (error) {
-    if (getReachedNumber === undefined || !(error instanceof ChainError && error.reverted)) throw error
+    if (getReachedNumber === undefined || !isRefused(error)) throw error
     const number = getReachedNumber()
     if (number !== undefined) await node.call(call, number)
     const where = number === undefined ? 'at a block of this engine' : `at block ${number}`
-    throw new ChainRefusal(`${error.message}; this is not confirmed ${where} yet`, false, { cause: error })
+    throw new ChainError(`${error.message}; this is not confirmed ${where} yet`, { kind: 'failed', cause: error })
   }
 }
 
@@ -102,12 +102,14 @@ interface GasOptions {
 }
 
 /**
- * Returns the gas limit of a transaction. Throws a ChainError, which is `reverted`, when the limit would not be enough.
+ * Returns the gas limit of a transaction. Throws a ChainError, which is `refused`, when the limit would not be enough.
  */
 function gasOf(payload: Uint8Array, { gas, gasNeeded, mostGas }: GasOptions): bigint {
   if (gas !== 0n) requireEnoughGas(gas, payload, gasNeeded)
   if (mostGas !== undefined && gasNeeded > mostGas) {
-    throw new ChainError(`it takes ${gasNeeded} gas, and this account gives a transaction ${mostGas} at most`, true)
+    throw new ChainError(`it takes ${gasNeeded} gas, and this account gives a transaction ${mostGas} at most`, {
+      kind: 'refused',
+    })
   }
   const estimate = gas === 0n ? withMargin(gasNeeded) : gas
   // When the node estimates more than this limit, its chain does not have the limit.
@@ -124,14 +126,15 @@ function withMargin(gas: bigint): bigint {
 }
 
 /**
- * Throws a ChainError when the gas does not pay for the payload, which no node accepts. The least gas is 21,000 and 10
- * for each token (EIP-7623), or the estimate where that is less.
+ * Throws a ChainError, which is `refused`, when the gas does not pay for the payload, which no node accepts. The least
+ * gas is 21,000 and 10 for each token (EIP-7623), or the estimate where that is less.
  */
 function requireEnoughGas(gas: bigint, payload: Uint8Array, gasNeeded: bigint): void {
   const zeros = BigInt(payload.reduce((count, byte) => (byte === 0 ? count + 1 : count), 0))
   const tokens = zeros + 4n * (BigInt(payload.length) - zeros)
   const leastGas = minimum(21_000n + 10n * tokens, gasNeeded)
-  if (gas < leastGas) throw new ChainError(`it is given ${gas} gas, and takes ${leastGas} at least`, true)
+  if (gas < leastGas)
+    throw new ChainError(`it is given ${gas} gas, and takes ${leastGas} at least`, { kind: 'refused' })
 }
 
 function minimum(one: bigint, other: bigint): bigint {
@@ -144,7 +147,7 @@ type Fees =
 
 /**
  * Returns the fees of a transaction. Twice the base fee is enough while six blocks in a row are full. Rejects with a
- * ChainRefusal when a unit of gas may cost more than `mostGasPrice`.
+ * ChainError, which is `failed`, when a unit of gas may cost more than `mostGasPrice`.
  */
 async function fetchFees(node: EvmNode, latest: NodeBlock, mostGasPrice: bigint | undefined): Promise<Fees> {
   if (latest.baseFee === undefined) {
@@ -159,12 +162,14 @@ async function fetchFees(node: EvmNode, latest: NodeBlock, mostGasPrice: bigint 
 }
 
 /**
- * Throws a ChainRefusal for a higher price. The node alone says the price, and the account pays what it has signed.
+ * Throws a ChainError, which is `failed`, for a higher price. The node alone says the price, and the account pays what
+ * it has signed.
  */
 function requireGasPrice(gasPrice: bigint, mostGasPrice: bigint | undefined): void {
   if (mostGasPrice === undefined || gasPrice <= mostGasPrice) return
-  throw new ChainRefusal(
+  throw new ChainError(
     `by the node of the chain, a unit of gas costs ${gasPrice} wei, and this account pays ${mostGasPrice} wei at most`,
+    { kind: 'failed' },
   )
 }
 
@@ -186,7 +191,8 @@ function signTransaction(fields: Fields & Fees, key: Uint8Array, nonce: number):
   const transaction = unsignedTransaction.signBy(key)
   const raw = transaction.toHex()
   const bytes = raw.length / 2 - 1
-  if (bytes > MAX_BYTES) throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MAX_BYTES}`, true)
+  if (bytes > MAX_BYTES)
+    throw new ChainError(`it would have ${bytes} bytes, and nodes take ${MAX_BYTES}`, { kind: 'refused' })
   return { hash: transaction.hash, nonce, raw }
 }
 

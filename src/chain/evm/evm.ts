@@ -12,8 +12,8 @@ import {
   type Block,
   type Chain,
   ChainError,
-  ChainRefusal,
   type Head,
+  isRefused,
   type OffChainContract,
   type SpendingLimits,
 } from '../chain.ts'
@@ -91,7 +91,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
 function refuseLargeAnswer(error: Error): never {
   const { cause } = error
   const isTooLarge = cause instanceof AnswerTooLargeError || cause instanceof DataTooLargeError
-  throw isTooLarge ? new ChainError(cause.message, true, { cause: error }) : error
+  throw isTooLarge ? new ChainError(cause.message, { kind: 'refused', cause: error }) : error
 }
 
 async function fetchHead(node: EvmNode, confirmations: number): Promise<Head> {
@@ -147,7 +147,6 @@ function createRegistryReader(node: EvmNode, registry: Address): (block: Block) 
       (cause) => {
         throw new ChainError(
           `the registry ${evmAddress(registry)} answers contracts() with what cannot be read: ${cause.message}`,
-          false,
           { cause },
         )
       },
@@ -169,8 +168,8 @@ async function fetchContract(
     const answer = await node.call({ to: address, input: selector[name] }, block.number).catch((error: unknown) => {
       if (error instanceof UnreadableAnswer)
         throw new UnreadableContract(`contract ${evmAddress(address)}: ${name}(): ${error.message}`, { cause: error })
-      rethrowUnlessReverted(error)
-      return undefined
+      if (isRefused(error)) return undefined
+      throw error
     })
     if (answer === undefined || answer.length === 0) return undefined
     return readOrElse(
@@ -193,10 +192,6 @@ async function fetchContract(
 }
 
 class UnreadableContract extends Error {}
-
-function rethrowUnlessReverted(error: unknown): void {
-  if (!(error instanceof ChainError && error.reverted)) throw error
-}
 
 interface Blocks {
   readonly from: number
@@ -233,7 +228,7 @@ async function fetchLogAddresses(
   try {
     return await node.fetchLogAddresses(addresses, from, to)
   } catch (error) {
-    if (!(error instanceof ChainRefusal)) throw error
+    if (!(error instanceof ChainError && error.kind === 'failed')) throw error
     if (from === to) return addresses
     const middle = Math.floor((from + to) / 2)
     const firstHalf = await fetchLogAddresses(node, addresses, { from, to: middle })

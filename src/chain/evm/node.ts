@@ -1,12 +1,12 @@
 /**
  * A client of an EVM node: the methods of the Ethereum JSON-RPC specification that this project uses, with validated
- * answers. All methods reject with a ChainError: `reverted` when the contract refused, otherwise when the node could
- * not be asked or its answer is invalid.
+ * answers. All methods reject with a ChainError: `refused` when the contract refused, `failed` when the node did or its
+ * answer is invalid, and `unreachable` when the node could not be asked.
  */
 import { isObject, type JsonObject, memberOf } from '../../codec/json.ts'
 import { malformed, readOrElse } from '../../codec/malformed.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { ChainError, ChainRefusal } from '../chain.ts'
+import { ChainError } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { revertData, revertReason } from './revert.ts'
 import { readData, readEvmAddress, readHash, readNumber, readQuantity, writeData, writeQuantity } from './values.ts'
@@ -38,7 +38,11 @@ export interface Receipt {
 export type BlockTag = number | 'latest' | 'pending'
 
 /** The error for an answer that is too large, or is not of the expected form. */
-export class UnreadableAnswer extends ChainRefusal {}
+export class UnreadableAnswer extends ChainError {
+  constructor(message: string, cause: unknown) {
+    super(message, { kind: 'failed', cause })
+  }
+}
 
 /** The most logs in one answer. */
 const MAX_LOGS = 100_000
@@ -77,7 +81,7 @@ export function evmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
       () => read(answer),
       (cause) => {
         const problem = `the node of the chain answers ${method} with what cannot be read: ${cause.message}`
-        throw new UnreadableAnswer(problem, false, { cause })
+        throw new UnreadableAnswer(problem, cause)
       },
     )
   }
@@ -166,14 +170,16 @@ function readLogs(answer: unknown): readonly Address[] {
 
 /** Converts an error of a JsonRpc call to the error that callers get, and throws it. */
 function throwRefusal(method: string, error: unknown): never {
-  const options = { cause: error }
   const message = (error as Error).message.slice(0, MAX_MESSAGE)
   if (error instanceof AnswerTooLargeError)
-    throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`, false, options)
-  if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`, false, options)
+    throw new UnreadableAnswer(`of the node of the chain, to ${method}: ${message}`, error)
+  if (!(error instanceof JsonRpcError)) throw new ChainError(`the chain cannot be asked: ${message}`, { cause: error })
   const revertBytes = revertData(error.data)
   if ([REVERTED, FAILED_CODE].includes(error.code) || revertBytes !== undefined || FAILURE_MESSAGE.test(message)) {
-    throw new ChainError(`the contract refuses: ${revertReason(revertBytes) ?? message}`, true, options)
+    throw new ChainError(`the contract refuses: ${revertReason(revertBytes) ?? message}`, {
+      kind: 'refused',
+      cause: error,
+    })
   }
-  throw new ChainRefusal(`the node of the chain refuses ${method}: ${message}`, false, options)
+  throw new ChainError(`the node of the chain refuses ${method}: ${message}`, { kind: 'failed', cause: error })
 }

@@ -70,7 +70,8 @@ async function readHead(reader: PartisiaReader, id: string): Promise<Head> {
 async function readTreeValue(reader: PartisiaReader, address: Address, input: Uint8Array): Promise<Uint8Array> {
   const { tree, key } = readOrUndefined(() => readTreeKey(input)) ?? refuseTreeKey()
   const value = await reader.fetchTreeValue(address, tree, Buffer.from(key).toString('hex'))
-  if (value === undefined) throw new ChainError(`there is no such key in tree ${tree} of ${address}`, true)
+  if (value === undefined)
+    throw new ChainError(`there is no such key in tree ${tree} of ${address}`, { kind: 'refused' })
   return value
 }
 
@@ -80,7 +81,7 @@ function readTreeKey(input: Uint8Array): { readonly tree: number; readonly key: 
 }
 
 function refuseTreeKey(): never {
-  throw new ChainError('what is to be read must be the id of a tree and a key', true)
+  throw new ChainError('what is to be read must be the id of a tree and a key', { kind: 'refused' })
 }
 
 interface AccountOptions {

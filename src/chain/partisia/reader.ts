@@ -6,7 +6,7 @@
 import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
-import { ChainError, ChainRefusal } from '../chain.ts'
+import { ChainError } from '../chain.ts'
 
 export interface JsonAnswer {
   readonly status: number
@@ -86,10 +86,11 @@ interface ReaderRequest {
 
 async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest): Promise<JsonAnswer> {
   const answer = await http(method, path, body).catch((error: unknown) => {
-    throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`, false, { cause: error })
+    throw new ChainError(`the chain cannot be asked: ${(error as Error).message}`, { cause: error })
   })
   const isExpected = answer.status === 200 || answer.status === 204 || (method === 'GET' && answer.status === NOT_FOUND)
-  if (!isExpected) throw new ChainRefusal(`the reader node answers ${method} ${path} with status ${answer.status}`)
+  if (!isExpected)
+    throw new ChainError(`the reader node answers ${method} ${path} with status ${answer.status}`, { kind: 'failed' })
   return answer
 }
 
@@ -99,7 +100,7 @@ function readOrFailChain<T>(path: string, read: () => T): T {
   } catch (error) {
     if (!(error instanceof MalformedError)) throw error
     const problem = `the reader node answers ${path} with what cannot be read: ${error.message}`
-    throw new ChainRefusal(problem, false, { cause: error })
+    throw new ChainError(problem, { kind: 'failed', cause: error })
   }
 }
 
