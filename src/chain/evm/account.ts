@@ -1,6 +1,7 @@
 /** An account of an EVM chain. Its transactions are of EIP-1559 where the chain has a base fee, else of EIP-155. */
-import { addr, Transaction } from 'micro-eth-signer'
-import { type Address, evmAddress, parseAddress } from '../../offchain/address.ts'
+import { Transaction } from 'micro-eth-signer'
+import { type Address, evmAddress } from '../../offchain/address.ts'
+import { accountOfKey } from '../../offchain/authentication/recover.ts'
 import {
   type Account,
   ChainError,
@@ -41,7 +42,7 @@ const MAX_BYTES = 128 * 1024
 /** Makes the account of a private key. */
 export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount {
   const { node, chainId, fetchHeadNumber, limits } = options
-  const address = parseAddress(addr.fromPrivateKey(key))
+  const address = accountOfKey(key, 'evm')
   return {
     address,
     canFillNonces: true,

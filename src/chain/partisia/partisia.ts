@@ -8,10 +8,11 @@
 
 import { readOrUndefined } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
+import { accountOfKey } from '../../offchain/authentication/recover.ts'
 import { reader as rpcReader } from '../../offchain/rpc.ts'
 import { type Account, type Block, type Chain, ChainError, type Head, type TransactionOutcome } from '../chain.ts'
 import { type JsonHttp, type PartisiaReader, partisiaReader, type ShardBlock } from './reader.ts'
-import { makeAccountAddress, signTransaction, validTo } from './transaction.ts'
+import { signTransaction, validTo } from './transaction.ts'
 
 export interface PartisiaOptions {
   /** The name of the chain, such as `Partisia Blockchain`; the name that the node returns is compared with it. */
@@ -94,7 +95,7 @@ interface AccountOptions {
 }
 
 function createAccount({ reader, id, defaultGas, fetchHead, mostGas }: AccountOptions, key: Uint8Array): Account {
-  const address = makeAccountAddress(key)
+  const address = accountOfKey(key, 'partisia')
   const fetchExistingAccount = async () => {
     const account = await reader.fetchAccount(address)
     if (account === undefined) throw new ChainError(`there is no account ${address} yet: it needs gas first`)

@@ -1,11 +1,10 @@
-/** Signed transactions of Partisia Blockchain, and the addresses of its accounts. */
+/** Signed transactions of Partisia Blockchain. */
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { sha256 } from '@noble/hashes/sha2.js'
-import { type Address, addressBytes, addressOf } from '../../offchain/address.ts'
+import { type Address, addressBytes } from '../../offchain/address.ts'
 import { writer } from '../../offchain/rpc.ts'
 import type { SignedTransaction } from '../chain.ts'
 
-const ADDRESS_BYTES = 20
 const SIGNATURE_BYTES = 65
 const NONCE_BYTES = 8
 
@@ -16,15 +15,6 @@ export interface UnsignedTransaction {
   readonly gas: bigint
   readonly to: Address
   readonly payload: Uint8Array
-}
-
-/**
- * Derives the address of an account from its private key: 00, and the last 20 bytes of the SHA-256 of the uncompressed
- * public key.
- */
-export function makeAccountAddress(key: Uint8Array): Address {
-  const digest = sha256(secp256k1.getPublicKey(key, false))
-  return addressOf(Buffer.concat([Buffer.alloc(1), digest.subarray(-ADDRESS_BYTES)]))
 }
 
 /**
