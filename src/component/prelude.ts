@@ -3,6 +3,8 @@
  * and a `Math.random` that is seeded anew in each call. The prelude runs inside QuickJS before the script. The two
  * functions that it defines for the engine are removed from the global scope before the script runs.
  */
+import { operation } from '../offchain/hosted.ts'
+
 export const PRELUDE = `(() => {
   'use strict'
   const { hosted, encode, decode } = globalThis
@@ -41,7 +43,7 @@ export const PRELUDE = `(() => {
       return !this.ignoreBOM && text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
     }
   }
-  const randomBytes = (length) => hosted(0x50, Uint8Array.of(length >>> 24, length >>> 16, length >>> 8, length))
+  const randomBytes = (length) => hosted(${operation.random}, Uint8Array.of(length >>> 24, length >>> 16, length >>> 8, length))
   let seed
   const random = () => {
     seed ??= new Uint32Array(randomBytes(16).buffer)
@@ -61,7 +63,7 @@ export const PRELUDE = `(() => {
     const operand = new Uint8Array(4 + text.length)
     new DataView(operand.buffer).setUint32(0, text.length)
     operand.set(text, 4)
-    hosted(0x82, operand)
+    hosted(${operation.log}, operand)
   }
   const define = (name, value) => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true })
   define('TextEncoder', TextEncoder)
