@@ -12,6 +12,7 @@ import type { StorageReads } from './commit.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
 import { isAllowed } from './outbound-hosts.ts'
+import { HOP_BY_HOP_FIELDS } from './response.ts'
 
 /** Makes the host of a call. It records in `storageReads` each value that the call loads; the commit checks them. */
 export function createHost(
@@ -55,19 +56,13 @@ const NO_ANSWER = 600
  * The header fields that a component may not set, because the HTTP client sets them. `host` could reach another virtual
  * host.
  */
-const CONNECTION_FIELDS = new Set([
+const CLIENT_FIELDS: ReadonlySet<string> = new Set([
+  ...HOP_BY_HOP_FIELDS,
   'host',
   'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'upgrade',
-  'te',
-  'trailer',
   'expect',
   'accept-encoding',
   'proxy-authorization',
-  'proxy-connection',
 ])
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
@@ -103,7 +98,7 @@ function outboundRequestOf(
   { uri, headers, body }: HttpRequestData,
   method: string,
 ): Pick<HttpClientRequest, 'url' | 'method' | 'headers' | 'bytes'> {
-  const ownHeaders = headers.filter(({ name }) => !CONNECTION_FIELDS.has(name.toLowerCase()))
+  const ownHeaders = headers.filter(({ name }) => !CLIENT_FIELDS.has(name.toLowerCase()))
   const request = {
     url: uri,
     method,

@@ -11,7 +11,7 @@ export interface WireResponse {
 }
 
 /** The hop-by-hop header fields. RFC 9110 section 7.6.1. */
-const CONNECTION_HEADERS = new Set([
+export const HOP_BY_HOP_FIELDS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -91,7 +91,7 @@ export function toWire(response: HttpResponseData, cors: boolean): WireResponse 
 }
 
 function isReserved(name: string, connection: ReadonlySet<string>, cors: boolean): boolean {
-  if (CONNECTION_HEADERS.has(name) || connection.has(name) || ORIGIN_HEADERS.has(name)) return true
+  if (HOP_BY_HOP_FIELDS.has(name) || connection.has(name) || ORIGIN_HEADERS.has(name)) return true
   if (PROXY_PREFIXES.some((prefix) => name.startsWith(prefix))) return true
   if (ENGINE_HEADERS.has(name) || name.startsWith('x-engine-')) return true
   return cors && name.startsWith('access-control-')
@@ -129,5 +129,5 @@ export function requestHeaders(raw: readonly string[]): Header[] {
     }
   }
   const connection = connectionOptions(headers)
-  return headers.filter(({ name }) => !CONNECTION_HEADERS.has(name) && !connection.has(name))
+  return headers.filter(({ name }) => !HOP_BY_HOP_FIELDS.has(name) && !connection.has(name))
 }
