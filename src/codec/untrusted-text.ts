@@ -18,7 +18,7 @@ export function cutText(text: string): string {
   return text.slice(0, MAX_TEXT + 1)
 }
 
-/** Cuts a text for display, without leaving a lone surrogate at its end. */
-export function shortenText(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '')}…` : text
+/** Cuts a text of more than `most` characters for display, without leaving a lone surrogate at its end. */
+export function shortenText(text: string, most = MAX_TEXT): string {
+  return text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, '')}…` : text
 }

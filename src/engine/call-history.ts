@@ -3,6 +3,7 @@
  * component logged.
  */
 import { createLru } from '../async/cache.ts'
+import { shortenText } from '../codec/untrusted-text.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 
@@ -88,6 +89,5 @@ function shownCall({ hook, why, log = [], ...call }: CallRecord): ShownCall {
 
 /** Returns the beginning of a text as a copy, since V8 keeps the whole string in memory for a slice of it. */
 function shorten(text: string): string {
-  const end = text.length > MAX_CHARACTERS ? '…' : ''
-  return Buffer.from(text.slice(0, MAX_CHARACTERS)).toString() + end
+  return Buffer.from(shortenText(text, MAX_CHARACTERS)).toString()
 }

@@ -1,6 +1,7 @@
 /** `GET /engine`: the public status of the engine, with its address, its contracts, and the key of its responses. */
 import type { Chain } from '../chain/chain.ts'
 import { readOrUndefined } from '../codec/malformed.ts'
+import { shortenText } from '../codec/untrusted-text.ts'
 import { type Address, evmAddress, parseAddress } from '../offchain/address.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, contractStateOf, type HookState } from './contract-entry.ts'
@@ -65,18 +66,12 @@ type StatusContext = Pick<EngineContext, 'chain' | 'now' | 'monotonicMs'>
 type PublicStatus = ReturnType<typeof describeContract>
 
 function shorten(status: PublicStatus): PublicStatus {
-  return status.why === undefined ? status : { ...status, why: shortenReason(status.why) }
+  return status.why === undefined ? status : { ...status, why: shortenText(status.why, MAX_REASON_CHARACTERS) }
 }
 
 /** Returns the hooks of a component that are shown. */
 export function firstHooks({ hooks }: { readonly hooks: readonly string[] }): readonly string[] {
   return hooks.slice(0, MAX_HOOKS)
-}
-
-/** Truncates a long reason, without splitting a character. */
-function shortenReason(why: string): string {
-  if (why.length <= MAX_REASON_CHARACTERS) return why
-  return `${why.slice(0, MAX_REASON_CHARACTERS).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
 /** Formats the address as the tools of its chain do; commands and paths accept either form. */
