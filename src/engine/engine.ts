@@ -14,7 +14,7 @@ import { cacheReads } from './chain-read-cache.ts'
 import { createComponentFinder } from './component-source.ts'
 import type { EngineConfig } from './config.ts'
 import type { EngineContext, EngineEffects } from './context.ts'
-import { CONTRACT_STATES, contractStateOf } from './contract-entry.ts'
+import { CONTRACT_STATES, type ContractState, contractStateOf } from './contract-entry.ts'
 import { cacheContractRows } from './contract-rows.ts'
 import { storageIdsOf } from './engine-key.ts'
 import { createMetrics, type GaugeValues, type Metrics, registerGauges } from './metrics.ts'
@@ -123,8 +123,8 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
 
 function readGauges({ runtime, watcher, outbox, timers, contractRows, bodyBuffer, now }: EngineContext): GaugeValues {
   const entries = [...watcher.entries()]
-  const kinds = entries.map(contractStateOf)
-  const count = (kind: string): number => kinds.filter((each) => each === kind).length
+  const states = entries.map(contractStateOf)
+  const count = (state: ContractState): number => states.filter((each) => each === state).length
   return {
     ...runtime.getLoad(),
     queued: entries.reduce((sum, { queue }) => sum + queue.countWaiting(), 0),
@@ -135,7 +135,7 @@ function readGauges({ runtime, watcher, outbox, timers, contractRows, bodyBuffer
       headAgeSeconds: watcher.headAgeSeconds(),
       unread: watcher.countUnread(),
     },
-    contracts: Object.fromEntries(CONTRACT_STATES.map((kind) => [kind, count(kind)])),
+    contracts: Object.fromEntries(CONTRACT_STATES.map((state) => [state, count(state)])) as GaugeValues['contracts'],
     deadHooks: entries.filter(({ stateChange }) => stateChange.dead).length,
     timers: timers.countScheduled(),
     storage: contractRows.listAll().map(([contract, { storageBytes }]) => ({ contract, bytes: storageBytes })),

@@ -8,7 +8,7 @@ it('reads the values of all gauges once for each time that the metrics are fetch
     ...{ running: 1, waiting: 2, workers: 3, queued: 4, deadHooks: 5, timers: 6, bufferedBytes: 7 },
     outbox: { count: 8, oldestSeconds: 9 },
     chain: { block: 10, unseenSeconds: 11, headAgeSeconds: 12, unread: 13 },
-    contracts: { served: 14 },
+    contracts: { served: 14, starting: 0, reconciling: 0, failed: 0, 'not-this-engine': 0 },
     storage: [{ contract: 'c', bytes: 15 }],
   }
   const readValues = vi.fn(() => values)

@@ -3,6 +3,7 @@
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
+import type { ContractState } from './contract-entry.ts'
 import type { Limits } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
@@ -20,8 +21,7 @@ export interface GaugeValues {
     readonly headAgeSeconds: number
     readonly unread: number
   }
-  /** The number of contracts by state: served, starting, reconciling, failed, not-this-engine. */
-  readonly contracts: Readonly<Record<string, number>>
+  readonly contracts: Readonly<Record<ContractState, number>>
   readonly deadHooks: number
   readonly timers: number
   readonly storage: readonly { readonly contract: string; readonly bytes: number }[]
