@@ -10,8 +10,8 @@ import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import type { Log as LogInBlock } from '../../src/chain/local/execute.ts'
-import { createLogCache } from '../../src/chain/local/kept-logs.ts'
 import type { LedgerEntry } from '../../src/chain/local/ledger.ts'
+import { createLogCache } from '../../src/chain/local/log-cache.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { parseAddress } from '../../src/offchain/address.ts'
 
@@ -175,15 +175,15 @@ describe('logs that are not in memory any more', () => {
     const entryWith = (logCount: number): LedgerEntry =>
       ({ block: {}, includedTransaction: { logCount } }) as unknown as LedgerEntry
     const ran: LedgerEntry[] = []
-    const kept = createLogCache((entry: LedgerEntry) => {
+    const cache = createLogCache((entry: LedgerEntry) => {
       ran.push(entry)
       return Promise.resolve(logsOf(entry))
     }, 2000)
     const [first, second, third] = [entryWith(2), entryWith(0), entryWith(3)]
-    for (const entry of [first, second, third]) kept.add(entry, logsOf(entry))
-    expect([first, second, third].map((entry) => kept.has(entry))).toEqual([false, true, true])
+    for (const entry of [first, second, third]) cache.add(entry, logsOf(entry))
+    expect([first, second, third].map((entry) => cache.has(entry))).toEqual([false, true, true])
     expect(
-      (await Promise.all([first, second, third].map((entry) => kept.getLogs(entry)))).map(({ length }) => length),
+      (await Promise.all([first, second, third].map((entry) => cache.getLogs(entry)))).map(({ length }) => length),
     ).toEqual([2, 0, 3])
     expect(ran).toEqual([first])
   })

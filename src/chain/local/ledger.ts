@@ -10,7 +10,7 @@ import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'
 import { type BlockEnvironment, createMachine, type Log, type Machine, type Result } from './execute.ts'
 import type { BlockFiles } from './files.ts'
-import { createLogCache, type LogCache } from './kept-logs.ts'
+import { createLogCache, type LogCache } from './log-cache.ts'
 import { type Changes, createState, type State } from './state.ts'
 import { createFirstBlock, readFirstBlock, readStoredBlock } from './stored-blocks.ts'
 import { type ParsedTransaction, readTransaction, refuseTransaction } from './transaction.ts'
@@ -138,16 +138,13 @@ async function catchUp(files: BlockFiles, memory: LedgerMemory): Promise<void> {
       )
     }
     const { transaction } = block
-    const { appendEntry, makeEntry } = await runBlock(memory, block, transaction && readSenderTransaction(transaction))
-    appendEntry(makeEntry(block))
+    const addBlock = await runBlock(memory, block, transaction && readSenderTransaction(transaction))
+    addBlock(block)
   }
 }
 
-interface BlockRun {
-  readonly makeEntry: (block: HashedBlock) => LedgerEntry
-  /** Appends the entry to the ledger in memory, and applies the changes of its transaction to the state. */
-  readonly appendEntry: (entry: LedgerEntry) => LedgerEntry
-}
+/** Adds a block to the ledger in memory, and applies the changes of its transaction to the state. */
+type AddBlock = (block: HashedBlock) => LedgerEntry
 
 /** A transaction and its signer. */
 interface SenderTransaction {
@@ -160,30 +157,26 @@ function readSenderTransaction({ raw, from }: StoredBlock['transaction'] & objec
 }
 
 /**
- * Runs the transaction, if any, of a block that follows the newest block. Changes nothing before `appendEntry` is
- * called.
+ * Runs the transaction, if any, of a block that follows the newest block. Changes nothing; the function that it returns
+ * adds the block.
  */
 async function runBlock(
   memory: LedgerMemory,
   { number, time, parent }: Pick<StoredBlock, 'number' | 'time' | 'parent'>,
   senderTransaction: SenderTransaction | undefined,
-): Promise<BlockRun> {
+): Promise<AddBlock> {
   const { entries, entriesByHash, makeEnvironment } = memory
-  const makeRun = (
-    changes?: Changes,
-    includedTransaction?: IncludedTransaction,
-    logs: readonly Log[] = [],
-  ): BlockRun => ({
-    makeEntry: (block) => (includedTransaction === undefined ? { block } : { block, includedTransaction }),
-    appendEntry: (entry) => {
+  const adderOf =
+    (changes?: Changes, includedTransaction?: IncludedTransaction, logs: readonly Log[] = []): AddBlock =>
+    (block) => {
+      const entry = includedTransaction === undefined ? { block } : { block, includedTransaction }
       changes?.apply(number)
       entries.push(entry)
       if (includedTransaction !== undefined) entriesByHash.set(includedTransaction.hash, entry)
       memory.logs.add(entry, logs)
       return entry
-    },
-  })
-  if (senderTransaction === undefined) return makeRun()
+    }
+  if (senderTransaction === undefined) return adderOf()
   const { from, transaction } = senderTransaction
   const { hash, type, message } = transaction
   const result = await memory.machine.execute(number - 1, { ...message, from }, makeEnvironment(number, time, parent))
@@ -196,7 +189,7 @@ async function runBlock(
     result: { gasUsed, failure, created },
     logCount: logs.length,
   }
-  return makeRun(result, includedTransaction, logs)
+  return adderOf(result, includedTransaction, logs)
 }
 
 /** Runs the transaction of a block again on the state before it, and returns its logs. Changes nothing. */
@@ -238,11 +231,11 @@ async function append(
         : { transaction: { raw: senderTransaction.transaction.raw, from: senderTransaction.from } }),
     }
     requireParent(files, newestBlock(memory))
-    const { appendEntry, makeEntry } = await runBlock(memory, content, senderTransaction)
+    const addBlock = await runBlock(memory, content, senderTransaction)
     const block = hashBlock(content)
     // Another process may have created the block of this number meanwhile. The loop then reads that block, and tries
     // again.
-    if (await files.create(number, writeBlock(block))) return appendEntry(makeEntry(block))
+    if (await files.create(number, writeBlock(block))) return addBlock(block)
   }
   throw new Error(`${files.name}: other processes added the next block first ${MAX_ATTEMPTS} times in a row: try again`)
 }
