@@ -7,8 +7,8 @@ import { type CallEffects, isAccepted, type StorageChange } from '../component/r
 import type { Address } from '../offchain/address.ts'
 import type { Change } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
+import type { EngineConfig } from './config.ts'
 import type { ContractRow, ContractRows } from './contract-rows.ts'
-import type { Limits } from './limits.ts'
 import type { Outbox } from './outbox.ts'
 import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer, TimerBook, TimerPlan } from './timer-book.ts'
@@ -18,7 +18,7 @@ export interface CommitContext {
   readonly contractRows: ContractRows
   readonly timers: TimerBook
   readonly outbox: Outbox
-  readonly limits: Limits
+  readonly config: Pick<EngineConfig, 'limits'>
   readonly storageIdOf: (address: Address, bucket: Uint8Array, key: Uint8Array) => string
   readonly now: () => Date
 }
@@ -123,7 +123,7 @@ export async function commitCall(context: CommitContext, call: CallToCommit): Pr
  * storage or timers is not refused. `until` is undefined: room depends on the component, or on the run of a timer.
  */
 function storageQuota(
-  { limits }: CommitContext,
+  { config: { limits } }: CommitContext,
   storage: { readonly bytes: number; readonly growth: number },
   timers: TimerPlan,
 ): Quota | undefined {
@@ -137,7 +137,7 @@ function storageQuota(
  * the call alone requests more than the limit.
  */
 function transactionQuota(
-  { outbox, limits, now }: CommitContext,
+  { outbox, config: { limits }, now }: CommitContext,
   address: Address,
   newTransactions: CallEffects['transactions'],
   dailyTransactions: ContractRow['dailyTransactions'],

@@ -26,7 +26,8 @@ export async function runHookOnce(
   target: CallTarget,
   { hook, requestId, queueMs, contractRow, storageReads }: ComponentRun,
 ): Promise<RunOutcome> {
-  const { runtime, chain, engine, limits, metrics, now, log } = context
+  const { runtime, chain, engine, config, metrics, now, log } = context
+  const { httpSeconds, stateChangeSeconds } = config.limits
   const { component, contract, block } = target
   const began = now().getTime()
   const outcome = await runtime.run(
@@ -39,7 +40,7 @@ export async function runHookOnce(
       block: { number: block.number, time: block.time },
       state: contract.state,
       now: now(),
-      deadlineMs: (hook.kind === 'http' ? limits.httpSeconds : limits.stateChangeSeconds) * 1000,
+      deadlineMs: (hook.kind === 'http' ? httpSeconds : stateChangeSeconds) * 1000,
       queueMs,
       // A commit compares the version of the row, so a call may use values that a worker has cached for this version.
       storageVersion: contractRow.version ?? NO_ROW_VERSION,

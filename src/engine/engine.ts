@@ -104,7 +104,6 @@ async function createContext(config: EngineConfig, effects: EngineEffects): Prom
   return {
     ...effects,
     config,
-    limits,
     account,
     engine,
     metrics,

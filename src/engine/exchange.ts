@@ -91,7 +91,7 @@ function refuseWith(code: ProblemCode): never {
   throw new ProblemError(makeProblem(code))
 }
 
-function refuseBody({ limits }: EngineContext, refusal: BodyRefusal['refusal']): never {
+function refuseBody({ config: { limits } }: EngineContext, refusal: BodyRefusal['refusal']): never {
   if (refusal === 'body-too-large') throw new ProblemError(makeLimitProblem(refusal, limits.bodyBytes))
   if (refusal === 'body-in-tiny-parts') throw new ProblemError(makeProblem('bad-request', { detail: SMALL_PARTS }))
   return refuseWith(refusal)

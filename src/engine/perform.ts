@@ -189,7 +189,7 @@ function failureOf(outcome: Exclude<RunOutcome, { kind: 'done' }>): AttemptResul
 }
 
 function reportQuota(
-  { metrics, log, limits }: EngineContext,
+  { metrics, log, config: { limits } }: EngineContext,
   { contract: { address } }: CallTarget,
   { requestId }: CallRequest,
   { limit }: Quota,
