@@ -5,7 +5,7 @@
 import type { Block } from '../chain/chain.ts'
 import { type CallEffects, isAccepted, type StorageChange } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import type { Change } from '../store/store.ts'
+import { type Change, NO_ROW_VERSION } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractRow, ContractRows } from './contract-rows.ts'
@@ -111,7 +111,7 @@ export async function commitCall(context: CommitContext, call: CallToCommit): Pr
   ]
   return contractRows.runCommit(address, async () => {
     if (!(await commitBatch(context, address, batch))) return { kind: 'conflict' }
-    contractRows.set(address, { version: (contractRow.version ?? -1) + 1, ...state, dailyTransactions })
+    contractRows.set(address, { version: (contractRow.version ?? NO_ROW_VERSION) + 1, ...state, dailyTransactions })
     plan.apply()
     outbox.addStored(outboxRows)
     return { kind: 'committed' }

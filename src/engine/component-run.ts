@@ -2,13 +2,12 @@
 import type { Logger } from 'pino'
 import { ChainError } from '../chain/chain.ts'
 import { type Hook, type RunOutcome, SilenceError } from '../component/runtime.ts'
+import { NO_ROW_VERSION } from '../store/store.ts'
 import type { StorageReads } from './commit.ts'
 import { createHost } from './component-host.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-
-const NO_ROW_VERSION = -1
 
 interface ComponentRun {
   readonly hook: Hook

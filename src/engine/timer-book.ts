@@ -1,7 +1,7 @@
 /** The timers of all contracts: rows of the store with a cache in memory. No other process changes them. */
 import type { CallEffects, TimerState } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
-import { type Change, type DueRow, END_OF_TIME } from '../store/store.ts'
+import { type Change, type DueRow, END_OF_TIME, NO_ROW_VERSION } from '../store/store.ts'
 import type { EngineCollections, EngineStore, TimerRow } from './collections.ts'
 import { LONGEST_UNCOUNTED_MS } from './retry.ts'
 import { createRetryList, type RetryList } from './retry-list.ts'
@@ -130,7 +130,7 @@ async function reload(cachedTimers: Map<string, CachedTimer>, store: EngineStore
   const readTimers = new Map(rows.map((row) => [row.id, reuseUnchanged(row, timersBefore.get(row.id))] as const))
   // The read may have returned an old version of a row that was written meanwhile.
   const isNewer = ([id, each]: readonly [string, CachedTimer]): boolean =>
-    timersBefore.get(id) !== each && each.version > (readTimers.get(id)?.version ?? -1)
+    timersBefore.get(id) !== each && each.version > (readTimers.get(id)?.version ?? NO_ROW_VERSION)
   const newerTimers = [...cachedTimers].filter(isNewer)
   cachedTimers.clear()
   for (const [id, each] of [...readTimers, ...newerTimers]) cachedTimers.set(id, each)
@@ -164,7 +164,7 @@ function planChanges(
     growth: scheduled - countScheduled(timersBefore.map(({ row }) => row)),
     apply: () => {
       for (const { row, timerBefore } of newRows) {
-        cachedTimers.set(rowId(contract, row.id), { row, version: (timerBefore?.version ?? -1) + 1 })
+        cachedTimers.set(rowId(contract, row.id), { row, version: (timerBefore?.version ?? NO_ROW_VERSION) + 1 })
         postponed.delete(rowId(contract, row.id))
       }
       for (const { row } of timersToDelete) cachedTimers.delete(rowId(contract, row.id))

@@ -5,11 +5,14 @@
  */
 import type { RetryOnConflict } from './retry.ts'
 
-/** A stored value. `version` increases by one with every update. */
+/** A stored value. `version` is 0 in a new row, and increases by one with every update. */
 export interface Row<T> {
   readonly value: T
   readonly version: number
 }
+
+/** The version that stands for that of a row which does not exist: one less than the version of a new row. */
+export const NO_ROW_VERSION = -1
 
 /** A row that `listDue` found. */
 export interface DueRow<T> extends Row<T> {
