@@ -20,7 +20,7 @@ import { storageIdsOf } from './engine-key.ts'
 import { createMetrics, type GaugeValues, type Metrics, registerGauges } from './metrics.ts'
 import { createOutbox } from './outbox.ts'
 import { createResponseSigner } from './response-signer.ts'
-import { createTimerBook, purgeTimers } from './timer-book.ts'
+import { createTimerBook } from './timer-book.ts'
 import { createWatcher } from './watcher.ts'
 
 export interface EngineService {
@@ -75,7 +75,7 @@ export async function createEngine(config: EngineConfig, effects: EngineEffects)
         everyMs: 60_000,
         endsByClock: true,
         run: async () => {
-          await purgeTimers(store, timers, now())
+          await timers.purge(now())
           await purgeSpent(store, 'spent_request', now())
           await store.purge('failed_transaction', now())
           await store.tidy?.()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { openTestStore } from '../../test/support/store.ts'
 import { type EngineCollections, engineMigrations } from './collections.ts'
-import { createTimerBook, purgeTimers } from './timer-book.ts'
+import { createTimerBook } from './timer-book.ts'
 
 const CONTRACT = `00${'a1'.repeat(20)}`
 
@@ -88,9 +88,9 @@ describe('timers that are over', () => {
     const { store, book, now, commit } = await openBook()
     await commit(Array.from({ length: 1001 }, (_, id) => ({ id, delayMs: 1000, payload: new Uint8Array(0) })))
     await commit([{ id: 1000, cancel: true }])
-    await purgeTimers(store, book, new Date(now.getTime() + 3_600_000))
+    await book.purge(new Date(now.getTime() + 3_600_000))
     expect(await store.list('timer')).toHaveLength(1001)
-    await purgeTimers(store, book, new Date(now.getTime() + 25 * 3_600_000))
+    await book.purge(new Date(now.getTime() + 25 * 3_600_000))
     expect([await store.list('timer'), book.list(CONTRACT)].map((rows) => rows.length)).toEqual([1000, 1000])
     await store.close()
   })

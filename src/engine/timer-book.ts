@@ -40,8 +40,8 @@ export interface TimerBook {
    * Plans the changes of timers that a call makes, with the new row of the timer that it ran. Changes nothing itself.
    */
   plan(contract: Address, effects: CallEffects['timers'], now: Date, endedTimer?: EndedTimer): TimerPlan
-  /** Returns the deletions of ended timers whose time is over, at most {@link MAX_PURGED}. */
-  planPurge(now: Date): readonly Change<EngineCollections>[]
+  /** Deletes the rows of ended timers whose time is over, at most {@link MAX_PURGED}. */
+  purge(now: Date): Promise<void>
   /**
    * Returns the timers that have to run now, the longest overdue first, without those that are running or postponed.
    */
@@ -67,10 +67,9 @@ const rowId = (contract: Address, id: number): string => `${contract}.${id}`
  * milliseconds since some moment, which no setting of the system clock changes; a delay is measured in them.
  */
 export function createTimerBook(store: EngineStore, monotonicMs: () => number): TimerBook {
-  const cachedTimers = new Map<string, CachedTimer>()
+  const timers = { cachedTimers: new Map<string, CachedTimer>(), postponed: createRetryList(LONGEST_UNCOUNTED_MS) }
+  const { cachedTimers, postponed } = timers
   const runningIds = new Set<string>()
-  const postponed = createRetryList(LONGEST_UNCOUNTED_MS)
-  const timers = { cachedTimers, postponed }
   let invalidations = 0
   let loadedInvalidations = 0
   const load = async (): Promise<void> => {
@@ -83,15 +82,15 @@ export function createTimerBook(store: EngineStore, monotonicMs: () => number): 
     invalidate: () => {
       invalidations++
     },
-    list: (contract) =>
-      timersOf(cachedTimers, contract).map(({ id, status }) => ({
-        id,
-        // A timer that was cancelled while its call waited does not run, so its status is not `running`.
-        status: status === 'scheduled' && runningIds.has(rowId(contract, id)) ? 'running' : status,
-      })),
+    list: (contract) => timersOf(cachedTimers, contract).map((row) => timerStateOf(row, runningIds)),
     plan: (contract, effects, now, endedTimer) =>
       planChanges(timers, contract, rowsOfEffects(contract, effects, { cachedTimers, now }), endedTimer),
-    planPurge: (now) => planPurge(cachedTimers, now),
+    purge: async (now) => {
+      const deletions = planPurge(cachedTimers, now)
+      if (deletions.length === 0) return
+      await store.commit(deletions)
+      await load()
+    },
     listDue: async (now) => {
       if (loadedInvalidations < invalidations) await load()
       const isFree = (id: string): boolean => !runningIds.has(id) && !postponed.isWaiting(id, monotonicMs())
@@ -118,6 +117,11 @@ function timersOf(cachedTimers: Map<string, CachedTimer>, contract: Address): Ti
     .map(({ row }) => row)
     .filter((row) => row.contract === contract)
     .sort((one, other) => one.id - other.id)
+}
+
+function timerStateOf({ contract, id, status }: TimerRow, runningIds: ReadonlySet<string>): TimerState {
+  // A timer that was cancelled while its call waited does not run, so its status is not `running`.
+  return { id, status: status === 'scheduled' && runningIds.has(rowId(contract, id)) ? 'running' : status }
 }
 
 function isDue({ status, at }: TimerRow, now: Date): boolean {
@@ -221,12 +225,4 @@ function timerRowChange(value: TimerRow, timerBefore: CachedTimer | undefined): 
   const dueAt = new Date(value.at)
   if (timerBefore === undefined) return { insert: 'timer', id, value, dueAt }
   return { update: 'timer', id, version: timerBefore.version, value, dueAt, erases: true }
-}
-
-/** Deletes the rows of ended timers whose time is over. */
-export async function purgeTimers(store: EngineStore, book: TimerBook, now: Date): Promise<void> {
-  const deletions = book.planPurge(now)
-  if (deletions.length === 0) return
-  await store.commit(deletions)
-  await book.load()
 }
