@@ -1,4 +1,7 @@
-/** Parses URLs with a limited length: the URL parser takes half a minute for some hosts of 100,000 characters. */
+/**
+ * Parses URLs with a limited length, because the URL parser takes half a minute for some hosts of 100,000 characters.
+ * Also cuts URLs and request targets.
+ */
 
 /** The maximum length of a URL or identifier from outside. */
 export const MAX_URL = 2048
@@ -10,6 +13,11 @@ export const MAX_URL = 2048
 export function parseUrl(text: string): URL | undefined {
   if (text.length > MAX_URL || !/^[!-~]+$/.test(text) || !URL.canParse(text)) return undefined
   return new URL(text)
+}
+
+/** Returns the path of a request target: what comes before its query. */
+export function pathOf(target: string): string {
+  return target.split('?', 1)[0] ?? ''
 }
 
 /** Removes all slashes at the end, in linear time: a regular expression takes the square for slashes in the middle. */

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
+import { pathOf } from '../codec/url.ts'
 import { type Authenticate, createAuthenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
@@ -154,8 +155,7 @@ function answerError(context: EngineContext, err: unknown, request: FastifyReque
  */
 function unroutedRefusal(request: FastifyRequest): ProblemResponse {
   const { method, url } = request
-  const path = url.split('?', 1)[0] ?? ''
-  const isKnown = PATHS.includes(path) || isAdministrative(request)
+  const isKnown = PATHS.includes(pathOf(url)) || isAdministrative(request)
   const isRead = method === 'GET' || method === 'HEAD'
   return makeProblem(isKnown && !isRead ? 'method-not-allowed' : 'not-found')
 }
@@ -165,7 +165,7 @@ function unroutedRefusal(request: FastifyRequest): ProblemResponse {
  * router also finds for an encoded path, and the path, in case that the method has no route.
  */
 function isAdministrative({ url, routeOptions }: FastifyRequest): boolean {
-  return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(url.split('?', 1)[0] ?? '')
+  return routeOptions.url === CONTRACT_ROUTE || CONTRACT_PATTERN.test(pathOf(url))
 }
 
 function headerRefusal(request: IncomingMessage): ProblemResponse | undefined {

@@ -4,6 +4,7 @@
  */
 import { createLru } from '../async/cache.ts'
 import { shortenText } from '../codec/untrusted-text.ts'
+import { pathOf } from '../codec/url.ts'
 import type { Hook } from '../component/runtime.ts'
 import type { Address } from '../offchain/address.ts'
 
@@ -79,9 +80,7 @@ function shownCall({ hook, why, log = [], ...call }: CallRecord): ShownCall {
   return {
     ...call,
     hook: hook.kind,
-    ...(hook.kind === 'http' && {
-      asked: shorten(`${hook.request.method} ${hook.request.uri.split('?', 1)[0] ?? ''}`),
-    }),
+    ...(hook.kind === 'http' && { asked: shorten(`${hook.request.method} ${pathOf(hook.request.uri)}`) }),
     ...(why !== undefined && { why: shorten(why) }),
     log: remaining === 0 ? lines : [...lines, `(${remaining} more in the log of this engine)`],
   }

@@ -1,6 +1,7 @@
 /** Passes an HTTP request to a component, and sends its signed answer. */
 
 import { hash } from 'node:crypto'
+import { pathOf } from '../codec/url.ts'
 import { SMALL_PARTS } from '../http/body-memory.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type HttpRequestData, headerValue } from '../offchain/http-data.ts'
@@ -13,7 +14,7 @@ import { type CallRequest, type CallResult, performCall } from './perform.ts'
 import { makeLimitProblem, makeProblem, type ProblemCode, ProblemError } from './problem.ts'
 import { requestHeaders, type WireResponse } from './response.ts'
 import { type HeaderPair, type PendingResponse, sendProblem, sendResponse } from './send.ts'
-import { type RequestTarget, routeOf } from './target.ts'
+import type { RequestTarget } from './target.ts'
 
 /** A request with its pending response and the target of its URL. */
 interface Exchange extends PendingResponse {
@@ -132,7 +133,7 @@ function signAnswer(
   return { ...wire, headers: [...wire.headers, ...ownHeaders, ...corsHeaders(config.cors)] }
 }
 
-/** Logs the signers of an accepted request, for audits, without the body and the query of the request. */
+/** Logs the signers of an accepted request, for audits, without its body and query, which may contain personal data. */
 function logSignedRequest(
   { log, metrics }: EngineContext,
   { address }: ContractEntry,
@@ -142,7 +143,7 @@ function logSignedRequest(
   const { signers } = effects
   if (signers.length === 0 && effects.spentRequests.length === 0) return
   metrics.signed.inc()
-  const line = { event: 'signed_request', contract: address, method, route: routeOf(uri), status: response?.status }
+  const line = { event: 'signed_request', contract: address, method, route: pathOf(uri), status: response?.status }
   log.info({ ...line, signers, ids: effects.spentRequests.map(({ id }) => id) }, 'a signed request was accepted')
 }
 

@@ -24,8 +24,3 @@ export function readTarget(raw: string): RequestTarget | undefined {
     uri: uri.startsWith('/') ? uri : `/${uri}`,
   }
 }
-
-/** Returns the path of a target for logs, without the query, which may contain personal data. */
-export function routeOf(uri: string): string {
-  return uri.split('?', 1)[0] ?? ''
-}

@@ -4,6 +4,7 @@
  * path prefixes, so CORS is decided here by path.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { pathOf } from '../codec/url.ts'
 import { refuse } from '../protocol/error.ts'
 import type { App } from './app-type.ts'
 
@@ -50,7 +51,7 @@ export function collectRoutes(app: App): Routes {
  * no id of a GET beside it.
  */
 export function isUnrouted(routes: Routes, { is404, method, url }: FastifyRequest): boolean {
-  return is404 || routes.get(pathOf(url))?.methods.has(method) === false
+  return is404 || routes.get(decodedPathOf(url))?.methods.has(method) === false
 }
 
 /**
@@ -63,7 +64,7 @@ export function answerUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const path = pathOf(request.url)
+  const path = decodedPathOf(request.url)
   const ownRoute = routes.get(path)
   const matchingRoutes = ownRoute ? [ownRoute] : [...routes.values()].filter(({ pattern }) => pattern.test(path))
   const admin = matchingRoutes.some((route) => route.admin)
@@ -90,9 +91,8 @@ export function answerUnrouted(
 }
 
 /** Returns the path as the router does: decoded except for encoded slashes. */
-function pathOf(url: string): string {
-  const queryAt = url.indexOf('?')
-  const path = queryAt === -1 ? url : url.slice(0, queryAt)
+function decodedPathOf(url: string): string {
+  const path = pathOf(url)
   // Most paths have nothing to decode.
   if (!path.includes('%')) return path
   try {

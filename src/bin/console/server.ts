@@ -3,6 +3,7 @@
  * key.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { pathOf } from '../../codec/url.ts'
 import { isClientGone } from '../failed-request.ts'
 import {
   type ConsoleAnswer,
@@ -147,7 +148,7 @@ function decide(
 ): Decision {
   // Refuses other host names, against DNS rebinding.
   if (!OWN_HOST.test(headers.host ?? '')) return FOREIGN_NAME
-  if (method === 'GET' && url.split('?', 1)[0] === '/sign-in') return redeemLink(signIn, url, firstPage)
+  if (method === 'GET' && pathOf(url) === '/sign-in') return redeemLink(signIn, url, firstPage)
   const style = files.get(STYLE)
   // The style sheet is public, since the pages before the sign-in use it.
   if (method === 'GET' && url === STYLE && style !== undefined) return { status: 200, ...style }
@@ -155,7 +156,7 @@ function decide(
     return providerSignIn === undefined ? SIGNED_OUT : { ...SIGNED_OUT, signIn: START_PATH }
   }
   const target = url.slice(signIn.path.length - 1)
-  const [path = ''] = target.split('?', 1)
+  const path = pathOf(target)
   const file = files.get(path)
   if (method === 'GET' && file !== undefined) return { status: 200, ...file }
   if (method === 'GET' && path === '/api/services') return jsonAnswer(serviceAddresses(services))
@@ -175,7 +176,7 @@ function signInAtProvider(
   const { host = '', cookie: cookies } = headers
   if (providerSignIn === undefined || method !== 'GET' || !OWN_HOST.test(host)) return undefined
   const request = { url, host, port: socket.localPort ?? 0, cookies }
-  const [path] = url.split('?', 1)
+  const path = pathOf(url)
   if (path === START_PATH) return providerSignIn.beginSignIn(request)
   if (path !== ANSWER_PATH) return undefined
   return providerSignIn

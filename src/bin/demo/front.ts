@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
 import { isObject, type JsonObject, memberOf } from '../../codec/json.ts'
+import { pathOf } from '../../codec/url.ts'
 import { closeServer, findFreePort } from '../network.ts'
 
 /** A service behind the front. */
@@ -50,7 +51,7 @@ export async function listenAsFront(
 export function createFront(services: readonly FrontService[]): Server {
   const operations = services.flatMap(openOperations)
   return createServer((request, response) => {
-    const [path = ''] = (request.url ?? '/').split('?', 1)
+    const path = pathOf(request.url ?? '/')
     // A preflight request is allowed if GET or POST is.
     const methods = request.method === 'OPTIONS' ? ['GET', 'POST'] : [request.method ?? '']
     const operation = operations.find((each) => methods.includes(each.method) && each.path.test(path))

@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { parseUrl } from '../../codec/url.ts'
+import { parseUrl, pathOf } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { PROTECTED_RESOURCE_ERRORS, ProtocolError, readOrRefuse, refuse } from '../../protocol/error.ts'
@@ -46,7 +46,7 @@ export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
 export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopRequest {
   const { dpop } = headers
   // The request target may be in absolute form; the router uses its path. RFC 9112 section 3.2.2.
-  const [path = ''] = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)
+  const path = pathOf(url.replace(/^https?:\/\/[^/]*/, ''))
   return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path }
 }
 
