@@ -41,7 +41,7 @@ describe('the export of status lists', () => {
     const files = KINDS.map((end) => `${listId()}${end}`)
     expect([status, parseJsonObject(stdout)]).toEqual([
       0,
-      { written: expect.arrayContaining(files) as string[], unchanged: 0, removed: [], ttlSeconds: 300 },
+      { written: expect.arrayContaining(files) as string[], unchanged: 0, removed: [], ttl_seconds: 300 },
     ])
     expect(filesBelow(to)).toEqual(files.flatMap((file) => [file, `${file}.gz`]).sort())
     // Only the issuer learns which lists there are, and how often each has changed.

@@ -25,7 +25,8 @@ export async function exportLists(configFile: string, directory: string): Promis
     const context = { store, config, keys: createKeyRing(config.keys, pkcs11Tokens), now }
     return { ...(await writeLists(directory, await listFiles(context))), ttlSeconds: config.statusList.ttlSeconds }
   })
-  return { text: textOf(directory, result), facts: result }
+  const { ttlSeconds, ...counts } = result
+  return { text: textOf(directory, result), facts: { ...counts, ttl_seconds: ttlSeconds } }
 }
 
 /**

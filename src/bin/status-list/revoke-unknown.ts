@@ -20,7 +20,11 @@ export function runRevokeUnknown(configFile: string): Promise<CommandResult> {
     const lists = await revokeUnknown({ store, now, random, retryOnConflict }, (take) =>
       withTables(database, (reader) => readStatuses(reader, take)),
     )
-    return { text: textOf(lists, ttlSeconds), facts: { lists, ttlSeconds } }
+    const facts = {
+      lists: lists.map(({ listId, ...counts }) => ({ list_id: listId, ...counts })),
+      ttl_seconds: ttlSeconds,
+    }
+    return { text: textOf(lists, ttlSeconds), facts }
   })
 }
 
