@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -181,7 +182,7 @@ describe('a backup by the command', () => {
     expect(await states(early, later, copyOfEarly, recent)).toEqual([0, 0, 0, 0])
 
     const { lists } = await done(place.revokeUnknown())
-    expect(lists).toEqual([{ listId: early.status.uri.split('/').at(-1), entries: 131_072, revoked: 131_072 - 3 }])
+    expect(lists).toEqual([{ list_id: early.status.uri.split('/').at(-1), entries: 131_072, revoked: 131_072 - 3 }])
     expect(await states(early, later, copyOfEarly, recent)).toEqual([0, 1, 1, 0])
     expect(await done(place.revokeUnknown())).toMatchObject({ lists: [{ revoked: 0 }] })
     expect(await act(place.services, 'suspend', early.sessionId)).toMatchObject([200, {}])
@@ -213,6 +214,21 @@ describe('a backup by the command', () => {
     expect((await readList(place.services, status.uri))[status.idx]).toBe(1)
   })
 
+  it.skipIf(IS_POSTGRESQL)('that root puts back belongs to the owner of the database before', async () => {
+    const place = await startedIssuer()
+    await place.lists.issue(1)
+    await done(place.db('backup', 'backup.db', '--json'))
+    await place.stop()
+    const file = join(place.directory, 'data', 'issuer.db')
+    const owner = process.getuid?.() === 0 ? 65_534 : process.getuid?.()
+    const own = (path: string): void => chownSync(path, owner ?? -1, owner === 65_534 ? owner : -1)
+    for (const path of [file, `${file}-generation`]) own(path)
+    await done(place.db('restore', 'backup.db', '--json'))
+    const written = readdirSync(join(place.directory, 'data')).filter((name) => !name.includes('.before'))
+    expect(written).toEqual(expect.arrayContaining(['issuer.db', 'issuer.db-generation']))
+    for (const name of written) expect([name, statSync(join(place.directory, 'data', name)).uid]).toEqual([name, owner])
+  })
+
   it('that cannot be restored is refused with the reason, and changes nothing', async () => {
     const place = await startedIssuer()
     await place.lists.issue(1)
@@ -237,7 +253,7 @@ describe('a backup by the command', () => {
       ['damaged.db', /damaged|malformed/],
       ['newer.db', /newer release.*issuer-9999/],
       ['nowhere.db', /no such file; name a backup/],
-      ['text.db', /not a database/],
+      ['text.db', /not in the format of SQLite.*a dump of PostgreSQL is put back by pg_restore or psql/s],
       ['cut.db', /cut off/],
       ['other.db', /another service.*verifier-/],
     ] as const

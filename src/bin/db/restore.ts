@@ -13,17 +13,21 @@ import { type CommandResult, rowsText } from '../command-result.ts'
 import type { ConfiguredService } from '../configured-service.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
 import { now, reportWait } from '../effects.ts'
-import { FILE_ENDS } from '../embedded-database/database-file.ts'
+import { FILE_ENDS, isSqliteFile } from '../embedded-database/database-file.ts'
 import { refuseMissingFile, refuseWhileOpen } from '../embedded-database/file-refusals.ts'
 import { describeStorageError, throwAt } from '../embedded-database/storage-advice.ts'
 import { isSameFile } from '../same-file.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
+import { rememberOwner } from './file-owner.ts'
 import { replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The prefix of directories in which a backup is prepared for PostgreSQL. */
 const DIRECTORY_PREFIX = 'vouchsafe-restore-'
+
+const NO_SQLITE_FILE =
+  'it is not in the format of SQLite, in which vouchsafe db backup makes backups; a dump of PostgreSQL is put back by pg_restore or psql'
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
@@ -52,9 +56,18 @@ export async function restoreBackup(service: ConfiguredService, file: string): P
   if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
     throw new Error(`${file}: it is the database itself; name a backup of it`)
   }
-  if (database.kind === 'sqlite') await refuseWhileOpen(database.file, service.config.port)
-  if (database.kind === 'sqlite') return restoreByCopy(service, file, `${database.file}.restoring`)
+  if (database.kind === 'sqlite') return restoreFile(service, file, database.file)
   return withPrivateDirectory((directory) => restoreByCopy(service, file, join(directory, 'backup.db')))
+}
+
+/** Restores an embedded database. Its files belong to the owner of the database before, also if root restores it. */
+async function restoreFile(service: ConfiguredService, backup: string, file: string): Promise<CommandResult> {
+  await refuseWhileOpen(file, service.config.port)
+  makeDirectory(dirname(file), 0o700)
+  const giveToOwner = rememberOwner(file)
+  const result = await restoreByCopy(service, backup, `${file}.restoring`)
+  giveToOwner()
+  return result
 }
 
 /** Runs `work` with a private directory, which is removed afterwards, also after a signal. */
@@ -80,7 +93,6 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
 }
 
 async function restoreByCopy(service: ConfiguredService, file: string, copy: string): Promise<CommandResult> {
-  makeDirectory(dirname(copy), 0o700)
   beginFile(copy, 'restore')
   let replacement: Replacement
   try {
@@ -113,6 +125,7 @@ async function restoreCopy({ kind, config }: ConfiguredService, file: string, co
     // The copy has the mode of the backup, and must be private.
     chmodSync(copy + end, PRIVATE)
   }
+  if (!isSqliteFile(copy)) throw new Error(`${file}: ${NO_SQLITE_FILE}`)
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
   const rowsOfBackup = await withTables({ kind: 'sqlite', file: copy }, (reader) => {

@@ -37,9 +37,9 @@ export function fileProblem(file: string): string | undefined {
   if (kindProblem !== undefined) return kindProblem
   const size = sizeOf(file)
   if (size === 0) return missingProblem(file)
-  const header = readStart(file, HEADER_BYTES)
   // SQLite itself refuses a file that is not a database.
-  if (header.length < HEADER_BYTES || header.toString('latin1', 0, 15) !== 'SQLite format 3') return undefined
+  if (!isSqliteFile(file)) return undefined
+  const header = readStart(file, HEADER_BYTES)
   const main = headerOf(header)
   // Checks twice, since another process may start a transaction between the two reads.
   const journalProblem = findForeignJournalProblem(file) && findForeignJournalProblem(file)
@@ -52,6 +52,12 @@ export function fileProblem(file: string): string | undefined {
     return `the file has ${size} bytes and says that it has ${main.pages * main.pageBytes}: it was cut off; put back a backup`
   }
   return undefined
+}
+
+/** Tests whether a file begins as those of SQLite do. */
+export function isSqliteFile(file: string): boolean {
+  const header = readStart(file, HEADER_BYTES)
+  return header.length === HEADER_BYTES && header.toString('latin1', 0, 15) === 'SQLite format 3'
 }
 
 /** Returns a problem if the path leads to something other than a file. */
