@@ -67,7 +67,10 @@ export const DEFAULT_LIMITS: RuntimeLimits = {
   stateChangeReads: 2048,
 }
 
-/** The pauses after failures of a hook or a timer, and the number of failures after which an engine gives it up. */
+/**
+ * The pauses after failures of a hook or a timer, and the number of failures after which an engine gives it up. An
+ * engine alone uses them and {@link ROUND_MS}, but sdk/component-test, which may not import one, imitates it.
+ */
 export const CALL_RETRY = { firstMs: 1000, longestMs: 300_000, maxAttempts: 8 } as const
 
 /**
