@@ -50,6 +50,10 @@ export const CLOSED_TEXT = 'The component runtime is closed.'
 const SPARE_WORKER_DELAY_MS = 100
 /** The most computing workers, including spare ones, as a multiple of `workers`. */
 const SPARE_FACTOR = 2
+/** The heap of a worker, beside the memory of components; `MAX_HELD_OBJECTS` bounds what a call holds in it. */
+const WORKER_HEAP_MB = 256
+/** The stack of a worker: the default of Node. A component recurses on it, and traps where it ends. */
+const WORKER_STACK_MB = 4
 
 interface Pool {
   readonly settings: PoolSettings
@@ -128,7 +132,7 @@ function startWorker(pool: Pool): Slot {
     env: {},
     argv: [],
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: 256, stackSizeMb: 4 },
+    resourceLimits: { maxOldGenerationSizeMb: WORKER_HEAP_MB, stackSizeMb: WORKER_STACK_MB },
   })
   const slot: Slot = {
     worker,
