@@ -12,7 +12,7 @@ import {
 } from '../chain.ts'
 import { AnswerTooLargeError } from '../json-rpc.ts'
 import { type EvmCall, type EvmNode, type NodeBlock, type Receipt, UnreadableAnswer } from './node.ts'
-import { writeData } from './values.ts'
+import { minimum, writeData } from './values.ts'
 
 export interface AccountOptions {
   readonly node: EvmNode
@@ -136,10 +136,6 @@ function requireEnoughGas(gas: bigint, payload: Uint8Array, gasNeeded: bigint): 
   const leastGas = minimum(21_000n + 10n * tokens, gasNeeded)
   if (gas < leastGas)
     throw new ChainError(`it is given ${gas} gas, and takes ${leastGas} at least`, { kind: 'refused' })
-}
-
-function minimum(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }
 
 type Fees =

@@ -1,4 +1,4 @@
-/** Reads and writes the values of the JSON-RPC of EVM chains: quantities and data, in hexadecimal after `0x`. */
+/** Reads, writes and compares values of the JSON-RPC of EVM chains: quantities and data, in hexadecimal after `0x`. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { MalformedError, malformed } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
@@ -52,4 +52,9 @@ export function readHash(value: unknown): string {
 export function readEvmAddress(value: unknown): Address {
   if (typeof value !== 'string' || !/^0x[0-9a-f]{40}$/i.test(value)) return malformed('it is not an address')
   return parseAddress(value)
+}
+
+/** Returns the lesser of two quantities. */
+export function minimum(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
 }

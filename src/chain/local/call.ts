@@ -3,7 +3,7 @@ import { startTimer } from '../../async/timer.ts'
 import { isObject, memberOf } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { revertReason } from '../evm/revert.ts'
-import { readData, readNumber, readQuantity, writeData } from '../evm/values.ts'
+import { minimum, readData, readNumber, readQuantity, writeData } from '../evm/values.ts'
 import { JsonRpcError, REVERTED } from '../json-rpc.ts'
 import { BLOCK_GAS, type BlockEnvironment, type Message, type Result, TimeLimitError } from './execute.ts'
 import type { Ledger, LedgerEntry } from './ledger.ts'
@@ -73,10 +73,6 @@ async function searchGas(
     step *= 2n
   }
   return high
-}
-
-function minimum(one: bigint, other: bigint): bigint {
-  return one < other ? one : other
 }
 
 /** A message to run on the state after a block, without changing the state. */

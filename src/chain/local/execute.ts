@@ -7,6 +7,7 @@ import { createEVM, type EVM, getActivePrecompiles } from '@ethereumjs/evm'
 import { Address, createAddressFromString } from '@ethereumjs/util'
 import { serialQueue } from '../../async/concurrency.ts'
 import { type StartTimer, startTimer } from '../../async/timer.ts'
+import { minimum } from '../evm/values.ts'
 import { type Changes, createWorkingState, type State, type WorkingState } from './state.ts'
 
 export const BLOCK_GAS = 30_000_000n
@@ -117,8 +118,7 @@ async function createVirtualMachine({ chainId, manager, hashOf, checkTime }: Vir
     customOpcodes: [{ opcode: JUMPDEST, opcodeName: 'JUMPDEST', baseFee: 1, logicFunction: checkTime }],
     customPrecompiles: [...getActivePrecompiles(common)].map(([address, run]) => ({
       address: createAddressFromString(`0x${address}`),
-      function: (input) =>
-        run({ ...input, gasLimit: input.gasLimit < PRECOMPILED_GAS ? input.gasLimit : PRECOMPILED_GAS }),
+      function: (input) => run({ ...input, gasLimit: minimum(input.gasLimit, PRECOMPILED_GAS) }),
     })),
     blockchain: {
       getBlock: (number) => Promise.resolve({ hash: () => bytesOf(hashOf(number)) }),
@@ -162,7 +162,7 @@ async function runMessage(
   const { exceptionError } = execResult
   return {
     gasTaken,
-    gasUsed: gasTaken - (refund < gasTaken / 5n ? refund : gasTaken / 5n),
+    gasUsed: gasTaken - minimum(refund, gasTaken / 5n),
     failure: exceptionError && { reason: exceptionError.error, reverted: exceptionError.error === 'revert' },
     output: execResult.returnValue,
     created: exceptionError === undefined ? createdAddress?.toString() : undefined,
