@@ -9,6 +9,7 @@ import { type Change, NO_ROW_VERSION } from '../store/store.ts'
 import type { EngineCollections, EngineStore } from './collections.ts'
 import type { EngineConfig } from './config.ts'
 import type { ContractRow, ContractRows } from './contract-rows.ts'
+import { ROW_BYTES } from './limits.ts'
 import type { Outbox } from './outbox.ts'
 import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer, TimerBook, TimerPlan } from './timer-book.ts'
@@ -61,8 +62,6 @@ export type CommitResult =
   | ({ readonly kind: 'quota' } & Quota)
 
 const DAY_MS = 86_400_000
-/** The bytes that the row of a stored value takes beside bucket, key and value. */
-const ROW_BYTES = 256
 
 /** Returns the number of the day (UTC) since 1970; the transactions of a contract are counted by day. */
 export function dayOf(now: Date): number {

@@ -35,12 +35,20 @@ import { type Identity, readIdentity } from './engine-key.ts'
 import { LimitSettings, type Limits, limitsOf } from './limits.ts'
 import { hostMistakes, normalizeHost } from './outbound-hosts.ts'
 
+export const engineDefaults = {
+  port: 8400,
+  databaseFile: 'data/engine.db',
+  componentDirectory: 'components',
+  staleSeconds: 60,
+  pollMilliseconds: { local: 250, other: 2000 },
+} as const
+
 const { host, database, tls, stopping, telemetry } = commonSettings
 const portOf = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535, description }))
 
 export const EngineSettings = Type.Object(
   {
-    port: portOf('Port to listen on; 8400 when absent'),
+    port: portOf(`Port to listen on; ${engineDefaults.port} when absent`),
     host,
     baseUrl: Type.Optional(Type.String({ description: 'Address that contracts list as the endpoint of this engine' })),
     database,
@@ -57,7 +65,9 @@ export const EngineSettings = Type.Object(
     chain: ChainSetting,
     contractFilter: Type.Optional(FilterSetting),
     componentDirectory: Type.Optional(
-      Type.String({ description: 'Where components are, each named by its SHA-256; `components` when absent' }),
+      Type.String({
+        description: `Where components are, each named by its SHA-256; \`${engineDefaults.componentDirectory}\` when absent`,
+      }),
     ),
     components: Type.Optional(ComponentsSetting),
     configuration: Type.Optional(
@@ -91,15 +101,14 @@ export const EngineSettings = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 86_400,
-        description:
-          'How long the chain may be out of sight, or its newest block be old or the same, until requests are refused; 60 when absent',
+        description: `How long the chain may be out of sight, or its newest block be old or the same, until requests are refused; ${engineDefaults.staleSeconds} when absent`,
       }),
     ),
     pollMilliseconds: Type.Optional(
       Type.Integer({
         minimum: 10,
         maximum: 600_000,
-        description: 'How often the chain is looked at; 250 when absent for a local chain, else 2000',
+        description: `How often the chain is looked at; ${engineDefaults.pollMilliseconds.local} when absent for a local chain, else ${engineDefaults.pollMilliseconds.other}`,
       }),
     ),
     cors: Type.Optional(Type.Boolean({ description: 'Whether browsers may call from any origin; true when absent' })),
@@ -139,8 +148,6 @@ export interface EngineConfig extends ChainSettings {
   /** The collector of traces; absent when there are no traces. */
   readonly telemetry: TelemetryConfig | undefined
 }
-
-export const engineDefaults = { port: 8400, databaseFile: 'data/engine.db', componentDirectory: 'components' } as const
 
 /** Checks the settings. Returns the configuration with its warnings, or every mistake with its path. */
 export function readEngineConfig(value: unknown, files: Files, now: Date): ReadResult<EngineConfig> {
@@ -198,8 +205,9 @@ function resolveSettings(
       allowPrivateAddresses: outbound?.allowPrivateAddresses ?? false,
     },
     stopping: resolveStopping(settings.stopping),
-    staleSeconds: settings.staleSeconds ?? 60,
-    pollMilliseconds: settings.pollMilliseconds ?? (settings.chain.type === 'local' ? 250 : 2000),
+    staleSeconds: settings.staleSeconds ?? engineDefaults.staleSeconds,
+    pollMilliseconds:
+      settings.pollMilliseconds ?? engineDefaults.pollMilliseconds[settings.chain.type === 'local' ? 'local' : 'other'],
     cors: settings.cors ?? true,
     trustedProxies: settings.trustedProxies ?? [],
     management: management && resolveManagement(management),

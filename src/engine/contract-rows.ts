@@ -9,7 +9,7 @@ import type { EngineCollections, EngineStore } from './collections.ts'
 export interface ContractRow {
   /** The version of the row; undefined when the contract has no row yet. */
   readonly version: number | undefined
-  /** The number of bytes of all stored values of the contract, with their keys and 256 bytes for each. */
+  /** The number of bytes of all stored values of the contract, with their keys and {@link ROW_BYTES} for each. */
   readonly storageBytes: number
   /**
    * The number of transactions on the last day (UTC) on which the contract requested one. It is stored, so that a

@@ -8,6 +8,9 @@ import { DEFAULT_LIMITS } from '../component/runtime.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 
+/** The bytes that count for the row of a stored value, beside those of its bucket, key and value. */
+export const ROW_BYTES = 256
+
 interface Limit {
   readonly standard: number
   readonly minimum: number
@@ -73,7 +76,7 @@ const table = {
   storageValueBytes: limit(DEFAULT_LIMITS.storageValueBytes, 'A stored value'),
   storageBytes: limit(
     256 * MIB,
-    'All stored values of a contract, with their keys and 256 bytes for each',
+    `All stored values of a contract, with their keys and ${ROW_BYTES} bytes for each`,
     0,
     1024 * 1024 * MIB,
   ),

@@ -4,7 +4,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { registerTelemetryMetrics, type TelemetryCounts } from '../http/telemetry-metrics.ts'
 import type { ContractState } from './contract-entry.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, ROW_BYTES } from './limits.ts'
 
 const PREFIX = 'vouchsafe_engine_'
 
@@ -110,7 +110,7 @@ function registerStateMetrics(registry: Registry): (values: GaugeValues) => void
   })
   const storedBytes = new Gauge({
     name: `${PREFIX}storage_bytes`,
-    help: 'Stored values of a contract, with their keys and 256 bytes for each',
+    help: `Stored values of a contract, with their keys and ${ROW_BYTES} bytes for each`,
     labelNames: ['contract'],
     registers,
   })
