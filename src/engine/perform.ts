@@ -89,6 +89,15 @@ export function countsAsAttempt({ kind }: CallResult): boolean {
   return kind !== 'unavailable' && kind !== 'reconciling' && kind !== 'stale-chain'
 }
 
+/**
+ * Returns the milliseconds until the time at which the result says that the call can succeed; undefined when it says no
+ * time, and so counts as a failed attempt.
+ */
+export function pauseOf(result: CallResult, now: Date): number | undefined {
+  const until = 'until' in result ? result.until : undefined
+  return until && Math.max(0, until.getTime() - now.getTime())
+}
+
 function describeEnd(result: CallResult): Pick<CallRecord, 'outcome' | 'status' | 'why' | 'log'> {
   const { kind: outcome } = result
   if (outcome === 'done') return { outcome, status: result.response?.status, log: result.effects.log }

@@ -25,14 +25,3 @@ export function uncountedPauseMs(attempts: number): number {
 export function retryTimeWhenFull(now: Date): Date {
   return new Date(now.getTime() + FULL_SECONDS * 1000)
 }
-
-/**
- * Returns the milliseconds until the time at which the result says that the call can succeed. A result without such a
- * time counts as a failed attempt.
- */
-export function pauseOf(
-  { until }: { readonly kind: string; readonly until?: Date | undefined },
-  now: Date,
-): number | undefined {
-  return until && Math.max(0, until.getTime() - now.getTime())
-}

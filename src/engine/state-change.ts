@@ -3,9 +3,9 @@ import { hook as hookNames } from '../offchain/hosted.ts'
 import { problemCode } from './call-refusal.ts'
 import type { EngineContext } from './context.ts'
 import { type ContractEntry, findCallTarget } from './contract-entry.ts'
-import { performCall } from './perform.ts'
+import { pauseOf, performCall } from './perform.ts'
 import { endReconciling } from './reconcile.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf, uncountedPauseMs } from './retry.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS, uncountedPauseMs } from './retry.ts'
 
 /**
  * Tests whether the state change hook has to run now: it is pending and not running, the pause after a failure is over,

@@ -5,8 +5,8 @@
 import type { TimerRow } from './collections.ts'
 import type { EngineContext } from './context.ts'
 import { type CallTarget, type ContractEntry, findCallTarget } from './contract-entry.ts'
-import { countsAsAttempt, performCall } from './perform.ts'
-import { callBackOffMs, MAX_CALL_ATTEMPTS, pauseOf } from './retry.ts'
+import { countsAsAttempt, pauseOf, performCall } from './perform.ts'
+import { callBackOffMs, MAX_CALL_ATTEMPTS } from './retry.ts'
 import { endedTimerRow } from './timer-book.ts'
 
 /** Runs a timer that is due. When an unexpected error occurs, postpones the timer in memory and rethrows the error. */
