@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Account, type Chain, ChainError, type TransactionOutcome as Outcome } from '../../src/chain/chain.ts'
-import { accountTransactor } from './transactor.ts'
+import { accountTransactor, walletTransactor } from './transactor.ts'
 
 const ADDRESS = `00${'aa'.repeat(20)}`
 const patience = { now: () => new Date(0), wait: () => Promise.resolve() }
@@ -172,5 +172,23 @@ describe('a transactor', () => {
     refuses = false
     await transactor.send(ADDRESS, new Uint8Array())
     expect(nonces).toEqual([0])
+  })
+})
+
+describe('the transactor of a wallet', () => {
+  it('waits for what it has sent while the wallet cannot ask its node', async () => {
+    const answers = [new Error('Internal JSON-RPC error.'), { status: '0x1', blockNumber: '0x2' }]
+    const provider = {
+      request: ({ method }: { readonly method: string }): Promise<unknown> => {
+        if (method === 'eth_sendTransaction') return Promise.resolve('0xaa')
+        const answer = answers.shift()
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
+      },
+    }
+    const block = { number: 2, hash: 'aa', time: new Date(0) }
+    const chain = { fetchHead: () => Promise.resolve({ ...block, newest: block }) }
+    const transactor = walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
+    await transactor.send(ADDRESS, new Uint8Array(1))
+    expect(answers).toEqual([])
   })
 })

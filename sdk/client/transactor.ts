@@ -1,6 +1,12 @@
 /** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { type Account, type Chain, isAboutOneRequest, type SignedTransaction } from '../../src/chain/chain.ts'
+import {
+  type Account,
+  type Chain,
+  ChainError,
+  isAboutOneRequest,
+  type SignedTransaction,
+} from '../../src/chain/chain.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { ClientError } from './errors.ts'
@@ -142,7 +148,9 @@ export function walletTransactor(
       const call = { from: evmAddress(address), to: evmAddress(to), data: `0x${bytesToHex(payload)}` }
       const hash = await provider.request({ method: 'eth_sendTransaction', params: [call] })
       await waitUntil(patience, async () => {
-        const receipt = await provider.request({ method: 'eth_getTransactionReceipt', params: [hash] })
+        const receipt = await provider
+          .request({ method: 'eth_getTransactionReceipt', params: [hash] })
+          .catch((cause: unknown) => throwUnasked(cause))
         if (!isObject(receipt)) return false
         if (memberOf(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
         const { number } = await chain.fetchHead()
@@ -150,6 +158,11 @@ export function walletTransactor(
       })
     },
   }
+}
+
+/** Throws that the wallet could not ask its node, which says nothing of a transaction that was sent. */
+function throwUnasked(cause: unknown): never {
+  throw new ChainError('the wallet cannot ask its node', { cause })
 }
 
 /** Waits for the end of a transaction that was sent. A look at the chain that fails says nothing of it. */
