@@ -140,6 +140,20 @@ describe('a backup of an embedded database', () => {
   })
 })
 
+describe('records of the audit log that a restore lost', () => {
+  it('are found by what the copy before it has, and the one after it has not', async () => {
+    const directory = temporaryDirectory()
+    const record = (sequence: number, type: string): string => `${JSON.stringify({ sequence, type })}\n`
+    const kept = Array.from({ length: 12 }, (_, index) => record(index + 1, 'issuance.succeeded'))
+    const lost = [record(13, 'issuance.succeeded'), record(14, 'credential.revoked')]
+    writeFileSync(join(directory, 'before.jsonl'), [...kept, ...lost].join(''))
+    writeFileSync(join(directory, 'restored.jsonl'), [...kept, record(13, 'database.restored')].join(''))
+    const printed = await runShell(snippetWith('docs/how-to/restore-a-backup.md', 'comm -13'), directory)
+    expect(printed.trim()).toBe('1')
+    expect(readFileSync(join(directory, 'lost.jsonl'), 'utf8')).toBe(lost.join(''))
+  })
+})
+
 describe('sessions', () => {
   it('are named in the log by what the command makes of their id', async () => {
     const env = { SESSION_ID: 'nhJDp6zx3bWKxAwMAWcmJmZU3lBLhcVc' }

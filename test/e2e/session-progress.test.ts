@@ -7,6 +7,7 @@ import { digestOf } from '../../src/codec/digest.ts'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
+import { snippetWith } from '../support/documents.ts'
 import { boundSession, dpopProof, postToken } from '../support/dpop.ts'
 import {
   expectIssued,
@@ -314,6 +315,8 @@ describe('a verification session', () => {
       status: 'STARTED',
       problem: { ...problem, error_description: 'state is not the one of the request' },
     })
+    const shown = JSON.parse(snippetWith('docs/verifying.md', '"endpoint": "authorization-response"')) as object
+    expect(Object.keys((await statusAt(sessionId)).problem as object)).toEqual(Object.keys(shown))
     const page = await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/sessions`, { headers: authorization })
     const { sessions } = (await page.json()) as { readonly sessions: readonly { readonly session_id: string }[] }
     const listedProblem = { endpoint: problem.endpoint, error: problem.error, at }

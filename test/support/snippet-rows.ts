@@ -72,7 +72,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/update.md', HOW_TO, 'db migrate', 'ln -sfn'),
   ...rowsOf('docs/how-to/production.md', HOW_TO, 'ExecReload', 'ExecStartPost'),
   ...rowsOf('docs/how-to/production.md', 'test/interop/proxy.test.ts', 'proxy_pass', 'upstream issuer'),
-  ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'db restore'),
+  ...rowsOf('docs/how-to/restore-a-backup.md', OPERATING, 'db restore', 'comm -13'),
   ...rowsOf('docs/how-to/restore-a-backup.md', 'test/faults/backup.test.ts', 'revoke-unknown'),
   ...rowsOf(
     'docs/how-to/sign-in.md',
@@ -124,6 +124,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/server-library.md', LIBRARY, 'nodeCallbackHandler'),
   ...rowsOf('docs/verifying.md', OPERATING, 'authorityKeyIdentifier'),
   ...rowsOf('docs/verifying.md', APPLICATION, '"issuer_certificate"', '"transaction_data"'),
+  ...rowsOf('docs/verifying.md', 'test/e2e/session-progress.test.ts', '"endpoint": "authorization-response"'),
   ...rowsOf('docs/verifying.md', 'test/e2e/simulate.test.ts', '"claims": { "credentialSubject": { "given_name": "Bob"'),
   ...rowsOf('docs/verifying.md', 'test/e2e/simulate.test.ts', '"satisfied"'),
   ...rowsOf(
