@@ -73,7 +73,7 @@ function find(chain: readonly Party[], anchors: readonly Party[], now = NOW, ske
 function outcome(chain: readonly Party[], anchors: readonly Party[], now = NOW, skew = 0): string | string[] {
   const found = find(chain, anchors, now, skew)
   if ('path' in found) return found.path.map(({ subjectText }) => subjectText.slice('CN='.length))
-  return found.problem.replace(/^'.*', is not trusted: /, '')
+  return found.problem.replace(/^'.*', issued by .*, is not trusted: /, '')
 }
 
 const root = ca('Root', undefined, { keys: rootKeys })
@@ -175,6 +175,16 @@ describe('a certificate is not trusted', () => {
     expect(outcome([leaf, intermediate], [namesake])).toBe(
       "the trust anchor 'CN=Root' is named as the issuer of 'CN=Intermediate', but its key did not sign it",
     )
+  })
+
+  test('when it is self-signed and an anchor of that name has another key, in a sentence that fits into a report', () => {
+    const name = 'Ministry of Education'
+    const found = find([ca(name, undefined)], [ca(name, undefined, { keys: otherKeys })])
+    expect(found).toEqual({
+      problem:
+        `'CN=${name}', issued by itself, is not trusted: ` +
+        `the trust anchor 'CN=${name}' is another certificate of that name`,
+    })
   })
 
   test('when the names are right and a signature is not', () => {

@@ -220,13 +220,20 @@ function noIssuerText({ subjectText, issuerText, selfIssued }: Certificate): str
     : `no anchor is named '${issuerText}', and no certificate of that name was sent`
 }
 
-function wrongSignatureText({ subjectText, signature }: Certificate, issuer: Certificate, kind: string): string {
+function wrongSignatureText(
+  { subjectText, selfIssued, signature }: Certificate,
+  issuer: Certificate,
+  kind: string,
+): string {
   if (signature.algorithm === undefined) {
     return `the certificate '${subjectText}' is signed with an algorithm that is not supported (${signature.oid})`
   }
-  return `the ${kind} '${issuer.subjectText}' is named as the issuer of '${subjectText}', but its key did not sign it`
+  return selfIssued
+    ? `the ${kind} '${issuer.subjectText}' is another certificate of that name`
+    : `the ${kind} '${issuer.subjectText}' is named as the issuer of '${subjectText}', but its key did not sign it`
 }
 
-function untrustedPath({ subjectText, issuerText }: Certificate, problem: string): TrustPath {
-  return { problem: `'${subjectText}', issued by '${issuerText}', is not trusted: ${problem}` }
+function untrustedPath({ subjectText, issuerText, selfIssued }: Certificate, problem: string): TrustPath {
+  const by = selfIssued ? 'itself' : `'${issuerText}'`
+  return { problem: `'${subjectText}', issued by ${by}, is not trusted: ${problem}` }
 }
