@@ -4,10 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolError } from '../protocol/error.ts'
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25}strong,code{unicode-bidi:isolate}a{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}a.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;border:2px solid currentcolor;border-radius:.4rem;font-weight:600;text-decoration:none}small{display:block;margin-top:2rem;opacity:.8}'
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
+  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25}strong,code{unicode-bidi:isolate}a,button{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;background:none;border:2px solid currentcolor;border-radius:.4rem;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}small{display:block;margin-top:2rem;opacity:.8}'
+/** The source of the style of a page, for its content security policy. */
+export const PAGE_STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 const HEADERS = {
-  'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
+  'content-security-policy': `default-src 'none'; style-src ${PAGE_STYLE_SOURCE}; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'`,
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
   'cross-origin-opener-policy': 'same-origin',
@@ -42,12 +43,24 @@ export function escapeHtml(text: string): string {
  */
 export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links = [] }: BrowserPage): string {
   reply.type(TYPE).headers(HEADERS)
-  const [heading, rows] = [escapeHtml(title), paragraphs.map((text) => `<p>${text}</p>`)]
   const buttons = links.map(({ text, address }) => {
     return `<a class="button" href="${escapeHtml(address)}" rel="noreferrer">${escapeHtml(text)}</a>`
   })
-  const body = `<h1>${heading}</h1>${rows.join('')}${buttons.length === 0 ? '' : `<p>${buttons.join('')}</p>`}`
+  return pageHtml(title, [
+    ...paragraphs.map(paragraphHtml),
+    buttons.length === 0 ? '' : paragraphHtml(buttons.join('')),
+  ])
+}
+
+/** Returns the HTML of a page: its heading, and below it `parts`, which are HTML. */
+export function pageHtml(title: string, parts: readonly string[]): string {
+  const heading = escapeHtml(title)
+  const body = `<h1>${heading}</h1>${parts.join('')}`
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
+}
+
+function paragraphHtml(html: string): string {
+  return `<p>${html}</p>`
 }
 
 /** Tests whether a person sees the response: the route is for browsers, and the browser accepts HTML. */

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { parseJsonObject, stringMemberOf } from '../../codec/json.ts'
-import { escapeHtml } from '../../http/browser-page.ts'
+import { escapeHtml, PAGE_STYLE_SOURCE, pageHtml } from '../../http/browser-page.ts'
 import { endFailedRequest } from '../failed-request.ts'
 import { chooseDefaultHost, closeServer } from '../network.ts'
 import { type ApiResult, callService, requireSuccess } from './calls.ts'
@@ -17,9 +17,10 @@ export interface Portal {
   readonly close: () => Promise<void>
 }
 
+const UNIVERSITY = 'Example University'
 const HEADERS = {
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'none'",
+  'content-security-policy': `default-src 'none'; style-src ${PAGE_STYLE_SOURCE}; img-src data:; base-uri 'none'; frame-ancestors 'none'`,
   'content-type': 'text/html; charset=utf-8',
   'referrer-policy': 'no-referrer',
 }
@@ -63,11 +64,12 @@ async function answerRequest(
 }
 
 function pageOf({ status, text }: ApiResult): string {
+  if (status !== 200) return pageHtml(UNIVERSITY, ['<p>This link is over. Begin anew in your wallet.</p>'])
   const request = parseJsonObject(text)
-  const question = `<p>A wallet that calls itself ${escapeHtml(stringMemberOf(request, 'client_id') ?? '')} asks for your student card.
-It will go to <b>${escapeHtml(stringMemberOf(request, 'redirect_uri') ?? '')}</b>. Is that your wallet?</p>
-<form method="post"><button>Give me my student card</button></form>`
-  const body = status === 200 ? question : '<p>This link is over. Begin anew in your wallet.</p>'
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Example University</title><h1>Example University</h1>${body}</html>`
+  const member = (name: string): string => escapeHtml(stringMemberOf(request, name) ?? '')
+  return pageHtml(UNIVERSITY, [
+    `<p>A wallet that calls itself <strong>${member('client_id')}</strong> asks for your student card. It will go to <code>${member('redirect_uri')}</code>. Is that your wallet?</p>`,
+    '<p>If not, close this page. In the demo everybody is Ada Lovelace, without a password.</p>',
+    '<form method="post"><button class="button">Give me my student card</button></form>',
+  ])
 }

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { PAGE_STYLE_SOURCE, pageHtml } from '../../http/browser-page.ts'
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
 import { closeServer } from '../network.ts'
@@ -24,9 +25,9 @@ const PATH = '/callback'
 const MAX_HEADER_BYTES = 16_384
 const REQUEST_MS = 10_000
 const HEADERS = {
-  'content-type': 'text/plain; charset=utf-8',
+  'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'",
+  'content-security-policy': `default-src 'none'; style-src ${PAGE_STYLE_SOURCE}; img-src data:`,
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   connection: 'close',
@@ -96,5 +97,5 @@ function splitAtQuestionMark(url: string): readonly [string, string?] {
 }
 
 function sendAnswer(response: ServerResponse, [status, text]: Answer): void {
-  response.writeHead(status, HEADERS).end(`${text}\n`)
+  response.writeHead(status, HEADERS).end(pageHtml('Wallet', [`<p>${text}</p>`]))
 }
