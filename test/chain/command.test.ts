@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { artifacts } from '../../components/artifacts/index.ts'
 import { runChain } from '../../src/bin/chain/chain.ts'
-import { temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 
 const SLOW_MS = 600_000
 const ENGINE = `0x${'21'.repeat(20)}`
@@ -61,8 +61,8 @@ describe('vouchsafe chain', () => {
       const given = [
         `Engines know it as 00${address.slice(2)}.\n`,
         'This chain begins with it: it is in data/chain, which an engine watches when its chain.directory says so.\n',
-        `It names no component (--component MODULE), so there is nothing to run: vouchsafe chain send ${address} setComponent --component MODULE\n`,
-        `It lists no engine (--engine URL), so none runs it: vouchsafe chain send ${address} setEngines '[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'\n`,
+        `It names no component (--component MODULE), so there is nothing to run: node ${COMMAND} chain send ${address} setComponent --component MODULE\n`,
+        `It lists no engine (--engine URL), so none runs it: node ${COMMAND} chain send ${address} setEngines '[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'\n`,
       ]
       expect(bare).toBe(`Component is at ${address} (block 1).\n${given.join('')}`)
       const engine = ['--engine', `${ENGINE}=http://127.0.0.1:8082`]
@@ -169,7 +169,7 @@ describe('vouchsafe chain', () => {
     [
       'a component that was not built',
       ['deploy', 'Component', '--component', 'no.ts'],
-      /--component no\.ts is source, .*: vouchsafe component build no\.ts --out no\.js$/,
+      /--component no\.ts is source, .*vouchsafe(\.cjs)? component build no\.ts --out no\.js$/,
     ],
     [
       'a component that was not built, for a contract that is there',

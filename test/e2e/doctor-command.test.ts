@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { temporaryDirectory, vouchsafe } from '../support/command.ts'
+import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { makeServiceFiles, type ServiceFiles } from '../support/doctor.ts'
 
 /** Makes the files of a service, with its settings in `conf/server.json`. */
@@ -123,7 +123,7 @@ it.each([
   [['doctor', '--config', 'latin1.json'], 'latin1.json: it is not UTF-8; write it in that encoding'],
   [
     ['doctor', '--config', 'any.json'],
-    'it does not tell whose configuration it is; name the service: vouchsafe doctor issuer, or vouchsafe doctor verifier, or vouchsafe doctor engine',
+    `it does not tell whose configuration it is; name the service (issuer, verifier, engine), as in: node ${COMMAND} doctor issuer`,
   ],
   [['doctor', 'verifier', '--config', 'list.json'], 'the configuration must be a JSON object'],
 ])('says what is wrong with the file: %j', async (args, why) => {

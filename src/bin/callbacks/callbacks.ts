@@ -8,7 +8,7 @@ import type { EventCollections } from '../../event/event.ts'
 import { redeliverDeadCallback } from '../../event/redelivery.ts'
 import { readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
-import { readSubcommand, UsageError } from '../command-line.ts'
+import { commandName, readSubcommand, UsageError } from '../command-line.ts'
 import { printResult } from '../command-result.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
@@ -117,7 +117,7 @@ async function retryEvent(store: Store<EventCollections>, id: string): Promise<R
   }
   if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) return RETRY_DONE
   throw new Error(
-    `There is no event ${removeControlCharacters(id)} that waits or is dead; see: vouchsafe callbacks list`,
+    `There is no event ${removeControlCharacters(id)} that waits or is dead; see: ${commandName()} callbacks list`,
   )
 }
 

@@ -10,6 +10,7 @@ import { revertData } from '../../chain/evm/revert.ts'
 import { type JsonRpc, JsonRpcError, REVERTED } from '../../chain/json-rpc.ts'
 import { openLocalRpc } from '../../chain/local/methods.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
+import { commandName } from '../command-line.ts'
 import { PRIVATE } from '../directory.ts'
 import { now, outbound } from '../effects.ts'
 import { readKey } from '../secret/files.ts'
@@ -63,7 +64,7 @@ export async function connect(
   const isNew = directory !== undefined && !existsSync(directory)
   if (isNew && !createsChain) {
     throw new Error(
-      `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or create one with vouchsafe chain deploy.`,
+      `There is no chain in ${directory}: say where it is (${option} DIR, or --rpc URL), or create one with: ${commandName()} chain deploy`,
     )
   }
   const rpc = nameCustomErrors(
@@ -86,7 +87,7 @@ function readOrMakeKey(file: string | undefined, directory: string | undefined):
   if (file !== undefined) return readKey(file)
   if (directory === undefined) {
     throw new Error(
-      'On a network you act with a key of your own: give --key FILE; one is made with: vouchsafe secret key FILE',
+      `On a network you act with a key of your own: give --key FILE; one is made with: ${commandName()} secret key FILE`,
     )
   }
   const defaultKeyFile = join(directory, 'key')

@@ -8,7 +8,7 @@ import { readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
 import { removeTrailingSlashes } from '../../codec/url.ts'
 import { OutboundError } from '../../http/outbound.ts'
 import { evmAddress, parseAddress } from '../../offchain/address.ts'
-import { shellWord } from '../command-line.ts'
+import { commandName, shellWord } from '../command-line.ts'
 import { outbound } from '../effects.ts'
 import { readArtifact } from './artifact.ts'
 import { storeComponent } from './block-files.ts'
@@ -65,7 +65,7 @@ function listMissingSettings(address: string, abi: readonly AbiItem[], options: 
   const { component, engine } = options
   const commandText = (name: string, words: string): string =>
     abi.some((item) => item.type === 'function' && item.name === name)
-      ? `vouchsafe chain send ${address} ${name} ${words}${chainOptionsText(options)}`
+      ? `${commandName()} chain send ${address} ${name} ${words}${chainOptionsText(options)}`
       : 'deploy it again'
   const engines = `'[{"engine": "0x12…ef", "endpoint": "https://engine.example"}]'`
   return [
@@ -101,7 +101,7 @@ function readModule(file: string): Uint8Array {
   if (/\.[cm]?tsx?$/.test(file)) {
     const builtFile = file.replace(/\.[cm]?tsx?$/, '.js')
     throw new Error(
-      `--component ${file} is source, and engines run what is built of it: vouchsafe component build ${file} --out ${builtFile}`,
+      `--component ${file} is source, and engines run what is built of it: ${commandName()} component build ${file} --out ${builtFile}`,
     )
   }
   try {

@@ -9,6 +9,7 @@ import { pino } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
+import { commandName } from '../command-line.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import type { ConfiguredService } from '../configured-service.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
@@ -224,7 +225,7 @@ function resultOf({ kind, config }: ConfiguredService, file: string, restoreResu
     ...(kind.name === 'issuer'
       ? [
           'Another generation has begun: new status lists begin, and the old ones are served as before.',
-          'Credentials that were issued since the backup stay valid. To revoke them all, once the service runs again: vouchsafe status-list revoke-unknown',
+          `Credentials that were issued since the backup stay valid. To revoke them all, once the service runs again: ${commandName()} status-list revoke-unknown`,
         ]
       : []),
     ...(voided === undefined ? [] : [`Sessions that were open in the backup, and are void now: ${voided}.`]),

@@ -4,6 +4,7 @@ import type { DatabaseGeneration } from '../../store/generation.ts'
 import { unknownSteps, unknownStepsProblem } from '../../store/statements.ts'
 import type { Migration } from '../../store/store.ts'
 import type { TableCount, TableReader } from '../../store/tables.ts'
+import { commandName } from '../command-line.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import type { ConfiguredService } from '../configured-service.ts'
 import { formatColumns } from '../terminal.ts'
@@ -79,10 +80,10 @@ function generationOf({ id, number, restoredAt }: DatabaseGeneration): Generatio
 export function schemaText({ version, missing, unknown }: SchemaState): string {
   const problem = unknownStepsProblem(unknown)
   if (problem !== undefined) return problem
-  if (version === null) return 'none yet; the service makes it at its start, or vouchsafe db migrate'
+  if (version === null) return `none yet; the service makes it at its start, or ${commandName()} db migrate`
   return missing.length === 0
     ? `${version}, the newest`
-    : `${version}; ${missing.join(', ')} missing, which the service adds at its start, or vouchsafe db migrate`
+    : `${version}; ${missing.join(', ')} missing, which the service adds at its start, or ${commandName()} db migrate`
 }
 
 function generationText(generation: GenerationState | null): string {

@@ -1,6 +1,6 @@
 /** `vouchsafe doctor`: reports everything that is wrong with a configuration, and the facts that support needs. */
 import { existsSync } from 'node:fs'
-import { readWords, serviceProblem } from '../command-line.ts'
+import { commandName, readWords, serviceProblem } from '../command-line.ts'
 import { addEnvironment, readConfigFile } from '../config-file.ts'
 import { files, now } from '../effects.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
@@ -63,7 +63,7 @@ async function findOtherServiceFindings(
 const UNKNOWN_SERVICE = makeFinding(
   'configuration',
   'problem',
-  `it does not tell whose configuration it is; name the service: ${serviceNames.map((name) => `vouchsafe doctor ${name}`).join(', or ')}`,
+  `it does not tell whose configuration it is; name the service (${serviceNames.join(', ')}), as in: ${commandName()} doctor issuer`,
 )
 
 function namedService(positionals: readonly string[]): ServiceName | undefined {

@@ -8,6 +8,7 @@ import { readIdentity } from '../../engine/engine-key.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
+import { commandName } from '../command-line.ts'
 import { PRIVATE } from '../directory.ts'
 
 /** Writes a new secp256k1 key in PEM. Does not overwrite a file. */
@@ -24,7 +25,7 @@ export async function makeKey(file: string): Promise<{ readonly address: string 
  */
 export function readKey(file: string): Uint8Array {
   if (!existsSync(file)) {
-    throw new Error(`There is no file ${resolve(file)}; a new key is made with: vouchsafe secret key FILE`)
+    throw new Error(`There is no file ${resolve(file)}; a new key is made with: ${commandName()} secret key FILE`)
   }
   const text = readText(file)
   const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(text.trim()) ?? []
@@ -33,7 +34,7 @@ export function readKey(file: string): Uint8Array {
     return readIdentity(text).privateKey
   } catch (error) {
     throw new Error(
-      `${file} cannot be used as a key: ${(error as Error).message}. Make one with: vouchsafe secret key FILE`,
+      `${file} cannot be used as a key: ${(error as Error).message}. Make one with: ${commandName()} secret key FILE`,
       { cause: error },
     )
   }
