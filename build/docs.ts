@@ -217,7 +217,7 @@ function settingRows({ properties = {}, required = [] }: Schema, prefix: string,
   return Object.entries(properties).flatMap(([name, setting]) => {
     const path = `${prefix}${name}`
     const presence = required.includes(name) ? always : ''
-    if (setting.properties) return settingRows(setting, `${path}.`, presence || `with ${path}`)
+    if (setting.properties) return settingRows(setting, `${path}.`, presence || `with \`${path}\``)
     return [`| \`${path}\` | ${typeText(setting)} | ${presence} | ${setting.description ?? ''} |`]
   })
 }

@@ -26,6 +26,12 @@ export default defineConfig({
     sidebar: JSON.parse(readFileSync(join(pages, 'sidebar.json'), 'utf8')),
     outline: [2, 3],
     externalLinkIcon: true,
+    notFound: {
+      title: 'There is no such page',
+      quote: 'It may have another name now: search for what you were looking for, or begin at the list of all pages.',
+      linkText: 'All pages',
+      linkLabel: 'All pages',
+    },
     search: {
       provider: 'local',
       options: {
