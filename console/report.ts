@@ -56,7 +56,7 @@ function drawCredential(
     element(
       'dl',
       {},
-      ...row('Issued by', certificate === undefined ? 'no certificate was verified' : certificate.subject),
+      ...row('Issued by', certificate?.subject ?? 'told, like the claims, only when every check holds'),
       ...(issuer === undefined ? [] : row('It names as its issuer', issuer)),
     ),
     claims !== undefined && drawClaims(claims, labels),
@@ -106,7 +106,8 @@ export function drawChecks(caption: string, checks: readonly Check[]): HTMLEleme
           'th',
           { scope: 'row', title: `${id} · ${spec}` },
           asks,
-          detail !== undefined && element('small', {}, detail),
+          // The overview and the lists name what went wrong by its id.
+          element('small', {}, [outcome === 'passed' ? '' : id, detail].filter(Boolean).join(': ')),
         ),
       ),
     ),
