@@ -3,7 +3,7 @@ import { showAudit } from './audit.ts'
 import { showCallbacks } from './callbacks.ts'
 import { readServices, type Services } from './clients.ts'
 import { showContract } from './contract.ts'
-import { element } from './dom.ts'
+import { drawError, element } from './dom.ts'
 import { showEngines } from './engines.ts'
 import { showIssue } from './issue.ts'
 import { showOverview } from './overview.ts'
@@ -69,7 +69,7 @@ async function show(services: Services): Promise<void> {
   try {
     await page.show(root, { services, parts, signal })
   } catch (error) {
-    if (!signal.aborted) root.append(element('p', { class: 'problem', role: 'alert' }, (error as Error).message))
+    if (!signal.aborted) root.append(drawError(error))
   }
 }
 
@@ -106,8 +106,6 @@ readServices().then(
     void show(services)
   },
   (error: unknown) => {
-    document
-      .querySelector('main')
-      ?.replaceChildren(element('p', { class: 'problem', role: 'alert' }, (error as Error).message))
+    document.querySelector('main')?.replaceChildren(drawError(error))
   },
 )

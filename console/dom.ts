@@ -94,8 +94,22 @@ export function drawTime(seconds: number): HTMLElement {
   return element('time', { datetime: new Date(seconds * 1000).toISOString() }, localTime(seconds))
 }
 
+/**
+ * Returns the message of an error as a sentence. Services and the wallet write theirs without a capital and a stop; the
+ * name of a parameter or an address at the beginning keeps its spelling.
+ */
+export function errorSentence(error: unknown): string {
+  const { message } = error as Error
+  return message.replace(/^(?!\w+[:._])./, (letter) => letter.toUpperCase()).replace(/[^.!?…]$/, '$&.')
+}
+
+/** Draws an error, which a screen reader tells at once. */
+export function drawError(error: unknown): HTMLElement {
+  return element('p', { class: 'problem', role: 'alert' }, errorSentence(error))
+}
+
 /** Shows an error in a paragraph that was hidden. */
 export function showProblem(problem: HTMLElement, error: unknown): void {
   problem.hidden = false
-  problem.textContent = shownText((error as Error).message)
+  problem.textContent = shownText(errorSentence(error))
 }

@@ -123,7 +123,7 @@ export function verificationMoments(session: VerifierSchemas['VerificationSessio
       : [
           {
             at,
-            text: `The wallet said ${walletError.error}. ${walletError.error_description ?? ''}`,
+            text: `The wallet said ${[walletError.error, walletError.error_description].filter(Boolean).join(': ')}.`,
             meaning: declined,
             look: 'bad' as const,
           },

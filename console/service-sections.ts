@@ -1,6 +1,6 @@
 /** The parts of a page that are about one service each, and go on without one another. */
 import { type ClientName, issuerClient, type Services, verifierClient } from './clients.ts'
-import { element } from './dom.ts'
+import { drawError, element } from './dom.ts'
 
 const TITLES = { issuer: 'Issuer', verifier: 'Verifier' } as const
 
@@ -22,9 +22,7 @@ export async function drawServiceSections(
       // The heading takes the focus when what had it is gone.
       const heading = element('h2', { tabindex: '-1' }, TITLES[name])
       main.append(element('section', { class: 'card', id: name }, heading, place))
-      await fill(place, name).catch((error: unknown) =>
-        place.replaceChildren(element('p', { class: 'problem', role: 'alert' }, (error as Error).message)),
-      )
+      await fill(place, name).catch((error: unknown) => place.replaceChildren(drawError(error)))
     }),
   )
 }

@@ -24,10 +24,14 @@ const STATES: Readonly<Record<string, { readonly word: string; readonly look: st
   DENIED: { word: 'denied', look: 'bad' },
 }
 
+/** Returns the word for the state of a session. */
+export function stateWord(status: string): string {
+  return STATES[status]?.word ?? status
+}
+
 /** Draws the state of a session in words. */
 export function drawState(status: string): HTMLElement {
-  const { word, look } = STATES[status] ?? { word: status, look: 'open' }
-  return element('span', { class: `state ${look}` }, word)
+  return element('span', { class: `state ${STATES[status]?.look ?? 'open'}` }, stateWord(status))
 }
 
 /** Makes a link to a session by the beginning of its id. */
@@ -55,12 +59,14 @@ export async function readNames(): Promise<(ids: readonly string[]) => string> {
 }
 
 export const showSession: ShowPage = async (main, { parts, signal }) => {
-  const [service = '', id = ''] = parts
+  const [name, id = ''] = parts
+  const service = name === 'issuer' ? name : 'verifier'
   main.append(
+    element('p', {}, element('a', { href: `#/sessions/${service}` }, 'All sessions')),
     element('h1', {}, service === 'issuer' ? 'Issuance session' : 'Verification session'),
     element('p', { class: 'lead' }, element('code', { class: 'long' }, id)),
   )
-  await watchSession(main, service === 'issuer' ? 'issuer' : 'verifier', id, signal)
+  await watchSession(main, service, id, signal)
 }
 
 /** Draws a session, and again with each event of it, until the page is left or nothing more can change. */

@@ -4,7 +4,7 @@ import { issuerClient, readConfigurations, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { nameConfigurations } from './labels.ts'
 import { drawPagedTable } from './paged-table.ts'
-import { drawState, makeQueryLink, makeSessionLink, readNames } from './session.ts'
+import { drawState, makeQueryLink, makeSessionLink, readNames, stateWord } from './session.ts'
 
 const STATES = {
   issuer: ['STARTED', 'SUCCEEDED', 'EXPIRED'],
@@ -53,7 +53,9 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
       cellsOf: ({ session_id: id, status: state, created_at: at, problem, failed_checks: checks = [], ...rest }) => [
         makeSessionLink(name, id),
         drawState(state),
-        namesOf?.(rest.credential_configurations ?? []) ?? makeQueryLink(rest.verification_query_id ?? '', status),
+        namesOf === undefined
+          ? makeQueryLink(rest.verification_query_id ?? '', status)
+          : element('span', { class: 'long' }, namesOf(rest.credential_configurations ?? [])),
         drawTime(at),
         problem?.error ?? checks.join(', '),
       ],
@@ -89,7 +91,7 @@ function drawFilters(
     location.hash = hashOf(...parts)
   }
   const services = names.map((each): Choice => [each, each])
-  const states = STATES[name].map((each): Choice => [each, each.toLowerCase().replaceAll('_', ' ')])
+  const states = STATES[name].map((each): Choice => [each, stateWord(each)])
   const all: Choice = ['', 'all']
   const service = makeMenu(services, name, (value) => go(value))
   const state = makeMenu([all, ...states], status, (value) => go(name, value, subject))

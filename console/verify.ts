@@ -4,7 +4,7 @@ import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
 import type { ShowPage } from './app.ts'
 import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
-import { element, field, introduction, oneAtATime, replaceContent } from './dom.ts'
+import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { labelOfClaim, nameConfigurations } from './labels.ts'
@@ -94,9 +94,8 @@ async function tryOut(
     if (editor.text.value === queryText) dryRun.replaceChildren(drawn)
   } catch (error) {
     if (editor.text.value !== queryText) return
-    const { message } = error as Error
-    if (message.startsWith('dcql_query')) editor.showError(error)
-    dryRun.replaceChildren(element('p', { class: 'problem' }, message))
+    if ((error as Error).message.startsWith('dcql_query')) editor.showError(error)
+    dryRun.replaceChildren(element('p', { class: 'problem' }, errorSentence(error)))
   }
 }
 

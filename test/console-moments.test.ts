@@ -33,11 +33,11 @@ it('a verification whose end has no time has none, and follows the start', () =>
   const declined = { ...verification, status: 'DECLINED' as const, wallet_error: { error: 'access_denied' } }
   expect(times(verificationMoments(declined))).toEqual([
     [100, 'The session was started.'],
-    [undefined, 'The wallet said access_denied. '],
+    [undefined, 'The wallet said access_denied.'],
   ])
   expect(times(verificationMoments({ ...declined, ended_at: 150 })).at(-1)).toEqual([
     150,
-    'The wallet said access_denied. ',
+    'The wallet said access_denied.',
   ])
 })
 

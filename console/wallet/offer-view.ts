@@ -6,11 +6,11 @@ import { readOffer, type TxCodeDescription } from '../../src/wallet/offer.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
 import { drawCard } from '../card.ts'
 import { type Display, readIssuerIdentifier } from '../clients.ts'
-import { element, field, sentence } from '../dom.ts'
+import { drawError, element, field, sentence } from '../dom.ts'
 import { offerSessionOf } from './link-session.ts'
 import { type ReceivingMisbehaviour, receivingMisbehaviours } from './receiving-misbehaviour.ts'
 import { createSwitches } from './switches.ts'
-import { drawProblem, drawVerdict } from './verdict.ts'
+import { drawVerdict } from './verdict.ts'
 import type { WalletPage } from './wallet-page.ts'
 
 /** The two ends of an offer: the wallet shows its cards below a message, or shows the offer again. */
@@ -45,7 +45,7 @@ export async function showOffer(place: HTMLElement, page: WalletPage, link: stri
   }
   const fail = (error: unknown): Promise<void> => {
     page.guide.report('dropped')
-    return end.showCards(drawProblem(error as Error))
+    return end.showCards(drawError(error))
   }
   place.replaceChildren(
     element('h3', {}, sentence`${issuer.name ?? issuer.credentialIssuer} offers`),
@@ -114,7 +114,7 @@ async function receiveAsChosen(
   } catch (error) {
     if (!(error instanceof WalletError)) throw error
     const verdict = wrong === undefined ? [] : [drawVerdict(wrong.error, error.server, 'issuer')]
-    return { drawn: [drawProblem(error), ...verdict], isReceived: false }
+    return { drawn: [drawError(error), ...verdict], isReceived: false }
   }
 }
 

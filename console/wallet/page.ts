@@ -1,11 +1,10 @@
 /** The wallet in the page: the reference wallet beside the two services, and a guided walk through both protocols. */
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import type { ShowPage } from '../app.ts'
-import { element, field, introduction, replaceContent } from '../dom.ts'
+import { drawError, element, field, introduction, replaceContent } from '../dom.ts'
 import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
 import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
-import { drawProblem } from './verdict.ts'
 import { openWalletPage, type WalletPage } from './wallet-page.ts'
 
 export const showWallet: ShowPage = async (main, { services, parts, signal }) => {
@@ -85,7 +84,7 @@ async function openInPane(pane: HTMLElement, page: WalletPage, link: string): Pr
     else await (await import('./offer-view.ts')).showOffer(view, page, link, end)
     if (isShown()) pane.scrollIntoView({ block: 'start' })
   } catch (error) {
-    await onEnd(drawProblem(error as Error))
+    await onEnd(drawError(error))
   }
 }
 
@@ -102,14 +101,14 @@ async function showHome(pane: HTMLElement, page: WalletPage, ...above: readonly 
     page.guide.report('emptied')
     await showHome(pane, page)
   }
-  const fail = (error: unknown): void => pane.prepend(drawProblem(error as Error))
+  const fail = (error: unknown): void => pane.prepend(drawError(error))
   replaceContent(
     pane,
     ...above,
     page.steps.length > 0 ? drawSteps([...page.steps]) : '',
     credentials.length === 0 ? element('p', { class: 'quiet' }, 'The wallet is empty.') : '',
     ...credentials.map((each) => drawCredential(each, now)),
-    ...unreadable.map(({ id, problem }) => drawProblem(new Error(`The credential ${id} is damaged: ${problem}`))),
+    ...unreadable.map(({ id, problem }) => drawError(new Error(`The credential ${id} is damaged: ${problem}`))),
     makeLinkForm((link) => openInPane(pane, page, link)),
     credentials.length > 0 || unreadable.length > 0
       ? element(

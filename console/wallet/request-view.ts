@@ -12,12 +12,12 @@ import {
 import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
-import { element, sentence } from '../dom.ts'
+import { drawError, element, sentence } from '../dom.ts'
 import { drawDisclosure } from './drawing.ts'
 import { requestSessionOf } from './link-session.ts'
 import { misbehaviours, rememberPresentations, withRequest } from './misbehaviour.ts'
 import { type Behaviour, createSwitches, HONEST } from './switches.ts'
-import { drawCheckVerdict, drawProblem, drawVerdict } from './verdict.ts'
+import { drawCheckVerdict, drawVerdict } from './verdict.ts'
 import { pause, type WalletPage } from './wallet-page.ts'
 
 type OnEnd = (...above: readonly HTMLElement[]) => Promise<void>
@@ -65,7 +65,7 @@ export async function showRequest(place: HTMLElement, page: WalletPage, link: st
       for (const each of buttons.querySelectorAll('button')) each.disabled = true
       act().then(
         (drawn) => onEnd(...drawn),
-        (error: unknown) => onEnd(drawProblem(error as Error)),
+        (error: unknown) => onEnd(drawError(error)),
       )
     }
     return element('button', { type: 'button', onclick, class: text === 'Decline' ? 'second' : undefined }, text)
@@ -89,7 +89,7 @@ function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest
 }
 
 function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
-  if (plan.problem !== undefined) return [drawProblem(new Error(`The wallet cannot answer: ${plan.problem}`))]
+  if (plan.problem !== undefined) return [drawError(new Error(`The wallet cannot answer: ${plan.problem}`))]
   const approvals = plan.approvals.map(({ type, content }) =>
     element(
       'div',
@@ -167,7 +167,7 @@ async function presentAs(
   const isUnsent = result instanceof WalletError && result.code === 'cannot_answer'
   page.guide.report(result instanceof Error && (isUnsent || id === HONEST.id) ? 'refused' : 'presented')
   if (isUnsent || (result instanceof Error && !(result instanceof WalletError))) throw result
-  const message = result instanceof Error ? drawProblem(result) : drawAccepted(result)
+  const message = result instanceof Error ? drawError(result) : drawAccepted(result)
   // A response of another request is refused before there is anything to report on.
   if (id === WRONG_STATE_BEHAVIOUR) return [message, drawVerdict('invalid_request', serverErrorOf(result), 'verifier')]
   const expectedCheckId = expectedCheck(id, plan)

@@ -1,6 +1,6 @@
 /** Whether what had to catch a misbehaviour has caught it. */
 import type { VerifierSchemas } from '../../sdk/server/index.ts'
-import type { ServerError, WalletError } from '../../src/wallet/error.ts'
+import type { ServerError } from '../../src/wallet/error.ts'
 import { element } from '../dom.ts'
 
 /** Draws the verdict about an error of a service. */
@@ -31,10 +31,6 @@ export function drawCheckVerdict(
     return drawVerdictText(true, expectedCheck, `“${check.asks}” No: ${check.detail ?? ''}.`)
   const outcome = check === undefined ? 'is not in the report' : `is ${check.outcome}`
   return drawVerdictText(false, expectedCheck, `This check had to fail, and ${outcome}. ${otherwise}`)
-}
-
-export function drawProblem({ message }: WalletError | Error): HTMLElement {
-  return element('p', { class: 'problem', role: 'alert' }, message)
 }
 
 function drawVerdictText(isCaught: boolean, expectedCheck: string, text: string): HTMLElement {

@@ -206,7 +206,7 @@ describeInBrowser('the console', (openWindow) => {
     expect(await page.locator('main .card').first().innerText()).toContain(name)
     expect(await page.locator('nav a[aria-current]').allInnerTexts()).toEqual(['Sessions'])
     await find('of-nobody')
-    expect(await page.getByRole('alert').innerText()).toBe('there is no such session')
+    expect(await page.getByRole('alert').innerText()).toBe('There is no such session.')
     await page.getByRole('link', { name: 'Sessions', exact: true }).click()
     const choices = page.getByLabel('Credential').locator('option')
     await expect.poll(() => choices.count()).toBeGreaterThan(1)
