@@ -47,6 +47,7 @@ export function drawDisclosure({ credential, disclosed, hidden }: AnsweredQuery)
     {},
     drawCard(credential.name, (credential.display ?? {}) as Display),
     element('h4', {}, 'It will see'),
+    claims.length === 0 && element('p', {}, 'no claim at all'),
     drawClaims(
       claims.map(({ position, value, because }) => [
         claimLabel(credential, position),
