@@ -241,7 +241,7 @@ describe('vouchsafe demo that stays', () => {
     })
     const page = await fetch(sent.headers.get('location') ?? '')
     expect(await page.text()).toMatch(
-      /calls itself &lt;script&gt;x&lt;\/script&gt; [\s\S]*<b>https:\/\/wallet\.example\/cb</,
+      /calls itself <strong>&lt;script&gt;x&lt;\/script&gt;<\/strong> [\s\S]*<code>https:\/\/wallet\.example\/cb</,
     )
     const over = await fetch(new URL('/?interaction=none', page.url))
     expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Begin anew in your wallet')])
