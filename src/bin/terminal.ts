@@ -57,9 +57,14 @@ export function removeControlCharactersByLine(text: string): string {
   return text.split('\n').map(removeControlCharacters).join('\n')
 }
 
-/** Formats two columns. The width of the first is that of its longest text, within limits. */
+/** Returns the width of a column: that of its longest text, within limits. A longer text moves its own line alone. */
+export function columnWidth(texts: readonly string[]): number {
+  return Math.min(WIDEST_COLUMN, Math.max(0, ...texts.map(({ length }) => length)))
+}
+
+/** Formats two columns. */
 export function formatColumns(rows: readonly (readonly [string, string])[], indent = ''): string[] {
-  const width = Math.min(WIDEST_COLUMN, Math.max(0, ...rows.map(([left]) => left.length)))
+  const width = columnWidth(rows.map(([left]) => left))
   return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${right}`.trimEnd())
 }
 

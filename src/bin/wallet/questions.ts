@@ -36,7 +36,8 @@ async function askConsentAtTerminal(what: string): Promise<boolean> {
 /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */
 export function askTxCodeAtTerminal({ inputMode, length, description }: TxCodeDescription): Promise<string> {
   const kind = `${length === undefined ? '' : `${length} `}${inputMode === 'text' ? 'characters' : 'digits'}`
-  const hint = description === undefined ? '' : ` The issuer says: "${removeControlCharacters(description)}".`
+  const words = removeControlCharacters(description ?? '')
+  const hint = words === '' ? '' : ` The issuer says: "${words}"${/[.!?]$/.test(words) ? '' : '.'}`
   const what = `The issuer wants a transaction code (${kind}), which it has given you another way.${hint}`
   if (!process.stdin.isTTY) refuseWith('needs_tx_code', `${what} Send it with --tx-code CODE`)
   return askAtTerminal(wrapIndented(what), 'Transaction code: ')

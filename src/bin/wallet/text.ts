@@ -9,7 +9,7 @@ import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../w
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
-import { formatColumns, paint, timeText, wrapIndented } from '../terminal.ts'
+import { columnWidth, formatColumns, paint, timeText, wrapIndented } from '../terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
 const MAX_VALUE = 72
@@ -42,8 +42,8 @@ export function formatDetails(credential: StoredCredential): string {
 
 /** Formats one line for each credential. */
 export function formatList(credentials: readonly StoredCredential[], now: Date): string {
-  const nameWidth = Math.max(...credentials.map((each) => removeControlCharacters(each.name).length))
-  const issuerWidth = Math.max(...credentials.map((each) => issuerName(each).length))
+  const nameWidth = columnWidth(credentials.map((each) => removeControlCharacters(each.name)))
+  const issuerWidth = columnWidth(credentials.map(issuerName))
   const lines = credentials.map((each) => {
     const name = paint('bold', removeControlCharacters(each.name).padEnd(nameWidth))
     return `${each.id}  ${name}  ${issuerName(each).padEnd(issuerWidth)}  ${validityText(each, now)}${copiesText(each)}`
