@@ -115,9 +115,10 @@ function explainEngineFiles(
   const partisia = accountOf(uncompressedPointOf(publicKey), 'partisia')
   return `Written into ${writtenPlace(directory)}:
 
-  ${CONFIG_FILE.padEnd(20)}  the configuration
-  ${KEY_FILE.padEnd(20)}  the key (secp256k1): the engine's address, its transactions, and what
-                        encrypts its database; it never leaves this machine
+  ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
+  ${KEY_FILE.padEnd(20)}  the key (secp256k1): of the engine's address and its
+                        transactions, and of what its database encrypts; it
+                        never leaves this machine
 ${newFiles.directories.map((path) => `  ${`${path}/`.padEnd(20)}  empty: components go here, each named by its SHA-256\n`).join('')}
 The address of this engine, which contracts list with ${baseUrl}:
 
@@ -128,12 +129,14 @@ The settings; paths are relative to the directory that the engine starts in:
 
   port, baseUrl         where it listens, and where it is reached
 ${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  identity              keyFile: its key
-  chain                 {"type": "local", "directory": DIR}: a chain in a directory, for
-                        trying out; {"type": "evm", "rpcUrl": URL, "confirmations": 12}:
+  chain                 {"type": "local", "directory": DIR}: a chain in a
+                        directory, for trying out;
+                        {"type": "evm", "rpcUrl": URL, "confirmations": 12}:
                         a chain that others share
-  contractFilter        "all" contracts of a local chain; of another, a list of addresses,
-                        or the address of a contract that lists them
-  integrations          authentication: the API key of the console, with a name for it
+  contractFilter        "all" contracts of a local chain; of another, a list of
+                        addresses, or the address of a contract that lists them
+  integrations          authentication: the API key of the console, with a name
+                        for it
 
 ${otherSettings(EngineSettings, newFiles, HINTS)}
 
