@@ -195,7 +195,7 @@ function anchorFacts({ at, trust_anchors: anchors }: VerifierOverview) {
     anchors.ending_first.map((each) => ({ ...each, what: '' })),
     at,
   )
-  return [['Trust anchors', [`${anchors.count}. `, link, ends]] as const]
+  return [['Trust anchors', [`${anchors.count} in all. `, link, ends]] as const]
 }
 
 function callbackText({ configured, waiting, dead, oldest_waiting_at: oldest }: Overview['callbacks']): string {
