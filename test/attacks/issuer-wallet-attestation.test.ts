@@ -174,6 +174,12 @@ const attacks: readonly Attack[] = [
   { attack: 'no sub', fails: 'attestation.client', why: /sub must be/, attestation: payload({ sub: undefined }) },
   { attack: 'an empty sub', fails: 'attestation.client', why: /sub must be/, attestation: payload({ sub: '' }) },
   {
+    attack: 'a sub of 513 characters',
+    fails: 'attestation.client',
+    why: /sub must be/,
+    attestation: payload({ sub: 'a'.repeat(513) }),
+  },
+  {
     attack: 'a client_id that differs',
     fails: 'attestation.client',
     why: /client_id/,
@@ -320,6 +326,7 @@ const attacks: readonly Attack[] = [
   { attack: 'a proof that begins later', fails: 'pop.fresh', why: /not valid yet/, pop: at('nbf', 61) },
   { attack: 'a proof without iat', fails: 'pop.fresh', why: /iat/, pop: payload({ iat: undefined }) },
   { attack: 'a proof without jti', fails: 'pop.id', why: /jti/, pop: payload({ jti: undefined }) },
+  { attack: 'a proof with an empty jti', fails: 'pop.id', why: /jti/, pop: payload({ jti: '' }) },
 ]
 
 /** Returns the certificate of the provider's key, with what another certificate below it is made of. */
