@@ -77,6 +77,7 @@ describe('an attack on the authorization code flow', () => {
       ['into the session of another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant', /code_verifier/],
       ['without a verifier', { code_verifier: '' }, 'invalid_grant', /code_verifier is missing/],
       ['with a verifier that is too short', { code_verifier: 'a'.repeat(42) }, 'invalid_request', /43 to 128/],
+      ['with a verifier that is too long', { code_verifier: 'a'.repeat(129) }, 'invalid_request', /43 to 128/],
       [
         'for another client',
         { client_id: 'com.example.thief' },
@@ -128,6 +129,13 @@ describe('an attack on the authorization code flow', () => {
       const done = await authorizeForCode(services)
       await later(60, () => refuses(() => redeemCode(services, done.form), 'invalid_grant', /expired/))
       await later(59, async () => tokenBody(await redeemCode(services, done.form)))
+    })
+
+    it('comes with another scope, which changes nothing', async () => {
+      const done = await authorizeForCode(services)
+      const body = await tokenBody(await redeemCode(services, { ...done.form, scope: 'other' }))
+      expect(body).toMatchObject({ scope: SCOPE })
+      expect(body).not.toHaveProperty('authorization_details')
     })
 
     it('is made up of the id of the interaction, and changed in each part', async () => {

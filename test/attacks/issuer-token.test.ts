@@ -303,10 +303,10 @@ describe('a token request that is wrong', () => {
     await tokenOf(session)
   })
 
-  it('ignores parameters that it does not know, empty ones, and resource', async () => {
+  it('ignores parameters that it does not know, empty ones, scope and resource', async () => {
     const session = await started()
     const more =
-      'resource=https%3A%2F%2Fa.example&unknown=1&unknown=2&tx_code=&authorization_details=&client_id=x&__proto__=1'
+      'resource=https%3A%2F%2Fa.example&unknown=1&unknown=2&tx_code=&authorization_details=&client_id=x&scope=x&__proto__=1'
     const response = await postForm(services, endpoint(session), `${encoded(session)}&${more}`)
     expect(response.status).toBe(200)
   })
