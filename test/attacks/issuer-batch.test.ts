@@ -374,6 +374,22 @@ describe('a batch of attested keys', () => {
     expect(boundTo(credentials)).toEqual([holder.jwk])
   })
 
+  it.each([
+    ['in one way', ['0', '0']],
+    ['in two ways', ['0', undefined]],
+  ])('is refused where two proofs name one attested key %s', async (_, kids) => {
+    const ready = await batchSession(3, needing)
+    const [holder, other] = (await makeHolders(2)) as [Signer, Signer]
+    const attestation = await attestationFor([holder, other])
+    const jwt = await Promise.all(
+      kids.map((kid) => proofOf({ ...ready, holder }, { header: { kid, key_attestation: attestation } })),
+    )
+    const before = await dump(services)
+    const response = await request(ready, { proof: undefined, proofs: { jwt } })
+    await expectRefusal(response, { status: 400, error: 'invalid_proof', why: /the same key/ })
+    expect(await dump(services)).toBe(before)
+  })
+
   it('is refused whole when one of its proofs has no attestation', async () => {
     const ready = await batchSession(3, needing)
     const holders = await makeHolders(2)
