@@ -580,6 +580,31 @@ describe('who may sign a list', () => {
     ],
   ])('%s', async (_, change) => expect(await ofToken(change)).toMatch(/^passed/))
 
+  it('the issuer with a certificate for certificates alone where that is an anchor, and not otherwise', async () => {
+    const outcomeWhere = async (isAnchor: boolean): Promise<string> => {
+      const anchors: string[] = []
+      let forCertificates: Buffer = Buffer.of()
+      const self = await startWorld({
+        outbound: network.outbound,
+        anchors,
+        issuerCertificates: (key) => {
+          forCertificates = certify({ name: certificateName, key }, key, { isCa: true, usages: ['keyCertSign'] })
+          const own = toPem(certify({ name: certificateName, key }, key))
+          anchors.push(own, ...(isAnchor ? [toPem(forCertificates)] : []))
+          return Promise.resolve(own)
+        },
+      })
+      onTestFinished(() => self.services.close())
+      const uri = newUri()
+      const parts = tokenParts(self, uri, entries(IDX, 0))
+      parts.header.x5c = base64([forCertificates])
+      network.at.set(uri, await signList(parts))
+      return statusOfCredential(tokenAt(uri), { in: self })
+    }
+    expect(await outcomeWhere(true)).toMatch(/^passed/)
+    expect(await outcomeWhere(false)).toMatch(/does not allow digitalSignature$/)
+  })
+
   it.each<[string, Change<ListParts>, RegExp]>([
     [
       'another issuer of the same authority',
