@@ -621,6 +621,11 @@ describe('who may sign a list', () => {
       by(() => second, { name, uris, purposes }),
       /: it is signed by CN=Status Provider, who is not/,
     ],
+    [
+      'somebody of the name of the issuer, whom another authority that is trusted certified',
+      by(() => second, { uris }),
+      /: it is signed by CN=issuer\.localhost, who is not the issuer of what has this status$/,
+    ],
     ['a provider of an unknown authority', by(() => stranger, { name, uris, purposes }), /is not trusted/],
     [
       'the issuer with a certificate that is over',

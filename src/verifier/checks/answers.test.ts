@@ -231,6 +231,8 @@ const ofTlsServer = issuedBy(() => ({ chain: [tlsServer.der] }))
 let tlsServer: Certificate
 const ofCertSigner = issuedBy(() => ({ chain: [certSigner.der] }))
 let certSigner: Certificate
+const ofKeyAgreement = issuedBy(() => ({ chain: [forKeyAgreement.der] }))
+let forKeyAgreement: Certificate
 /** A chain whose certificates are by another authority, which is sent along. */
 let strangers: readonly Uint8Array[]
 beforeAll(async () => {
@@ -239,6 +241,7 @@ beforeAll(async () => {
   const { tlsServer: server, tlsClient } = EXTENDED_KEY_USAGE
   const purposes = { purposes: [server, tlsClient], isCritical: false }
   certSigner = parseCertificate(certify(world.ca, world.issuerKey, { usages: ['keyCertSign'] }))
+  forKeyAgreement = parseCertificate(certify(world.ca, world.issuerKey, { usages: ['keyAgreement'] }))
   tlsServer = parseCertificate(certify(world.ca, world.issuerKey, purposes))
   strangers = [certify({ name: certificateName, key }, world.issuerKey), other]
 })
@@ -454,6 +457,13 @@ const others: readonly Row[] = [
     'issuer.certificate',
     /^failed: the key usage of the certificate 'CN=issuer\.localhost' does not allow digitalSignature$/,
     ofCertSigner,
+  ],
+  [
+    'an anchor that may sign neither certificates nor anything else, and signed the credential itself',
+    'issuer.certificate',
+    /^failed: the key usage of the certificate 'CN=issuer\.localhost' does not allow digitalSignature$/,
+    ofKeyAgreement,
+    () => ({ trustAnchors: [forKeyAgreement] }),
   ],
   [
     'a certificate with the key usage nonRepudiation alone',
