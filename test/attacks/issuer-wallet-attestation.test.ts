@@ -16,7 +16,7 @@ import type { Signer } from '../../src/keys/signer.ts'
 import { type Attester, attesterCertificate } from '../support/attestation.ts'
 import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { entries, makeNetwork, signList } from '../support/foreign-status.ts'
-import { certify } from '../support/forge.ts'
+import { type CertificateOptions, certify } from '../support/forge.ts'
 import {
   expectRefusal,
   expectWithoutEffect,
@@ -453,6 +453,17 @@ describe('a wallet that has to authenticate itself', () => {
     expect(await statusOf(services, ISSUER_URL, session.sessionId)).not.toHaveProperty('problem')
   })
 
+  it('is given no challenge where another check fails as well', async () => {
+    const session = await startedSession(services)
+    const changed = payload({ challenge: 'old', aud: 'https://issuer.example' })
+    const headers = await attestedHeaders(instance, session, { pop: changed() })
+    await expectRefusal(await postAttested(session, { ...headers }), {
+      status: 400,
+      error: 'invalid_client_attestation',
+      why: /pop\.audience/,
+    })
+  })
+
   it('is refused with a challenge that is older than some minutes', async () => {
     const session = await startedSession(services)
     const old = await fetchChallenge(services)
@@ -519,6 +530,25 @@ describe('the status of a wallet attestation', () => {
     await publish(0, stranger)
     await expectRefusal(await send(), { ...refusal, why: /attestation\.status: .*not trusted/ })
     await publish(0)
+    expect((await send()).status).toBe(200)
+  })
+
+  it('is that of the provider with a new key, and not with a certificate of its TLS server', async () => {
+    const session = await startedSession(services)
+    const send = async () =>
+      postAttested(session, { ...(await attestedHeaders(instance, session, { attestation: { payload: stated } })) })
+    const key = await makeKey()
+    const withCertificate = (options: CertificateOptions): Attester => {
+      const renewed = { ...provider, key, signer: createSigner(key, []) }
+      return { ...renewed, x5c: [attesterCertificate(renewed, { name: leafOf(provider).name, ...options })] }
+    }
+    await publish(0, withCertificate({ purposes: [EXTENDED_KEY_USAGE.tlsServer], isCritical: false }))
+    await expectRefusal(await send(), {
+      status: 400,
+      error: 'invalid_client_attestation',
+      why: /attestation\.status: .*is that of a TLS server/,
+    })
+    await publish(0, withCertificate({}))
     expect((await send()).status).toBe(200)
   })
 
