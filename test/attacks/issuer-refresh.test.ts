@@ -511,6 +511,16 @@ describe('a refresh token', () => {
       await expectRefusal(again, { status: 400, error: 'invalid_grant' })
     })
 
+    it('that a thief has bound ends all tokens when the wallet, which lost an answer, comes with the one before', async () => {
+      const ready = await redeemed()
+      const lost = (await (await post(ready)).json()) as TokenBody
+      const key = await holderSigner()
+      const dpop = await dpopProof({ services, key, url: url(ready), nonce: await dpopNonce(services) })
+      const stolen = (await (await postToken(formOf(ready, lost.refresh_token), dpop)).json()) as TokenBody
+      expect(stolen.token_type).toBe('DPoP')
+      await refused(await post(ready), /none of this session is good any more/)
+    })
+
     it('that a thief has bound to an instance of his own ends all tokens when the wallet comes with it', async () => {
       const provider = await makeProvider()
       const lenient = await startServices(trustingProvider(provider, 'optional'))

@@ -14,6 +14,7 @@ import {
   TOKEN_ENDPOINT,
   tokenOf,
 } from '../support/issuance.ts'
+import { restartedIssuer } from '../support/restarted-issuer.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
 import {
   call,
@@ -78,6 +79,16 @@ describe('with an external authorization server', () => {
     expect(offer.body.grants).toMatchObject({ [GRANT]: { tx_code: { input_mode: 'numeric', ...asked } } })
     const refused = await call(services, url, { ...body, tx_code: { value: '4935' } })
     await expectRefusal(refused, { status: 400, error: 'invalid_request', why: /tx_code.value/ })
+  })
+
+  it('leaves offers whose transaction code that server alone knew: no code opens them without it', async () => {
+    const { sessionId } = await startIssuance(services, { tx_code: { length: 4 } })
+    const alone = await restartedIssuer(services, {})
+    const form = { grant_type: GRANT, 'pre-authorized_code': await codeOf(alone, sessionId) }
+    const post = (txCode: string) => postForm(alone, TOKEN_ENDPOINT, { ...form, tx_code: txCode })
+    await expectRefusal(await post('4935'), { status: 400, error: 'invalid_grant', why: /transaction code/ })
+    await expectRefusal(await post(''), { status: 400, error: 'invalid_request', why: /tx_code is missing/ })
+    await alone.issuer.close()
   })
 
   it('offers the code that the application brings, and does not name the only server', async () => {
