@@ -90,6 +90,19 @@ describe('the memory of bodies', () => {
     expect([memory.begin('a', () => undefined).addPart(part(1)), dropped]).toEqual([undefined, ['a']])
   })
 
+  it('takes no body for stalled of which parts still arrive', () => {
+    const clock = { at: 0 }
+    const memory = createBodyMemory(bounds(16, 16), () => new Date(clock.at))
+    const dropped: string[] = []
+    const [slow, stalled] = ['slow', 'stalled'].map((name) => memory.begin(name, () => dropped.push(name)))
+    slow?.addPart(part(8))
+    stalled?.addPart(part(4))
+    clock.at = 1500
+    slow?.addPart(part(1))
+    clock.at = 3000
+    expect([memory.begin('next', () => undefined).addPart(part(7)), dropped]).toEqual([undefined, ['stalled']])
+  })
+
   it('that two senders fill by drops has room for a third, and drops the oldest body of the one with the most', () => {
     const memory = createBodyMemory(bounds(64, 32), () => new Date(0))
     const dropped: string[] = []
