@@ -81,6 +81,25 @@ describe('the memory of bodies', () => {
     expect([errors.length, memory.countBytes()]).toEqual([1, 0])
   })
 
+  it('gives no room of a body that has come whole to another, as long as its request is answered', async () => {
+    const { port, memory, lookedUp, answerSlowly } = await started('app', 16 * 1024)
+    lookedUp()
+    const post = (key: string, path: string, length: number) =>
+      fetch(`http://127.0.0.1:${port}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'text/plain' },
+        body: 'a'.repeat(length),
+      })
+    const first = post('first', '/slow', 12 * 1024)
+    await expect.poll(() => memory.countBytes()).toBe(12 * 1024)
+    const second = await post('second', '/', 8 * 1024)
+    expect(await second.json()).toMatchObject({ message: expect.stringMatching(/too many requests/) as string })
+    expect(memory.countBytes()).toBe(12 * 1024)
+    answerSlowly()
+    expect((await first).status).toBe(200)
+    await expect.poll(() => memory.countBytes()).toBe(0)
+  })
+
   it('makes room for a sender over its share by the stalled bodies of that sender alone', () => {
     const clock = { at: 0 }
     const memory = createBodyMemory(bounds(64, 16), () => new Date(clock.at))
@@ -161,7 +180,15 @@ async function started(label: string, bytes = MIB, bodyLimit = MIB) {
     await lookUp
   })
   app.post('/', () => ({}))
+  let answerSlowly = (): void => undefined
+  const slowAnswer = new Promise<void>((resolve) => {
+    answerSlowly = resolve
+  })
+  app.post('/slow', async () => {
+    await slowAnswer
+    return {}
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
-  return { port, memory, owners, lookedUp: () => lookedUp(), arrived, errors }
+  return { port, memory, owners, lookedUp: () => lookedUp(), answerSlowly: () => answerSlowly(), arrived, errors }
 }
