@@ -708,6 +708,21 @@ describe('who may sign a list', () => {
         byMdocs(() => mdocs.ca, { isCa: true, usages: ['digitalSignature', 'keyCertSign'] }),
         /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
       ],
+      [
+        'a signer whom a CA below the authority certified',
+        async (parts) => {
+          const below = { name: writeName([['CN', 'Company CA']]), key: await makeKey() }
+          const company = certify(mdocs.ca, below.key, { name: below.name, isCa: true, usages: ['keyCertSign'] })
+          parts.key = await makeKey()
+          const chain = [certify(below, parts.key, { name, uris }), company]
+          parts.unprotectedHeader.clear()
+          parts.protectedHeader.set(
+            33,
+            chain.map((der) => new Uint8Array(der)),
+          )
+        },
+        /: it is signed by CN=Status Provider, who is not the issuer of what has this status$/,
+      ],
       ['a signer of an unknown authority', byMdocs(() => stranger), /is not trusted/],
       [
         'whoever puts a second chain into the other header',
