@@ -27,7 +27,13 @@ let services: Services
 let certificateEnd: Date
 beforeEach(async () => {
   certificateEnd = new Date(Date.now() + HOUR_MS)
-  const hourLong = (url: string) => (privateKey: KeyObject) =>
+  services = await startWithCertificates(new Date(Date.now() - HOUR_MS))
+})
+afterEach(() => services.close())
+
+/** Starts services whose certificates begin then, and end when `certificateEnd` says. */
+function startWithCertificates(notBefore: Date): Promise<Services> {
+  const lasting = (url: string) => (privateKey: KeyObject) =>
     Promise.resolve(
       toPem(
         makeSelfSignedCertificate({
@@ -36,17 +42,13 @@ beforeEach(async () => {
           commonName: 'short',
           uris: [url],
           serial: randomBytes(16),
-          notBefore: new Date(Date.now() - HOUR_MS),
+          notBefore,
           notAfter: certificateEnd,
         }),
       ),
     )
-  services = await startServices({
-    issuerCertificates: hourLong(ISSUER_URL),
-    verifierCertificates: hourLong(VERIFIER_URL),
-  })
-})
-afterEach(() => services.close())
+  return startServices({ issuerCertificates: lasting(ISSUER_URL), verifierCertificates: lasting(VERIFIER_URL) })
+}
 
 function passTime(milliseconds: number): void {
   services.clock.now = new Date(services.clock.now.getTime() + milliseconds)
@@ -95,6 +97,21 @@ it.each(drivenFormats)('an issuer issues no $format that is valid for longer', a
   const end = Math.floor(certificateEnd.getTime() / 1000) * 1000
   expect(await issue(86_400)).toBe(end)
   expect(await issue(60)).toBeLessThan(end)
+})
+
+it.each(drivenFormats)('an issuer issues no $format that is older than its certificate', async (driven) => {
+  const { format, configuration, dataset: claims } = driven
+  await services.close()
+  const begin = new Date(Math.floor(Date.now() / 1000) * 1000)
+  services = await startWithCertificates(begin)
+  // The dates of a credential that lasts for long are of the hour.
+  const posted = { ...configuration, validity_seconds: 86_400 }
+  const credential = await issueCredential(services, await holderSigner(), posted, claims)
+  const times =
+    formatOf(format)
+      ?.readHeld(credential)
+      .validity.notBefore.map(({ at }) => at?.getTime() ?? 0) ?? []
+  expect(Math.min(...times)).toBe(begin.getTime())
 })
 
 it('an issuer signs no status list that has ended when it begins, nor sends one that it signed before', async () => {
