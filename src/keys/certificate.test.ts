@@ -809,6 +809,16 @@ describe('the cache', () => {
     expect(parse(second)).not.toBe(two)
   })
 
+  test('keeps none of more than four kilobytes', () => {
+    const parse = cacheCertificates(2)
+    const withBytes = (length: number) =>
+      make({ extensions: [extension('1.2.3', false, writeOctetString(Buffer.alloc(length)))] })
+    const [small, large] = [withBytes(3000), withBytes(4000)]
+    expect([small.length, large.length].map((length) => length > 4096)).toEqual([false, true])
+    expect(parse(small)).toBe(parse(small))
+    expect(parse(large)).not.toBe(parse(large))
+  })
+
   test('refuses what is malformed each time', () => {
     const parse = cacheCertificates(2)
     for (let time = 0; time < 2; time += 1) expectMalformed(() => parse(Buffer.of(0x30)), /cut short/)
