@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { permute } from './allocation.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openTestStore, retryOnConflict } from '../../../test/support/store.ts'
+import { type IssuerCollections, issuerMigrations } from '../collections.ts'
+import { createEntryAllocator, permute } from './allocation.ts'
 
 const key = Buffer.from('000102030405060708090a0b0c0d0e0f', 'hex')
 
@@ -92,5 +94,25 @@ describe('the permutation of indices', () => {
     [Number.NaN, 1024],
   ])('has no place for %d below %d', (counter, size) => {
     expect(() => permute(counter, size, key)).toThrow(RangeError)
+  })
+})
+
+describe('the entries of processes with different keys', () => {
+  it('are of one list for each key, however the processes take turns', async () => {
+    const store = await openTestStore<IssuerCollections>(issuerMigrations)
+    onTestFinished(() => store.close())
+    const effects = { store, now: () => new Date(), random: randomBytes, retryOnConflict }
+    const lists = new Set<string>()
+    const places = new Set<string>()
+    for (let turn = 0; turn < 3; turn++) {
+      for (const kid of ['old', 'new']) {
+        const allocate = createEntryAllocator(effects, 1024, () => ({ current: { kid }, oldest: { kid: 'old' } }))
+        for (const { listId, index } of await allocate(70)) {
+          lists.add(`${kid} ${listId}`)
+          places.add(`${listId} ${index}`)
+        }
+      }
+    }
+    expect([lists.size, places.size]).toEqual([2, 6 * 70])
   })
 })
