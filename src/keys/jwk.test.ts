@@ -4,7 +4,7 @@ import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
 import { MalformedError } from '../codec/malformed.ts'
-import { importPublicKey, type PublicJwk, readPublicJwk, thumbprint } from './jwk.ts'
+import { importPublicKey, type PublicJwk, readPublicJwk, readSigningJwk, thumbprint } from './jwk.ts'
 import { type Algorithm, algorithmOf, algorithms } from './signature.ts'
 
 /** Points of order 1, 2, 4 and 8 on Curve25519 in its Edwards form: `y` as it is written, and above the prime. */
@@ -115,5 +115,33 @@ describe('a public key as JSON', () => {
   it('has a thumbprint of its required members only', () => {
     const text = `{"crv":"P-256","kty":"EC","x":"${key.x}","y":"${key.y}"}`
     expect(thumbprint(readPublicJwk({ ...key, kid: 'x' }))).toBe(createHash('sha256').update(text).digest('base64url'))
+  })
+})
+
+describe('a key for signatures', () => {
+  it.each<[string, object]>([
+    ['nothing of its use', {}],
+    ['sig', { use: 'sig' }],
+    ['verify among its operations', { key_ops: ['deriveBits', 'verify'] }],
+    ['the operation of its private key', { key_ops: ['sign'] }],
+    ['an alg of its curve', { alg: 'ES256' }],
+  ])('says %s', (_, more) => expect(readSigningJwk({ ...key, ...more })).toEqual(key))
+
+  it.each(['EdDSA', 'Ed25519'])('on Ed25519 says %s', (alg) =>
+    expect(readSigningJwk({ ...ed25519, alg })).toEqual(ed25519),
+  )
+
+  it.each<[string, object, RegExp]>([
+    ['another use', { use: 'enc' }, /its use is not sig/],
+    ['a use that is no text', { use: ['sig'] }, /its use is not sig/],
+    ['other operations', { key_ops: ['deriveBits', 'encrypt'] }, /neither verify nor sign/],
+    ['no operations', { key_ops: [] }, /neither verify nor sign/],
+    ['operations in a text', { key_ops: 'verify' }, /neither verify nor sign/],
+    ['the alg of another curve', { alg: 'ES384' }, /not for its alg/],
+    ['the alg of an encryption', { alg: 'ECDH-ES' }, /not for its alg/],
+    ['an alg that is no text', { alg: null }, /not for its alg/],
+  ])('does not say %s', (_, more, why) => {
+    expect(() => readSigningJwk({ ...key, ...more })).toThrow(MalformedError)
+    expect(() => readSigningJwk({ ...key, ...more })).toThrow(why)
   })
 })

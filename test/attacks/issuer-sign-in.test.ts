@@ -74,6 +74,18 @@ describe('an answer of the provider', () => {
     await refuses(at, () => comeBack(all, at, more), why)
   })
 
+  it.each([
+    ['the code of an error', 'server_error', 'server_error'],
+    ['no error that is none', '<script>', 'an error without a proper code'],
+    ['no error of many letters', 'a'.repeat(61), 'an error without a proper code'],
+  ])('leaves %s in the log', async (_, error, cause) => {
+    const at = await comeToPage(all.services)
+    const lines = all.services.logLines.length
+    await comeBack(all, at, { error })
+    const logged = all.services.logLines.slice(lines).map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(logged.flatMap((line) => line.cause ?? [])).toEqual([cause])
+  })
+
   it('is refused with a state in which a letter was changed', async () => {
     const at = await comeToPage(all.services)
     const address = all.provider.signIn(await leaveForProvider(all.services, at))
