@@ -921,6 +921,25 @@ describe('when nobody answers', () => {
   })
 })
 
+it('a response whose session expires while a list is fetched is refused, and the session has expired', async () => {
+  const { services } = world
+  const usualTime = services.clock.now
+  onTestFinished(() => void Object.assign(services.clock, { now: usualTime }))
+  const { sessionId, request } = await startVerification(services, { credentials: [queryFor(usualProfile)] })
+  const uri = newUri()
+  const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
+  network.at.set(uri, () => {
+    services.clock.now = new Date(usualTime.getTime() + 3_600_000)
+    return Promise.resolve(list)
+  })
+  const forgery = await makeForgery(world, request)
+  Object.assign(forgery.payload, tokenAt(uri))
+  const form = { vp_token: JSON.stringify({ card: [await putTogether(forgery)] }), state: request.state }
+  const response = await postForm(services, request.response_uri, form)
+  expect([response.status, await response.json()]).toMatchObject([410, { error: 'gone' }])
+  expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
+})
+
 describe('who is asked, and how often', () => {
   it('nobody, for an issuer that is not trusted, or where nobody is', async () => {
     const uri = newUri()
