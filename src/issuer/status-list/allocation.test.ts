@@ -97,6 +97,21 @@ describe('the permutation of indices', () => {
   })
 })
 
+describe('the entries of a list', () => {
+  it('are as many as the setting says from its change on', async () => {
+    const store = await openTestStore<IssuerCollections>(issuerMigrations)
+    onTestFinished(() => store.close())
+    const effects = { store, now: () => new Date(), random: randomBytes, retryOnConflict }
+    const sizes: unknown[] = []
+    for (const entries of [1024, 2048, 1024, 1024]) {
+      const allocate = createEntryAllocator(effects, entries, () => ({ current: { kid: 'a' }, oldest: { kid: 'a' } }))
+      const [entry] = await allocate(1)
+      sizes.push((await store.get('status_list', entry?.listId ?? ''))?.value.entries)
+    }
+    expect([sizes, (await store.list('status_list')).length]).toEqual([[1024, 2048, 1024, 1024], 3])
+  })
+})
+
 describe('the entries of processes with different keys', () => {
   it('are of one list for each key, however the processes take turns', async () => {
     const store = await openTestStore<IssuerCollections>(issuerMigrations)
