@@ -418,4 +418,9 @@ test('a search that refuses every path ends when its budget is spent', () => {
   const options = { now: NOW, clockSkewSeconds: 0, budget, accepts }
   expect(findTrustPath([leaf.certificate], anchors, options)).toHaveProperty('problem')
   expect([new Set(refused).size, refused.length, budget.remaining]).toEqual([5, 5, 0])
+  // A search without a budget of others has one of its own.
+  expect(findTrustPath([leaf.certificate], anchors, { now: NOW, clockSkewSeconds: 0, accepts })).toHaveProperty(
+    'problem',
+  )
+  expect(refused).toHaveLength(5 + 12)
 })
