@@ -511,14 +511,21 @@ describe('a refresh token', () => {
       await expectRefusal(again, { status: 400, error: 'invalid_grant' })
     })
 
-    it('that a thief has bound ends all tokens when the wallet, which lost an answer, comes with the one before', async () => {
+    it.each([
+      ['the one before', 1],
+      ['an older one', 3],
+    ])('that a thief has bound ends all tokens when the wallet comes with %s', async (_, refreshes) => {
       const ready = await redeemed()
-      const lost = (await (await post(ready)).json()) as TokenBody
+      let last = ready.refresh
+      for (let count = 0; count < refreshes; count++)
+        last = ((await (await post(ready, last)).json()) as TokenBody).refresh_token
       const key = await holderSigner()
-      const dpop = await dpopProof({ services, key, url: url(ready), nonce: await dpopNonce(services) })
-      const stolen = (await (await postToken(formOf(ready, lost.refresh_token), dpop)).json()) as TokenBody
+      const proof = async () => dpopProof({ services, key, url: url(ready), nonce: await dpopNonce(services) })
+      const stolen = (await (await postToken(formOf(ready, last), await proof())).json()) as TokenBody
       expect(stolen.token_type).toBe('DPoP')
       await refused(await post(ready), /none of this session is good any more/)
+      const again = await postToken(formOf(ready, stolen.refresh_token), await proof())
+      await expectRefusal(again, { status: 400, error: 'invalid_grant' })
     })
 
     it('that a thief has bound to an instance of his own ends all tokens when the wallet comes with it', async () => {

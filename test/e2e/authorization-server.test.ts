@@ -139,7 +139,7 @@ describe('a pre-authorized code that the application brings', () => {
     const refusal = { status: 409, error: 'invalid_state', why: /pre-authorized_code/ } as const
     for (const response of refused) await expectRefusal(response, refusal)
     const real = services.clock.now
-    services.clock.now = new Date(real.getTime() + 7 * 86_400_000)
+    services.clock.now = new Date(real.getTime() + 30 * 86_400_000)
     await services.runTasks()
     await expectWithoutEffect(services, () => post('raced-raced-raced-raced'), refusal)
     services.clock.now = new Date(real.getTime() + 31 * 86_400_000)
