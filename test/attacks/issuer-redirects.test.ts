@@ -95,6 +95,15 @@ it.each<[string, (all: SigningIn, at: AtPage) => Promise<Response>]>([
   expect([back.origin + back.pathname, back.searchParams.get('error')]).toEqual([STRANGER, 'access_denied'])
 })
 
+it('a person who stops is back at once at a wallet whose address is trusted', async () => {
+  const all = await startSigningIn({}, {}, { redirectUris: [TRUSTED] })
+  onTestFinished(() => all.services.close())
+  const at = await comeToPage(all.services, { scope: SCOPE, redirect_uri: TRUSTED })
+  const way = await goOn(all.services, at.browser, `${SIGN_IN}/stop?interaction=${at.interaction}`)
+  const back = await goOn(all.services, at.browser, way.href)
+  expect([back.origin + back.pathname, back.searchParams.get('error')]).toEqual([TRUSTED, 'access_denied'])
+})
+
 it('an offer that is trusted is not enough where it wants a transaction code with its other grant', async () => {
   const { services } = await startTrusting({ redirectUris: [TRUSTED] })
   const terms = { grants: ['authorization_code', GRANT], tx_code: {} }

@@ -39,11 +39,15 @@ export interface SigningIn {
 }
 
 /** Starts services whose issuer signs people in at a provider of the tests. */
-export async function startSigningIn(settings: object = {}, more: object = {}): Promise<SigningIn> {
+export async function startSigningIn(
+  settings: object = {},
+  more: object = {},
+  issuer: Record<string, unknown> = {},
+): Promise<SigningIn> {
   const provider = await testProvider()
   provider.account = { ...ACCOUNT }
   const authentication = { openidConnect: { ...openidConnect, ...settings }, ...more }
-  const services = await startCodeFlow({ authentication }, { outbound: provider.outbound })
+  const services = await startCodeFlow({ authentication, ...issuer }, { outbound: provider.outbound })
   return { services, provider, configurationId: await declareWithScope(services) }
 }
 
