@@ -253,7 +253,7 @@ describe('a backup by the command', () => {
       ['damaged.db', /damaged|malformed/],
       ['newer.db', /newer release.*issuer-9999/],
       ['nowhere.db', /no such file; name a backup/],
-      ['text.db', /not in the format of SQLite.*a dump of PostgreSQL is put back by pg_restore or psql/s],
+      ['text.db', /not a database of SQLite.*a dump of PostgreSQL is put back by pg_restore or psql/s],
       ['cut.db', /cut off/],
       ['other.db', /another service.*verifier-/],
     ] as const

@@ -28,7 +28,7 @@ import { beginFile, removeFiles } from './unfinished-file.ts'
 const DIRECTORY_PREFIX = 'vouchsafe-restore-'
 
 const NO_SQLITE_FILE =
-  'it is not in the format of SQLite, in which vouchsafe db backup makes backups; a dump of PostgreSQL is put back by pg_restore or psql'
+  'it is not a database of SQLite, as vouchsafe db backup makes one; a dump of PostgreSQL is put back by pg_restore or psql'
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
