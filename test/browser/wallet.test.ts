@@ -247,6 +247,25 @@ describeInBrowser('the wallet of the console', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it('scrolls what takes the focus from under the guide and the buttons that stay in view', async () => {
+    const { page } = await open({ viewport: { width: 1280, height: 600 } })
+    await receive(page)
+    await ask(page)
+    const seen = async (key: string, presses: number): Promise<boolean[]> => {
+      const all: boolean[] = []
+      for (let n = 0; n < presses; n += 1) {
+        await page.keyboard.press(key)
+        all.push(await page.evaluate(isFocusInView))
+      }
+      return all
+    }
+    await page.getByRole('radio', { name: 'Honest' }).focus()
+    const behaviours = await page.getByRole('radio', { disabled: false }).count()
+    expect(await seen('ArrowDown', behaviours)).not.toContain(false)
+    await page.getByRole('button', { name: 'Revoke' }).focus()
+    expect(await seen('Shift+Tab', 12)).not.toContain(false)
+  })
+
   it('presents nothing that was emptied in another window, and shows no more of it', async () => {
     const { page } = await open()
     await receive(page)
@@ -444,4 +463,12 @@ async function faultless(page: Page): Promise<void> {
   expect(await accessibilityFaults(page)).toEqual([])
   const { width = 0 } = page.viewportSize() ?? {}
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+}
+
+/** Runs in the page: tests whether something of what has the focus is to be seen. */
+function isFocusInView(): boolean {
+  const focused = document.activeElement
+  const { left = 0, right = 0, top = 0, bottom = 0 } = focused?.getBoundingClientRect() ?? {}
+  const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2)
+  return above !== null && focused?.contains(above) === true
 }
