@@ -101,7 +101,8 @@ async function readLabels(): Promise<LabelsOf> {
   return (type) => labelsOfType(configurations.values(), type)
 }
 
-function readConfigurationsIfAny(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
+/** Reads the configurations of the issuer; none where it is not to be reached. */
+export function readConfigurationsIfAny(): Promise<ReadonlyMap<string, OfferedConfiguration>> {
   return readConfigurations().catch(() => new Map<string, OfferedConfiguration>())
 }
 

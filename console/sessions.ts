@@ -1,10 +1,10 @@
 /** The sessions of both services: found by an id, or page by page through a filter. */
 import type { ShowPage } from './app.ts'
-import { issuerClient, readConfigurations, verifierClient } from './clients.ts'
+import { issuerClient, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { nameConfigurations } from './labels.ts'
 import { drawPagedTable } from './paged-table.ts'
-import { drawState, makeQueryLink, makeSessionLink, readNames, stateWord } from './session.ts'
+import { drawState, makeQueryLink, makeSessionLink, readConfigurationsIfAny, readNames, stateWord } from './session.ts'
 
 const STATES = {
   issuer: ['STARTED', 'SUCCEEDED', 'EXPIRED'],
@@ -37,11 +37,9 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
   const status = STATES[name].find((each) => each === parts[1])
   const subject = parts[2] === '' ? undefined : parts[2]
   const filter = { name, status, subject }
-  main.append(
-    introduction('Sessions', 'The newest first. Choose one to see what happened in it.'),
-    drawFilters(filter, names, await readSubjects(filter)),
-    drawSearch(name),
-  )
+  main.append(introduction('Sessions', 'The newest first. Choose one to see what happened in it.'))
+  // The menu leads to the other service, also from one that does not answer.
+  main.append(drawFilters(filter, names, await readSubjects(filter)), drawSearch(name))
   const isIssuer = name === 'issuer'
   const namesOf = isIssuer ? await readNames() : undefined
   main.append(
@@ -75,7 +73,7 @@ function listSessions({ name, status, subject }: Filter): AsyncGenerator<ListedS
 /** Reads what sessions can be about: the issuer's configurations, and of the verifier's queries that of the filter. */
 async function readSubjects({ name, subject }: Filter): Promise<readonly Choice[]> {
   if (name === 'verifier') return subject === undefined ? [] : [[subject, subject]]
-  return nameConfigurations(await readConfigurations())
+  return nameConfigurations(await readConfigurationsIfAny())
 }
 
 function hashOf(...parts: readonly string[]): string {

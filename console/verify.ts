@@ -3,14 +3,14 @@
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
 import type { ShowPage } from './app.ts'
-import { type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
+import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { labelOfClaim, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
-import { watchSession } from './session.ts'
+import { readConfigurationsIfAny, watchSession } from './session.ts'
 
 type Query = VerifierSchemas['DcqlQuery']
 
@@ -30,7 +30,7 @@ export const showVerify: ShowPage = async (main, { services, signal }) => {
     return
   }
   const configurations =
-    services.issuer === undefined ? new Map<string, OfferedConfiguration>() : await readConfigurations()
+    services.issuer === undefined ? new Map<string, OfferedConfiguration>() : await readConfigurationsIfAny()
   const place = element('div')
   main.append(place)
   place.append(drawForm(place, configurations, signal))

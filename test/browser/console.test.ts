@@ -212,6 +212,9 @@ describeInBrowser('the console', (openWindow) => {
     await expect.poll(() => choices.count()).toBeGreaterThan(1)
     await page.getByLabel('Credential').selectOption({ index: 1 })
     await expect.poll(() => page.url()).toMatch(/#\/sessions\/issuer\/\/[\w-]+$/)
+    // The menu has the words of the table.
+    const states = page.getByLabel('State').locator('option')
+    await expect.poll(() => states.allInnerTexts()).toEqual(['all', 'open', 'issued', 'expired'])
     await page.getByLabel('State').selectOption('expired')
     await page.getByText('Sessions of the issuer: there are none.').waitFor()
   })
