@@ -223,6 +223,14 @@ describe('an access token of the external server', () => {
     await expectIssued(good)
   })
 
+  it('uses up the offer with its first credential', async () => {
+    const good = await ready()
+    const offer = () => services.fetch(`${ISSUER_URL}/issuance/oid4vci/credential-offer/${good.sessionId}`)
+    expect((await offer()).status).toBe(200)
+    await expectIssued(good)
+    await expectRefusal(await offer(), { status: 410, error: 'gone', why: /has been used/ })
+  })
+
   it('leaves neither itself nor its code in the database or the log', async () => {
     const good = await ready()
     await expectIssued(good)

@@ -248,6 +248,18 @@ describe('an offer that is for one person', () => {
     expect(await wayToWallet(all.services, own.browser, await comeBack(all, own))).toHaveProperty('code')
   })
 
+  it('names the person no longer than there are personal data of the session', async () => {
+    const own = await startSigningIn()
+    onTestFinished(() => own.services.close())
+    await offered(own, PERSON)
+    const stored = async () => JSON.stringify(await own.services.issuerStore.list('issuance_session'))
+    expect(await stored()).toContain(PERSON.sub)
+    own.services.clock.now = new Date(own.services.clock.now.getTime() + 2 * 86_400_000)
+    await own.services.runTasks()
+    expect(await stored()).toContain('erasedAt')
+    expect(await stored()).not.toContain(PERSON.sub)
+  })
+
   it('is asked about although offers are trusted', async () => {
     const trusting = await startSigningIn({}, { offers: 'trusted' })
     onTestFinished(() => trusting.services.close())
