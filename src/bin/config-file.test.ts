@@ -26,3 +26,13 @@ it('names the byte order mark of a file, which nobody sees', () => {
   const mistake = `${file}: it begins with a byte order mark; save it as UTF-8 without one`
   expect(readConfigFile(file)).toEqual({ mistakes: [mistake] })
 })
+
+it.each(['', ' \n'])('says that a file with %j has nothing in it', (text) => {
+  const file = join(directory, 'empty.json')
+  writeFileSync(file, text)
+  expect(readConfigFile(file, 'issuer')).toEqual({
+    mistakes: [
+      expect.stringMatching(/: the file is empty; make one in another directory with: .* init issuer$/) as string,
+    ],
+  })
+})

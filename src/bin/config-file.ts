@@ -63,6 +63,10 @@ export function readConfigFile(configFile: string, service = 'issuer (or verifie
   if (text.startsWith(BYTE_ORDER_MARK)) {
     return { mistakes: [`${configFile}: it begins with a byte order mark; save it as UTF-8 without one`] }
   }
+  if (text.trim() === '') {
+    const advice = `make one in another directory with: ${commandName()} init ${service}`
+    return { mistakes: [`${configFile}: the file is empty; ${advice}`] }
+  }
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -326,7 +326,7 @@ describe('the settings of status lists', () => {
     [{ entries: 0 }, /^statusList\.entries: must be a power of two/],
     [{ entries: -1024 }, /^statusList\.entries: must be a power of two/],
     [{ entries: 1024.5 }, /^statusList\.entries: must be integer/],
-    [{ entries: '1024' }, /^statusList\.entries: must be integer/],
+    [{ entries: '1024' }, /^statusList\.entries: must be integer; write it without quotation marks/],
     [{ ttlSeconds: 0 }, /^statusList\.ttlSeconds: /],
     [{ ttlSeconds: 86_401 }, /^statusList\.ttlSeconds: /],
     [{ ttl: 60 }, /^statusList\.ttl: unknown/],

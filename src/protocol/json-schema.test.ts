@@ -31,8 +31,9 @@ test.each([
   ],
   [
     { name: 'a', places: [{ host: 'b' }, { port: '1' }] },
-    ['places[1].host: required', 'places[1].port: must be integer'],
+    ['places[1].host: required', 'places[1].port: must be integer; write it without quotation marks'],
   ],
+  [{ name: 'a', limits: { bytes: 'many' } }, ['limits.bytes: must be integer']],
   [{ name: 'a', kind: { host: 1 } }, ['kind.host: must be string']],
   [{ name: 'a', place: 'b', limits: null }, ['limits: must be object', 'place: must be object']],
   ['a', ['the body: must be object']],

@@ -92,7 +92,15 @@ function describeMistake(
     return `${member(params.missingProperty)}: required${misspellingText(String(params.missingProperty), parentSchema, data, isOnly)}`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
-  return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}`
+  const hint = keyword === 'type' && isQuoted(data, params.type) ? '; write it without quotation marks' : ''
+  return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}${hint}`
+}
+
+/** Tests whether a string is the JSON text of a value of the type that the schema asks for. */
+function isQuoted(value: unknown, type: unknown): boolean {
+  if (typeof value !== 'string') return false
+  if (type === 'boolean') return value === 'true' || value === 'false'
+  return (type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(value)
 }
 
 /** Shortens a long name, which may be a secret in the wrong place. */
