@@ -193,6 +193,18 @@ describe('a batch', () => {
     expect((await leased()) - before).toBeLessThanOrEqual(128)
   })
 
+  it('is refused beyond a thousand credentials of its session, whatever they are', async () => {
+    const [large, other] = [await declareBatch(100), await declareBatch(1)]
+    const ready = await readySession(services, { credential_configurations: [large, other] })
+    const holders = await makeHolders(100)
+    const requestSome = async (id: string, some: readonly Signer[]) =>
+      requestBatch({ ...ready, configurationId: id, nonce: await fetchNonce(services, ready.sessionId) }, some)
+    for (let batches = 0; batches < 10; batches += 1)
+      expect(await credentialsIn(await requestSome(large, holders))).toHaveLength(100)
+    const refusal = { status: 400, error: 'credential_request_denied', why: /at most 1000 credentials/ }
+    await expectRefusal(await requestSome(other, holders.slice(0, 1)), refusal)
+  })
+
   it('is refused while 64 requests of its session wait, with when to try again', async () => {
     const ready = await batchSession(2)
     const [holder] = await makeHolders(1)

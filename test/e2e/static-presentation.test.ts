@@ -150,6 +150,10 @@ describe('static-presentation', () => {
     expect((await post({ ...body, ...told })).answer.verified).toBe(true)
     const { answer } = await post({ ...body, ...told, encryption_jwk_thumbprint: 'A'.repeat(43) })
     expect([answer.verified, outcomes(answer)['holder.signature']]).toEqual([false, 'failed'])
+    // A query without holder binding needs nothing that the holder signed.
+    const [query] = body.dcql_query.credentials
+    const ofAnybody = { credentials: [{ ...query, require_cryptographic_holder_binding: false }] }
+    expect((await post({ ...body, dcql_query: ofAnybody })).answer.verified).toBe(true)
   })
 
   it('wants nothing for an mdoc that the query would take and nobody presented', async () => {
