@@ -193,6 +193,21 @@ describe('a batch', () => {
     expect((await leased()) - before).toBeLessThanOrEqual(128)
   })
 
+  it('is judged by what was issued while it waited for another of its session', async () => {
+    const ready = await batchSession(100)
+    const holders = await makeHolders(100)
+    const next = async () => ({ ...ready, nonce: await fetchNonce(services, ready.sessionId) })
+    for (let copies = 0; copies < 9; copies += 1)
+      await credentialsIn(await requestBatch(await next(), holders.slice(0, 1)))
+    const leased = async () => (await services.issuerStore.get('status_space', 'current'))?.value.next ?? 0
+    const before = await leased()
+    const last = await Promise.all(Array.from({ length: 3 }, next))
+    const responses = await Promise.all(last.map((each) => requestBatch(each, holders)))
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400])
+    // The hundred of the batch that was allowed, of leases of 64.
+    expect((await leased()) - before).toBeLessThanOrEqual(128)
+  })
+
   it('is refused beyond a thousand credentials of its session, whatever they are', async () => {
     const [large, other] = [await declareBatch(100), await declareBatch(1)]
     const ready = await readySession(services, { credential_configurations: [large, other] })
