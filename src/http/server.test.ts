@@ -75,6 +75,20 @@ describe('the frame of a server', () => {
     expect(runs).toBeLessThanOrEqual(1)
   })
 
+  it.each([
+    [16, 16],
+    [17, 0],
+  ])('of %i requests that were read together answers %i', async (count, answered) => {
+    const app = makeServer()
+    app.get('/', async () => {
+      await immediately()
+      return 'answered'
+    })
+    const request = (header = '') => `GET / HTTP/1.1\r\nHost: a\r\n${header}\r\n`
+    const text = await answerTo(app, [request().repeat(count - 1) + request('Connection: close\r\n')])
+    expect(text.match(/HTTP\/1\.1 200 /g) ?? []).toHaveLength(answered)
+  })
+
   it('has a service say what it answers to bytes that are not a request, and closes the connection', async () => {
     expect(await answerTo(makeServer(), ['hello\r\n\r\n'])).toEqual(
       expect.stringMatching(
