@@ -121,6 +121,9 @@ describe('a reuse policy', () => {
     expect(await untilOf({ credential_configurations: [id] })).toBe(86_400)
     expect(await untilOf({ credential_configurations: [id], refresh_seconds: 60 })).toBe(60)
     expect(await untilOf({ credential_configurations: [plain] })).toBe(undefined)
+    const lasting = (validity_seconds: number) => declare(services, { ...renewed, validity_seconds })
+    expect(await untilOf({ credential_configurations: [id, await lasting(172_800), plain] })).toBe(172_800)
+    expect(await untilOf({ credential_configurations: [await lasting(31_536_001)] })).toBe(31_536_000)
   })
 
   it.each([
