@@ -114,6 +114,16 @@ describe('an attack on the authorization code flow', () => {
       await expectRefusal(await postForm(services, TOKEN_ENDPOINT, refresh), { status: 400, error: 'invalid_grant' })
     })
 
+    it('comes a second time minutes later, and is still known', async () => {
+      const done = await authorizeForCode(services)
+      await tokenBody(await redeemCode(services, done.form))
+      await later(599, async () => {
+        await services.runTasks()
+        const replayed = await redeemCode(services, done.form)
+        await expectRefusal(replayed, { status: 400, error: 'invalid_grant', why: /has been used/ })
+      })
+    })
+
     it('comes twenty times at once, and leaves no token that is good', async () => {
       const done = await authorizeForCode(services)
       const answers = await Promise.all(Array.from({ length: 20 }, () => redeemCode(services, done.form)))

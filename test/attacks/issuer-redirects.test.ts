@@ -35,7 +35,7 @@ import {
   WALLET,
   walletAttestation,
 } from '../support/wallet-attestation.ts'
-import { GRANT } from '../support/wire.ts'
+import { call, dataset, GRANT } from '../support/wire.ts'
 
 const STRANGER = 'https://phish.example/login'
 const TRUSTED = 'https://wallet.example/callback'
@@ -112,6 +112,17 @@ it('an offer that is trusted is not enough where it wants a transaction code wit
   const page = await sentTo(await visit(services, newVisitor(), authorizeUrl(form)))
   expect(page.origin).toBe(new URL(INTERACTION_URL).origin)
   expect(page.searchParams.has('interaction')).toBe(true)
+})
+
+it('an offer that is trusted is for anybody, but not where a transaction code has people sign in for it', async () => {
+  const { services, configurationId } = await startSigningIn({}, { offers: 'trusted' })
+  onTestFinished(() => services.close())
+  const grants = ['authorization_code', GRANT]
+  const body = { credential_configurations: [configurationId], credential_dataset: dataset, grants }
+  const start = (more: object) => call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, { ...body, ...more })
+  const why = /anybody who signs in could take it/
+  await expectRefusal(await start({ tx_code: {} }), { status: 400, error: 'invalid_request', why })
+  expect((await start({})).status).toBe(200)
 })
 
 it('the page after a trusted offer takes only the browser along that came with the request', async () => {
