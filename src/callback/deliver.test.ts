@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { openTestStore, retryOnConflict } from '../../test/support/store.ts'
+import { openTestStore, retryOnConflict, withDamagedRows } from '../../test/support/store.ts'
 import { type HttpClientRequest, type Outbound, OutboundError } from '../http/outbound.ts'
 import { addCreationTime, createCollection } from '../store/store.ts'
 import { countCallbacks } from './counts.ts'
@@ -318,19 +318,7 @@ describe('callbacks of sessions', () => {
   it('are not held up by queues that cannot be read, of which the round tells afterwards', async () => {
     for (let n = 0; n < 20; n += 1) await wait(`damaged ${n}`, `damaged ${n}`)
     for (let n = 0; n < 30; n += 1) await wait(`s${n}`, `e${n}`)
-    const listDue = store.listDue.bind(store)
-    const withDamage = {
-      ...store,
-      listDue: async (...range: Parameters<CallbackStore['listDue']>) =>
-        (await listDue(...range)).map((row) => ({
-          id: row.id,
-          version: row.version,
-          get value() {
-            if (row.id.startsWith('damaged')) throw new Error('a value is damaged')
-            return row.value
-          },
-        })),
-    } as unknown as CallbackStore
+    const withDamage = withDamagedRows(store, (id) => id.startsWith('damaged'))
     await expect(process({ store: withDamage })()).rejects.toThrow('a value is damaged')
     expect([told().length, (await pending()).length]).toEqual([30, 20])
     expect(await countCallbacks(withDamage)).toMatchObject({ waiting: 20 })

@@ -128,12 +128,22 @@ async function findDueRows(
   at: Date,
   { limit, wasSetBack }: { readonly limit: number; readonly wasSetBack: boolean },
 ): Promise<SeparatedRows<DueRow<CallbackQueue>>> {
-  const most = limit + MAX_UNREADABLE
-  const due = separateUnreadable(await store.listDue('callback', at, most))
-  if (due.rows.length > 0 || !wasSetBack) return { ...due, rows: due.rows.slice(0, limit) }
-  const { rows, ...damage } = separateUnreadable(await store.listDue('callback', END_OF_TIME, most))
-  const waiting = rows.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS)
-  return { ...damage, rows: waiting.slice(0, limit) }
+  const due = await listReadable(store, at, limit)
+  if (due.rows.length > 0 || !wasSetBack) return due
+  const { rows, ...damage } = await listReadable(store, END_OF_TIME, limit)
+  return { ...damage, rows: rows.filter(({ value: { setAt = 0 } }) => setAt > at.getTime() + MAX_CLOCK_DIFFERENCE_MS) }
+}
+
+/** Lists due rows that can be read. A row that cannot stays due, so more rows are read where there is one. */
+async function listReadable(
+  store: CallbackStore,
+  at: Date,
+  limit: number,
+): Promise<SeparatedRows<DueRow<CallbackQueue>>> {
+  const separatedRows = separateUnreadable(await store.listDue('callback', at, limit))
+  if (separatedRows.damage === undefined) return separatedRows
+  const { rows, ...damage } = separateUnreadable(await store.listDue('callback', at, limit + MAX_UNREADABLE))
+  return { ...damage, rows: rows.slice(0, limit) }
 }
 
 interface Search {

@@ -2,7 +2,7 @@ import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { retryOnConflict, testDatabase } from '../../test/support/store.ts'
+import { retryOnConflict, testDatabase, withDamagedRows } from '../../test/support/store.ts'
 import { indexCheckpointKeys } from '../audit/checkpoint.ts'
 import { type AuditCollections, blockId, HEAD } from '../audit/collections.ts'
 import { exportLog } from '../audit/copy.ts'
@@ -172,17 +172,7 @@ describe('passing events on', () => {
     const store = await opened()
     for (const sessionId of ['s1', 's2', 's3']) await record(store, { type: 'issuance.succeeded', sessionId })
     const damaged = (await store.listDue('event', now(), 9))[0]?.id
-    const withDamage: Store<EventCollections> = {
-      ...store,
-      listDue: async (...range) =>
-        (await store.listDue(...range)).map((row) => ({
-          ...row,
-          get value() {
-            if (row.id === damaged) throw new Error('a value is damaged')
-            return row.value
-          },
-        })),
-    }
+    const withDamage = withDamagedRows(store, (id) => id === damaged)
     expect(await passOn(withDamage)).toEqual(new Error('a value is damaged'))
     expect((await store.list('event')).map(({ id }) => id)).toEqual([damaged])
     expect((await store.list('callback')).map(({ id }) => id)).toHaveLength(2)

@@ -11,6 +11,7 @@ import { Seconds } from '../http/openapi-responses.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import type { GenerationCollections } from '../store/generation.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
+import { separateUnreadable } from '../store/unreadable-rows.ts'
 
 /** How long an overview is cached. */
 const OVERVIEW_MS = 5000
@@ -114,9 +115,8 @@ export async function countSessions<C, K extends keyof C & string>(
   while (!isComplete && lookedAt < MAX_COUNTED_SESSIONS) {
     const rows: readonly CreatedRow<C[K]>[] = await store.listNewest(collection, ROWS_AT_ONCE, lastPosition)
     const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= dayStart)
-    for (const row of recent) {
-      const outcome = await readOutcome(row, outcomeOf)
-      const { createdAt } = row
+    for (const { id, value, createdAt } of separateUnreadable(recent).rows) {
+      const outcome = await outcomeOf(id, value).catch(() => undefined)
       const hour = hours[Math.min(Math.floor((createdAt.getTime() - dayStart) / HOUR_MS), HOURS - 1)]
       if (outcome === undefined || hour === undefined) continue
       increment(hour.states, outcome.status)
@@ -135,18 +135,6 @@ export async function countSessions<C, K extends keyof C & string>(
   }
   const sessions = { looked_at: lookedAt, is_complete: isComplete, hours }
   return { sessions, ...(lastSuccessAt > 0 && { lastSuccessAt: epochSeconds(lastSuccessAt) }) }
-}
-
-/** Returns the outcome of a session; undefined when it cannot be read. */
-async function readOutcome<Session>(
-  row: CreatedRow<Session>,
-  outcomeOf: (id: string, session: Session) => Promise<SessionOutcome>,
-): Promise<SessionOutcome | undefined> {
-  try {
-    return await outcomeOf(row.id, row.value)
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns the last 24 hours with counts of zero. The last hour is not over. */

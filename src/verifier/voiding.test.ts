@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { startServices } from '../../test/support/services.ts'
-import { retryOnConflict } from '../../test/support/store.ts'
+import { retryOnConflict, withDamagedRows } from '../../test/support/store.ts'
 import { startVerification } from '../../test/support/wire.ts'
-import { DamagedValueError } from '../store/statements.ts'
 import { voidVerificationSessions } from './voiding.ts'
 
 it('sessions that waited for a response are ended with an event, and neither later nor ended ones', async () => {
@@ -35,15 +34,8 @@ it('a session whose row is damaged keeps no other from its end', async () => {
   onTestFinished(() => services.close())
   const { verifierStore: store, clock } = services
   const [damaged, open] = [await startVerification(services), await startVerification(services)]
-  const listNewest: typeof store.listNewest = async (...range) =>
-    (await store.listNewest(...range)).map((row) => ({
-      ...row,
-      get value() {
-        if (row.id === damaged.sessionId) throw new DamagedValueError('it is not JSON')
-        return row.value
-      },
-    }))
-  const effects = { store: { ...store, listNewest }, now: () => clock.now, random: randomBytes, retryOnConflict }
+  const withDamage = withDamagedRows(store, (id) => id === damaged.sessionId)
+  const effects = { store: withDamage, now: () => clock.now, random: randomBytes, retryOnConflict }
   expect(await voidVerificationSessions(effects, clock.now)).toBe(1)
   expect((await store.get('verification_session', open.sessionId))?.value).toHaveProperty('expiredAt')
 })
