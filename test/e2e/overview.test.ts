@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createIssuerClient, createVerifierClient } from '../../sdk/server/index.ts'
 import { expectIssued, readySession, requestWithProof, startedSession } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { withDamagedRows } from '../support/store.ts'
 import { postForm, startIssuance, startVerification } from '../support/wire.ts'
 
 describe('the overview', () => {
@@ -114,18 +115,10 @@ describe('the overview', () => {
     const damaged = await startVerification(services)
     await startVerification(services)
     const { verifierStore: store } = services
-    const listNewest = store.listNewest.bind(store)
-    Object.assign(store, {
-      listNewest: async (...range: Parameters<typeof listNewest>) =>
-        (await listNewest(...range)).map(({ id, createdAt, ...row }) => ({
-          id,
-          createdAt,
-          get value() {
-            if (id === damaged.sessionId) throw new Error('it is not JSON')
-            return row.value
-          },
-        })),
-    })
+    Object.assign(
+      store,
+      withDamagedRows({ ...store }, (id) => id === damaged.sessionId),
+    )
     const { sessions } = await verifier().getOverview()
     expect(sum(sessions.hours.map(({ states }) => states))).toEqual({ STARTED: 1 })
   })

@@ -24,7 +24,7 @@ import { boundSession } from '../support/dpop.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
-import { openTestStore, retryOnConflict } from '../support/store.ts'
+import { openTestStore, retryOnConflict, withDamagedRows } from '../support/store.ts'
 import {
   authorization,
   configuration,
@@ -454,17 +454,7 @@ describe('a verification session with a result', () => {
     const store = await openTestStore<VerifierCollections>(verifierMigrations)
     const damaged = 'a'.repeat(26)
     await start({
-      verifierStore: {
-        ...store,
-        listDue: async (collection, now, limit) =>
-          (await store.listDue(collection, now, limit)).map((row) => ({
-            ...row,
-            get value() {
-              if (row.id === damaged) throw new Error('a value is damaged')
-              return row.value
-            },
-          })),
-      },
+      verifierStore: withDamagedRows(store, (id) => id === damaged),
       verifier: {
         retention: { personalDataSeconds: 60, sessionSeconds: 600 },
         sessionCallback: { url: 'https://app.example/events', apiKey: 'a-key' },

@@ -55,3 +55,21 @@ export function postgresOf(url: string, pool: object = {}): Extract<DatabaseConf
   if ('mistakes' in read || read.database.kind !== 'postgresql') throw new Error(JSON.stringify(read))
   return read.database
 }
+
+/** Returns a store whose lists have rows that cannot be read: those with an id for which `isDamaged` is true. */
+export function withDamagedRows<C>(store: Store<C>, isDamaged: (id: string) => boolean): Store<C> {
+  const damage = <R extends { readonly id: string; readonly value: unknown }>(rows: readonly R[]): readonly R[] =>
+    rows.map((row) =>
+      Object.defineProperty({ ...row }, 'value', {
+        get: () => {
+          if (isDamaged(row.id)) throw new Error('a value is damaged')
+          return row.value
+        },
+      }),
+    )
+  return {
+    ...store,
+    listDue: async (...range) => damage(await store.listDue(...range)),
+    listNewest: async (...range) => damage(await store.listNewest(...range)),
+  }
+}
