@@ -98,6 +98,7 @@ describe('a transactor', () => {
     const transactor = accountTransactor(chain, new Uint8Array(32), clock)
     let failures = 3
     account.fetchOutcome = () => (failures-- > 0 ? Promise.reject(outage) : Promise.resolve('included'))
+    account.fetchNextNonce = () => Promise.resolve(4 + nonces.length)
     await transactor.send(ADDRESS, new Uint8Array())
     failures = Number.POSITIVE_INFINITY
     await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
@@ -149,6 +150,39 @@ describe('a transactor', () => {
     time = 30_000
     await transactor.send(ADDRESS, new Uint8Array())
     expect(nonces).toEqual([4, 5, 4])
+  })
+
+  it('goes on with the nonce of the node, after a time, where the chain took back what it had included', async () => {
+    const { chain, nonces, outcomes, account } = lateChain()
+    let time = 0
+    const pass = (ms: number): Promise<void> => {
+      time += ms
+      return Promise.resolve()
+    }
+    const transactor = accountTransactor(chain, new Uint8Array(32), { now: () => new Date(time), wait: pass })
+    outcomes.set(4, 'included')
+    await transactor.send(ADDRESS, new Uint8Array())
+    outcomes.delete(4)
+    const times: number[] = []
+    account.submit = ({ nonce }) => {
+      times.push(time)
+      outcomes.set(nonce, 'included')
+      return Promise.resolve(void nonces.push(nonce))
+    }
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect([nonces, times]).toEqual([[4, 4], [30_000]])
+  })
+
+  it('asks a late node again whether it has what was included, before it gives the nonce again', async () => {
+    const { chain, nonces, outcomes, account } = lateChain()
+    const transactor = accountTransactor(chain, new Uint8Array(32), { ...patience, wait })
+    for (const nonce of [4, 5]) outcomes.set(nonce, 'included')
+    await transactor.send(ADDRESS, new Uint8Array())
+    let failures = 3
+    const { fetchOutcome } = account
+    account.fetchOutcome = (transaction) => (failures-- > 0 ? Promise.resolve('pending') : fetchOutcome(transaction))
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect(nonces).toEqual([4, 5])
   })
 
   it.each<[string, ChainError, string]>([

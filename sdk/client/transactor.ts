@@ -39,16 +39,14 @@ const WHY_NOT = {
 interface AccountUse {
   /** The nonces of the transactions without an outcome, which the node may not count yet. */
   readonly pendingNonces: Set<number>
-  /** The nonce after that of the latest included transaction, which the node may not count yet either. */
-  nextNonce: number
+  /** The included transaction with the highest nonce, which the node may not count yet either. */
+  lastIncluded: { readonly transaction: SignedTransaction; readonly countedBy: number } | undefined
   /** Resolves when the last transaction was submitted, or could not be. */
   lastSubmission: Promise<unknown>
   sends: number
-  /** The time until which the use is kept while the account sends nothing, in milliseconds since 1970. */
-  keptUntil: number
 }
 
-/** How long the node may be late with the nonce of an included transaction when nothing else is sent. */
+/** How long a node may be late with counting an included transaction. */
 const LATE_MS = 30_000
 
 /** The uses by chain and address, which all transactors of a key share. */
@@ -65,16 +63,17 @@ export function accountTransactor(
 ): Transactor {
   const account = chain.createAccount(key)
   const send = async (use: AccountUse, to: Address, payload: Uint8Array): Promise<void> => {
-    const submission = use.lastSubmission.then(() => signAndSubmit(account, use, to, payload))
+    const submission = use.lastSubmission.then(() => signAndSubmit(account, use, patience, { to, payload }))
     use.lastSubmission = submission.catch(() => undefined)
     const transaction = await submission
     try {
       await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
         if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
-        if (outcome === 'included') use.nextNonce = Math.max(use.nextNonce, transaction.nonce + 1)
         return outcome === 'included'
       })
+      const highest = use.lastIncluded?.transaction.nonce ?? -1
+      if (transaction.nonce > highest) use.lastIncluded = { transaction, countedBy: patience.now().getTime() + LATE_MS }
     } finally {
       use.pendingNonces.delete(transaction.nonce)
     }
@@ -91,13 +90,13 @@ async function withAccountUse(
   work: (use: AccountUse) => Promise<void>,
 ): Promise<void> {
   const time = now().getTime()
-  for (const [each, { sends, keptUntil }] of accountUses) if (sends === 0 && keptUntil <= time) accountUses.delete(each)
+  for (const [each, { sends, lastIncluded }] of accountUses)
+    if (sends === 0 && (lastIncluded?.countedBy ?? 0) <= time) accountUses.delete(each)
   const use = accountUses.get(name) ?? {
     pendingNonces: new Set(),
-    nextNonce: 0,
+    lastIncluded: undefined,
     lastSubmission: Promise.resolve(),
     sends: 0,
-    keptUntil: 0,
   }
   accountUses.set(name, use)
   use.sends += 1
@@ -105,20 +104,17 @@ async function withAccountUse(
     await work(use)
   } finally {
     use.sends -= 1
-    use.keptUntil = now().getTime() + LATE_MS
   }
 }
 
 async function signAndSubmit(
   account: Account,
   use: AccountUse,
-  to: Address,
-  payload: Uint8Array,
+  patience: Patience,
+  { to, payload }: { readonly to: Address; readonly payload: Uint8Array },
 ): Promise<SignedTransaction> {
   try {
-    const accountNonce = await account.fetchNextNonce()
-    // A transaction may have been included while the node was asked.
-    let nonce = Math.max(accountNonce, use.nextNonce)
+    let nonce = await fetchNonceAfterIncluded(account, use, patience)
     // A node may be late with what it counts, and those of Partisia count no waiting transaction at all.
     while (use.pendingNonces.has(nonce)) nonce += 1
     const transaction = await account.sign(to, payload, 0n, nonce)
@@ -128,6 +124,25 @@ async function signAndSubmit(
   } catch (error) {
     if (isAboutOneRequest(error)) refuseByChain(error.message)
     throw error
+  }
+}
+
+/**
+ * Fetches the nonce after those of the included transactions. A node that does not count the last of these is late
+ * while it has that transaction; else the chain took the transaction back, which is certain only after a time.
+ */
+async function fetchNonceAfterIncluded(account: Account, use: AccountUse, { now, wait }: Patience): Promise<number> {
+  for (;;) {
+    const accountNonce = await account.fetchNextNonce()
+    // A transaction may have been included while the node was asked, so that `lastIncluded` is read afterwards.
+    const { lastIncluded } = use
+    if (lastIncluded === undefined || accountNonce > lastIncluded.transaction.nonce) return accountNonce
+    if ((await account.fetchOutcome(lastIncluded.transaction)) === 'included') return lastIncluded.transaction.nonce + 1
+    if (lastIncluded.countedBy <= now().getTime()) {
+      use.lastIncluded = undefined
+      return accountNonce
+    }
+    await wait(POLL_MS)
   }
 }
 
