@@ -2,7 +2,7 @@
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
 import type { App } from './app-type.ts'
-import { makeSchemaController } from './server.ts'
+import { makeSchemaController, SILENCE_MS } from './server.ts'
 
 /** The metrics of a service in the Prometheus text format. */
 export interface MetricsSource {
@@ -18,9 +18,21 @@ export interface ProcessMetrics extends MetricsSource {
 /** A metric with its values, as processes send it to each other. */
 export type MeasuredMetric = Awaited<ReturnType<Registry['getMetricsAsJSON']>>[number]
 
-/** Creates the server of metrics. The caller makes it listen. */
+/** The time limit for receiving a request, which has no body. */
+const REQUEST_MS = 10_000
+
+/**
+ * Creates the server of metrics. The caller makes it listen. Connections of clients that stall are closed, since they
+ * take files of the process from the service.
+ */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {
-  const options = { schemaController: makeSchemaController(), logger: false, forceCloseConnections: true }
+  const options = {
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: SILENCE_MS,
+    schemaController: makeSchemaController(),
+    logger: false,
+    forceCloseConnections: true,
+  }
   const app = Fastify(options as unknown as Parameters<typeof Fastify>[0]) as unknown as App
   app.get('/metrics', async (_request, reply) => {
     reply.header('content-type', source.contentType)

@@ -15,7 +15,7 @@ import { watchConnections } from './connections.ts'
 const HANDSHAKE_MS = 8000
 
 /** The time without any traffic after which a connection is closed, where no response takes longer. */
-const SILENCE_MS = 70_000
+export const SILENCE_MS = 70_000
 /** The least time for which a connection stays open beyond the longest time until a response begins. */
 const ANSWER_MARGIN_MS = 10_000
 
