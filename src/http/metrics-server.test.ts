@@ -1,4 +1,5 @@
 import { type AddressInfo, connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { App } from './app-type.ts'
 import { createMetricsServer } from './metrics-server.ts'
@@ -42,4 +43,20 @@ describe('the connection of somebody', () => {
       socket.destroy()
     }
   })
+})
+
+it('many requests at once read the metrics once', async () => {
+  let reads = 0
+  const app = await createMetricsServer({
+    contentType: 'text/plain',
+    metrics: async () => {
+      reads++
+      await setTimeout(200)
+      return `reads ${reads}`
+    },
+  })
+  apps.push(app)
+  const scrapeAll = () => Promise.all(Array.from({ length: 20 }, () => app.inject('/metrics')))
+  expect(new Set((await scrapeAll()).map(({ body }) => body))).toEqual(new Set(['reads 1']))
+  expect(new Set((await scrapeAll()).map(({ body }) => body))).toEqual(new Set(['reads 2']))
 })

@@ -1,6 +1,7 @@
 /** Serves `GET /metrics` on its own port, for operators only. */
 import Fastify from 'fastify'
 import type { Registry } from 'prom-client'
+import { singleFlight } from '../async/single-flight.ts'
 import type { App } from './app-type.ts'
 import { makeSchemaController, SILENCE_MS } from './server.ts'
 
@@ -23,7 +24,8 @@ const REQUEST_MS = 10_000
 
 /**
  * Creates the server of metrics. The caller makes it listen. Connections of clients that stall are closed, since they
- * take files of the process from the service.
+ * take files of the process from the service. Requests at once share one reading, since each takes processor time of
+ * the service, with several workers of all of them.
  */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {
   const options = {
@@ -34,9 +36,10 @@ export async function createMetricsServer(source: MetricsSource): Promise<App> {
     forceCloseConnections: true,
   }
   const app = Fastify(options as unknown as Parameters<typeof Fastify>[0]) as unknown as App
+  const readMetrics = singleFlight(() => source.metrics())
   app.get('/metrics', async (_request, reply) => {
     reply.header('content-type', source.contentType)
-    return reply.send(await source.metrics())
+    return reply.send(await readMetrics())
   })
   await app.ready()
   return app
