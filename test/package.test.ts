@@ -1,7 +1,8 @@
 /** The files in the package that `npm pack` makes. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { dirname, join, normalize, relative } from 'node:path'
+import ts from 'typescript'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { temporaryDirectory } from './support/command.ts'
 
@@ -12,6 +13,18 @@ function packedFrom(cwd: string): string[] {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd, encoding: 'utf8' })
   const [packed] = JSON.parse(stdout) as [{ readonly files: readonly { readonly path: string }[] }]
   return packed.files.map(({ path }) => path)
+}
+
+/** Returns the types that `npm pack` makes for applications, by their paths below the folder of the types. */
+function packedTypes(): ReadonlyMap<string, string> {
+  const { config } = ts.readConfigFile(join(ROOT, 'sdk/tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+    config: unknown
+  }
+  const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, join(ROOT, 'sdk'))
+  const types = new Map<string, string>()
+  const program = ts.createProgram(fileNames, { ...options, tsBuildInfoFile: join(temporaryDirectory(), 'types') })
+  program.emit(undefined, (path, text) => types.set(relative(join(ROOT, 'dist/sdk/types'), path), text))
+  return types
 }
 
 describe('the package', () => {
@@ -38,6 +51,16 @@ describe('the package', () => {
     expect(files).toEqual(expect.arrayContaining(['dist/vouchsafe.cjs', 'src/bin/vouchsafe.ts']))
     expect(files).toContainEqual(expect.stringMatching(/^dist\/parts\/issuer-\w+\.cjs$/))
     expect(files.filter((path) => path.endsWith('.test.ts') || path.includes('node_modules'))).toEqual([])
+  })
+
+  it('has types that a compiler reads without any other package than that of Node, and none of tests', () => {
+    const types = packedTypes()
+    const imports = [...types].flatMap(([path, text]) =>
+      [...text.matchAll(/(?:from |import\()'([^'.][^']*)'/g)].map(([, name = '']) => ({ path, name })),
+    )
+    expect(types.has('sdk/client/index.d.ts')).toBe(true)
+    expect(imports.filter(({ name }) => !name.startsWith('node:'))).toEqual([])
+    expect([...types.keys()].filter((path) => path.startsWith('test/') || path.includes('.test.'))).toEqual([])
   })
 
   it('has of conf/ the examples alone, and never what `init` writes there', () => {

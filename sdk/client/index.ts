@@ -6,7 +6,14 @@ export { type EngineClient, type EngineClientOptions, engineClient } from './eng
 export type { ChainReader, EngineList } from './engines.ts'
 export { ClientError, type ClientErrorCode, EngineError, type EngineErrorCode } from './errors.ts'
 export type { FanOut } from './fan-out.ts'
-export { type Fault, keyPackage, type SigningEngine, SigningError, signTogether } from './key-management.ts'
+export {
+  type Fault,
+  type KeyPackage,
+  keyPackage,
+  type SigningEngine,
+  SigningError,
+  signTogether,
+} from './key-management.ts'
 export { type NodeChainOptions, nodeChain } from './node-chain.ts'
 export { deleteSecret, parseSharingId, type SecretSharing, type SharingState, sharingStatus } from './secret-sharing.ts'
 export { combineShares, type Scheme, type Share, type Split, splitSecret } from './shares.ts'

@@ -3,7 +3,7 @@
  * asks enough engines for commitments, then for shares, looks at each share, and puts them together. It learns no
  * secret, and needs to be trusted with nothing but what it asks to sign.
  */
-import type { FrostPublic, NonceCommitments } from '@noble/curves/abstract/frost.js'
+import type { NonceCommitments } from '@noble/curves/abstract/frost.js'
 import { ed25519, ed25519_FROST as frost } from '@noble/curves/ed25519.js'
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { readRound1 } from '../../components/key-management/packages.ts'
@@ -31,6 +31,18 @@ export interface Fault {
   readonly why: string
 }
 
+/**
+ * The public package of a key (RFC 9591), as the library of FROST takes it. The type is spelled out, since an
+ * application has no types of that library.
+ */
+export interface KeyPackage {
+  readonly signers: { readonly min: number; readonly max: number }
+  /** The commitment of all engines to their shares, the public key first. */
+  readonly commitments: Uint8Array<ArrayBuffer>[]
+  /** The points that the shares of engines are checked against, by the identifiers of the engines. */
+  readonly verifyingShares: Record<string, Uint8Array<ArrayBuffer>>
+}
+
 /** The error when too few engines gave a share: `faults` says what was wrong with each of the others. */
 export class SigningError extends Error {
   override readonly name = 'SigningError'
@@ -46,7 +58,7 @@ export class SigningError extends Error {
  * in round 1: `commitments(id)` of the contract. Throws when that does not give the public key that the contract says
  * all engines confirmed.
  */
-export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): FrostPublic {
+export function keyPackage(round1: readonly Uint8Array[], threshold: number, publicKey: Uint8Array): KeyPackage {
   const { Point } = ed25519
   const all = round1.map((bytes) => readRound1(bytes, threshold).commitment.map((point) => Point.fromBytes(point)))
   const sums = Array.from({ length: threshold }, (_, degree) =>
@@ -72,7 +84,7 @@ export function keyPackage(round1: readonly Uint8Array[], threshold: number, pub
 export async function signTogether(
   id: bigint,
   message: Uint8Array,
-  key: FrostPublic,
+  key: KeyPackage,
   engines: readonly SigningEngine[],
 ): Promise<{ readonly signature: Uint8Array; readonly faults: readonly Fault[] }> {
   const failures: Failures = { faults: new Map(), lost: new Map() }
@@ -101,7 +113,7 @@ interface Failures {
 interface SigningTask {
   readonly id: bigint
   readonly message: Uint8Array
-  readonly key: FrostPublic
+  readonly key: KeyPackage
 }
 
 interface CommittedSigner {
