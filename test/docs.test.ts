@@ -204,8 +204,8 @@ describe('a component of your own, in ten minutes', () => {
   it('is written, deployed, called, tested and changed with the commands as they stand there', async () => {
     const walk = readFileSync(join(ROOT, 'docs/how-to/write-a-component.md'), 'utf8')
     const blocks = [...walk.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
-    expect(blocks).toHaveLength(7)
-    const [init = '', engine = '', write = '', deploy = '', call = '', testIt = '', change = ''] = blocks
+    expect(blocks).toHaveLength(9)
+    const [init = '', engine = '', write = '', deploy = '', call = '', testIt = '', change = '', ...notice] = blocks
 
     const place = mkdtempSync(join(tmpdir(), 'vouchsafe-engine-walk-'))
     // Node and the bundler look for their packages from where the files really are.
@@ -245,6 +245,9 @@ describe('a component of your own, in ten minutes', () => {
     const script = example.replace("'0x…'", `'${contract}'`).replace('http://127.0.0.1:8545', url)
     writeFileSync(join(place, 'try/client.mjs'), script)
     expect(await shell('node try/client.mjs', place)).toBe(`http://localhost:${port} 201 {"name":"ada","visits":3}\n`)
+
+    // The component that asks its contract, in a folder in which the client can be imported.
+    expect(await shell(notice.join('\n'), place)).toMatch(/✔ takes a notice from the owner alone/)
   })
 })
 

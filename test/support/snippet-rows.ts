@@ -91,8 +91,9 @@ export const runBy: readonly SnippetRow[] = [
     'wallet present',
   ),
   ...rowsOf('docs/how-to/trust-anchor.md', HOW_TO, '-fingerprint', 'vouchsafe doctor', 'kill -HUP'),
-  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'component({', 'CONTRACT='),
-  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'loadComponent', 'sed -i.old'),
+  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'visitors.ts <<', 'CONTRACT='),
+  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'visitors.test.ts', 'sed -i.old'),
+  ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'notice.ts <<', 'notice.test.ts <<'),
   ...rowsOf('docs/issuing.md', APPLICATION, 'driving_privileges', '"org.iso.18013.5.1": { "given_name"'),
   ...rowsOf(
     'docs/issuing.md',
