@@ -26,6 +26,7 @@ type Tls =
 const MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 const PARAMETERS = ['sslmode', 'sslrootcert', 'currentSchema', 'user', 'password']
 const FORM_MISTAKE = 'database.url: it must be postgresql://host:port/name, with or without jdbc: before it'
+const ENCODED = '%2F for /, %3F for ?, %23 for # and %25 for %'
 
 interface Login {
   readonly user: string | undefined
@@ -42,7 +43,7 @@ export function readPostgresUrl(
   files: Files,
 ): PostgresAddress | { readonly mistakes: readonly string[] } {
   const parsedUrl = parse(url)
-  if (parsedUrl === undefined) return { mistakes: [FORM_MISTAKE] }
+  if (parsedUrl === undefined) return { mistakes: [formMistake(url)] }
   const { host, port, database, parameters } = parsedUrl
   const login = combineLogins(settings, parsedUrl)
   const tls = readTls(parameters, files)
@@ -54,6 +55,13 @@ export function readPostgresUrl(
   if (mistakes.length > 0 || 'mistakes' in tls) return { mistakes }
   const { user, password } = login
   return { host, port, database, user, password, tls, ...(schema === undefined ? {} : { schema }) }
+}
+
+/** Returns what is wrong with the form of a URL, and what is to be written for a character that ends a password. */
+function formMistake(url: string): string {
+  const login = url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))
+  const isUnencoded = /[/?#]|%(?![\da-f]{2})/i.test(login)
+  return isUnencoded ? `${FORM_MISTAKE}; a user or a password in it has ${ENCODED}` : FORM_MISTAKE
 }
 
 interface ParsedUrl extends Login {

@@ -144,6 +144,10 @@ describe('a copy', () => {
   it('is refused by the mistake in the URL of an option, which is no setting', async () => {
     for (const [url, why] of [
       ['postgresql://ada@127.0.0.1', 'it must be postgresql://host:port/name, with or without jdbc: before it'],
+      [
+        'postgresql://ada:1/2@127.0.0.1/a',
+        'it must be postgresql://host:port/name, with or without jdbc: before it; a user or a password in it has %2F for /, %3F for ?, %23 for # and %25 for %',
+      ],
       ['mysql://ada@127.0.0.1/a', 'it must be sqlite:path or postgresql://host/name, with or without jdbc: before it'],
       ['postgresql://ada@127.0.0.1/a?user=bob', 'it names two users; leave one out'],
     ] as const)
