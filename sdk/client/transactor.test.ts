@@ -210,19 +210,39 @@ describe('a transactor', () => {
 })
 
 describe('the transactor of a wallet', () => {
-  it('waits for what it has sent while the wallet cannot ask its node', async () => {
-    const answers = [new Error('Internal JSON-RPC error.'), { status: '0x1', blockNumber: '0x2' }]
+  /** Makes a transactor of a wallet that answers so when it is asked for the receipt, of a chain with these heads. */
+  function walletWith(answers: unknown[], heads = [2]) {
     const provider = {
       request: ({ method }: { readonly method: string }): Promise<unknown> => {
         if (method === 'eth_sendTransaction') return Promise.resolve('0xaa')
-        const answer = answers.shift()
+        const answer = answers.length > 1 ? answers.shift() : answers[0]
         return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
       },
     }
-    const block = { number: 2, hash: 'aa', time: new Date(0) }
-    const chain = { fetchHead: () => Promise.resolve({ ...block, newest: block }) }
-    const transactor = walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
-    await transactor.send(ADDRESS, new Uint8Array(1))
-    expect(answers).toEqual([])
+    const chain = {
+      fetchHead: () => {
+        const block = { number: heads.shift() ?? 0, hash: 'aa', time: new Date(0) }
+        return Promise.resolve({ ...block, newest: block })
+      },
+    }
+    return walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
+  }
+  const included = { status: '0x1', blockNumber: '0x2' }
+
+  it('waits for what it has sent while the wallet cannot ask its node', async () => {
+    const answers = [new Error('Internal JSON-RPC error.'), null, included]
+    await walletWith(answers).send(ADDRESS, new Uint8Array(1))
+    expect(answers).toEqual([included])
+  })
+
+  it('waits until the chain that the client reads has reached the block', async () => {
+    const heads = [0, 1, 2, 3]
+    await walletWith([included], heads).send(ADDRESS, new Uint8Array(1))
+    expect(heads).toEqual([3])
+  })
+
+  it.each(['0x0', '0x', undefined])('rejects a transaction whose receipt has the status %s', async (status) => {
+    const sent = walletWith([{ ...included, status }]).send(ADDRESS, new Uint8Array(1))
+    await expect(sent).rejects.toMatchObject({ code: 'refused-by-chain' })
   })
 })

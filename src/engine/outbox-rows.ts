@@ -93,7 +93,7 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
       return row && { id, ...row }
     },
     update: async (rows) => {
-      const changes = rows.map(({ id, version, value }) => ({ update: 'outbox', id, version, value }) as const)
+      const changes = rows.map(updateOf)
       const isCommitted = await commitChanges(store, index, changes)
       if (isCommitted) for (const row of rows) addRow(index, row)
       return isCommitted
@@ -110,6 +110,11 @@ export function createOutboxRows(store: EngineStore): OutboxRows {
       return { count: waiting.size, oldestSeconds: (now.getTime() - oldest) / 1000 }
     },
   }
+}
+
+/** Returns the change that stores a row. What the row had before is overwritten, since it has the same payload. */
+function updateOf({ id, version, value }: QueuedTransaction): Change<EngineCollections> {
+  return { update: 'outbox', id, version, value, erases: true }
 }
 
 function addRow({ waiting }: RowIndex, { id, value }: Pick<QueuedTransaction, 'id' | 'value'>): void {

@@ -77,11 +77,13 @@ describe('quotas', () => {
     expect((await put(engine, 'x'.repeat(900))).statusCode).toBe(201)
     expect(await refusal(engine, 'x'.repeat(200), '/b')).toEqual([507, 'storage-quota', undefined, 'storageBytes'])
     expect(await get(engine, '/b')).toBe('-')
+    expect((await put(engine, 'x'.repeat(95), '/b')).statusCode).toBe(507)
+    expect((await put(engine, 'x'.repeat(94), '/b')).statusCode).toBe(201)
     expect((await put(engine, 'x'.repeat(100))).statusCode).toBe(201)
     expect((await put(engine, 'x'.repeat(200), '/b')).statusCode).toBe(201)
     const metrics = await engine.engine.metrics.registry.metrics()
     expect(metrics).toContain(`vouchsafe_engine_storage_bytes{contract="${CONTRACT}"} 818`)
-    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="storageBytes"} 1')
+    expect(metrics).toContain('vouchsafe_engine_refused_total{limit="storageBytes"} 2')
   })
 
   it('count what a restarted engine finds', async () => {
@@ -124,7 +126,8 @@ describe('quotas', () => {
     const engine = await started(script, withLimits({ outboxBytes: 100 }))
     engine.chain.isDown = true
     expect((await put(engine, '60')).statusCode).toBe(200)
-    expect(await refusal(engine, '41')).toEqual([503, 'transaction-quota', '10', 'outboxBytes'])
+    for (const bytes of ['41', '100'])
+      expect(await refusal(engine, bytes)).toEqual([503, 'transaction-quota', '10', 'outboxBytes'])
     expect(await refusal(engine, '101')).toEqual([503, 'transaction-quota', undefined, 'outboxBytes'])
     expect((await put(engine, '40')).statusCode).toBe(200)
     engine.chain.isDown = false
@@ -191,6 +194,9 @@ describe('quotas', () => {
     expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '86410', 'transactionsPerDay'])
     engine.clock.now = new Date('2026-01-02T00:00:10Z')
     expect((await put(engine, '1')).statusCode).toBe(503)
+    engine.clock.now = new Date('2026-01-02T23:59:59.900Z')
+    await engine.rounds()
+    expect(await refusal(engine, '1')).toEqual([503, 'transaction-quota', '1', 'transactionsPerDay'])
     engine.clock.now = new Date('2026-01-03T00:00:00Z')
     await engine.rounds()
     expect((await put(engine, '1')).statusCode).toBe(200)
