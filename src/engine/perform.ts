@@ -7,7 +7,7 @@ import type { Block } from '../chain/chain.ts'
 import type { CallEffects, Hook, RunOutcome } from '../component/runtime.ts'
 import type { CallRecord } from './call-history.ts'
 import type { CallMode, QueueRefusal } from './call-queue.ts'
-import { commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
+import { type CallToCommit, commitCall, isWriting, type Quota, type StorageReads } from './commit.ts'
 import { isChainOutage, runHookOnce } from './component-run.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
@@ -166,9 +166,12 @@ async function attemptCall(
   if (outcome.kind !== 'done') return failureOf(outcome)
   const { effects, result } = outcome
   const response = outcome.response && toWire(outcome.response, context.config.cors)
-  const reconciles = entry.fork.standing === 'reconciling' && attempt.hook.kind === 'state-change'
-  const endState = { status: response?.status, endedTimer: attempt.endedTimer, reconciles }
-  const callToCommit = { address: contract.address, contractRow, storageReads, effects, block, ...endState }
+  const endState = {
+    status: response?.status,
+    endedTimer: attempt.endedTimer,
+    ...forkMembers(target, attempt, contractRow),
+  }
+  const callToCommit = { address: contract.address, contractRow, storageReads, effects, ...endState }
   if (attempt.mode === 'shared' && isWriting(callToCommit)) return { kind: 'conflict' }
   const commitResult = await commitCall(context, callToCommit)
   if (commitResult.kind === 'quota') {
@@ -177,6 +180,19 @@ async function attemptCall(
   }
   if (commitResult.kind !== 'committed') return commitResult
   return { kind: 'done', response, result, effects, block }
+}
+
+/**
+ * Returns the block that the commit of a call stores, and whether the call reconciles its contract. Until the state
+ * change hook has run, a contract keeps the block that the chain lacks, so that it also waits after a restart.
+ */
+function forkMembers(
+  { entry, block }: CallTarget,
+  { hook }: CallRequest,
+  { block: blockBefore = block }: CallToCommit['contractRow'],
+): Pick<CallToCommit, 'block' | 'reconciles'> {
+  if (entry.fork.standing !== 'reconciling') return { block }
+  return hook.kind === 'state-change' ? { block, reconciles: true } : { block: blockBefore }
 }
 
 /** Returns the result of a run that cannot be committed. Throws the error of an outage that is not the chain's. */

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { CONTRACT, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
 import { ChainError } from '../chain/chain.ts'
+import { writer } from '../offchain/rpc.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -160,6 +161,38 @@ describe('a chain that takes back a block which a contract had been acted on at'
     const again = await kept(restarted.restart())
     await again.rounds()
     expect([await ask(again), events(again, 'acted_on_lost_block').length]).toEqual(['1', 0])
+  })
+
+  it('has it wait, also after a restart, where only its component knows its engines, which are asked meanwhile', async () => {
+    const { world, script } = counting()
+    const list = writer()
+      .list([ENGINE], (address, to) => to.raw(Buffer.from(address, 'hex')).text(''))
+      .done()
+    const asked: string[] = []
+    const engines: Script['engines'] = (hands) => {
+      asked.push('yes')
+      hands.set('asked', String(asked.length))
+      return Promise.resolve(list)
+    }
+    const engine = await kept(serving({ ...script, engines }, { contract: { engines: undefined } }))
+    engine.chain.mine()
+    await engine.rounds()
+    expect(await ask(engine, 'POST')).toBe('0')
+    world.fails = true
+    engine.chain.reorganise(1)
+    await lookOnly(engine)
+    const before = asked.length
+    engine.chain.set({ address: CONTRACT })
+    await engine.rounds()
+    expect([asked.length > before, await ask(engine)]).toEqual([true, RECONCILING])
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect(await ask(restarted)).toEqual(RECONCILING)
+    world.fails = false
+    engine.clock.now = new Date(engine.clock.now.getTime() + 300_000)
+    engine.chain.mine()
+    await restarted.rounds()
+    expect([await ask(restarted), await stateOf(restarted)]).toEqual(['1', 'served'])
   })
 
   it('keeps nothing of a call that ran meanwhile', async () => {

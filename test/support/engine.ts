@@ -6,6 +6,7 @@
 
 import { createHash, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
+import type { OffChainContract } from '../../src/chain/chain.ts'
 import {
   type CallEffects,
   type ComponentCall,
@@ -276,11 +277,14 @@ export async function startEngine(options: TestEngineOptions = {}): Promise<Test
 }
 
 /** Starts an engine that serves one contract with this component. */
-export async function serving(script: Script, options: TestEngineOptions = {}): Promise<TestEngine> {
+export async function serving(
+  script: Script,
+  { contract, ...options }: TestEngineOptions & { readonly contract?: Partial<OffChainContract> } = {},
+): Promise<TestEngine> {
   const started = await startEngine(options)
   const { sha256, bytes } = started.runtime.add('first', script)
   started.files.set(sha256, bytes)
-  started.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+  started.chain.set({ address: CONTRACT, component: { sha256, uri: '' }, ...contract })
   await started.rounds()
   return started
 }
