@@ -121,15 +121,18 @@ it('keeps fifty calls of a contract, and of each some lines of a length', async 
   expect([log.length, log[0]?.length, log.at(-1)]).toEqual([21, 501, '(10 more in the log of this engine)'])
 })
 
-it('names the limit that a call would exceed', async () => {
+it('names the limit that a call would exceed, and what the component logged', async () => {
   const settings = { ...WITH_KEY, limits: { storageBytes: 10 } }
   const http: Script['http'] = (hands) => {
     hands.set('key', 'x'.repeat(99))
+    hands.log('a value of 99 bytes')
     return Promise.resolve(text(''))
   }
   const engine = await engineOf({ http }, settings)
   await call(engine, '/')
-  expect((await ask(engine)).json()).toMatchObject({ calls: [{ outcome: 'quota', why: 'limits.storageBytes' }] })
+  expect((await ask(engine)).json()).toMatchObject({
+    calls: [{ outcome: 'quota', why: 'limits.storageBytes', log: ['a value of 99 bytes'] }],
+  })
 })
 
 it.each([
