@@ -147,6 +147,41 @@ describe('a call', () => {
     expect(statuses.filter((status) => status === 200)).toHaveLength(72)
     expect(statuses.filter((status) => status === 503)).toHaveLength(8)
   })
+
+  it('that has to run again waits for its turn, also where no more calls may wait', async () => {
+    const gate = withResolvers()
+    const script: Script = {
+      http: async (hands) => {
+        if (uriOf(hands) === '/slow') await gate.promise
+        hands.set('a', uriOf(hands))
+        return text('stored')
+      },
+    }
+    const engine = await started(script, { settings: { limits: { concurrent: 2, queued: 0 } } })
+    const slow = put(engine, '', '/slow')
+    await expect.poll(() => engine.runtime.runs).toBe(1)
+    const reading = engine.engine.app.inject(`${engine.url}/a`)
+    // A GET may write as well.
+    const { registry } = engine.engine.metrics
+    await expect.poll(() => registry.metrics()).toContain('vouchsafe_engine_conflicts_total 1')
+    gate.resolve()
+    expect([(await slow).statusCode, (await reading).statusCode, engine.runtime.runs]).toEqual([200, 200, 3])
+  })
+
+  it('that another process was before runs again with the timers that the other left', async () => {
+    const script: Script = {
+      http: (hands) => {
+        hands.timer(1, 1000, uriOf(hands))
+        return Promise.resolve({})
+      },
+      timer: () => Promise.resolve(),
+    }
+    const engine = await started(script)
+    await put(engine, '', '/first')
+    const other = closedAfterwards(await engine.restart())
+    await other.rounds()
+    for (const each of [engine, other, engine]) expect((await put(each, '', '/again')).statusCode).toBe(200)
+  })
 })
 
 describe('a signed request', () => {
@@ -212,8 +247,10 @@ describe('a signed request', () => {
 })
 
 describe('when the database could not say whether a call is on disk', () => {
+  const versions: unknown[] = []
   const sending: Script = {
     http: (hands) => {
+      versions.push(hands.call.storageVersion)
       hands.transact('x')
       hands.timer(1, 1000)
       return Promise.resolve({})
@@ -224,18 +261,43 @@ describe('when the database could not say whether a call is on disk', () => {
     },
   }
 
-  it.each([true, false])('reads from disk whether the failed commit was stored: %s', async (isWritten) => {
+  /** Starts an engine whose database breaks the connection in one commit, once the test says so. */
+  async function startedOn(script: Script, isWritten: boolean) {
     const store = await openTestStore<EngineCollections>(engineMigrations)
-    let isBroken = false
+    const connection = { breaks: false }
     const commit: typeof store.commit = async (changes) => {
-      if (!isBroken) return store.commit(changes)
-      isBroken = false
+      if (!connection.breaks) return store.commit(changes)
+      connection.breaks = false
       if (isWritten) await store.commit(changes)
       throw new Error('the connection broke')
     }
     const settings = { limits: { outboxTransactions: 2 } }
-    const engine = await started(sending, { store: { ...store, commit }, settings })
-    isBroken = true
+    return { engine: await started(script, { store: { ...store, commit }, settings }), connection }
+  }
+
+  it.each([true, false])(
+    'runs the next call on what is on disk, where the commit was stored: %s',
+    async (isWritten) => {
+      const versions: (number | undefined)[] = []
+      const script: Script = {
+        http: (hands) => {
+          versions.push(hands.call.storageVersion)
+          hands.set('a', bodyOf(hands))
+          return Promise.resolve({})
+        },
+      }
+      const { engine, connection } = await startedOn(script, isWritten)
+      await put(engine, '')
+      connection.breaks = true
+      expect((await put(engine, '')).statusCode).toBe(500)
+      expect((await put(engine, '')).statusCode).toBe(200)
+      expect(versions).toEqual([-1, 0, isWritten ? 1 : 0])
+    },
+  )
+
+  it.each([true, false])('reads from disk whether the failed commit was stored: %s', async (isWritten) => {
+    const { engine, connection } = await startedOn(sending, isWritten)
+    connection.breaks = true
     expect((await put(engine, '')).statusCode).toBe(500)
     await engine.rounds()
     expect(engine.chain.submitted).toHaveLength(isWritten ? 1 : 0)

@@ -218,8 +218,7 @@ function contractRowChange(
 
 function spentRequestChanges({ effects, status }: CallToCommit, now: Date): Change<EngineCollections>[] {
   const acceptedRequests = effects.spentRequests.filter((request) => isAccepted(request, status))
-  const byId = new Map(acceptedRequests.map((each) => [each.id, each]))
-  return [...byId.values()].map(({ id, until }) => {
+  return acceptedRequests.map(({ id, until }) => {
     return { insert: 'spent_request', id, value: { at: now.getTime() }, dueAt: until }
   })
 }

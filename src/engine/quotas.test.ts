@@ -86,6 +86,12 @@ describe('quotas', () => {
     expect(metrics).toContain('vouchsafe_engine_refused_total{limit="storageBytes"} 2')
   })
 
+  it('of bodies in memory count none whose call has ended, however it ended', async () => {
+    const engine = await started(shelf)
+    for (const payload of ['well', 'trap', 'bad', 'late']) await put(engine, payload)
+    expect(await engine.engine.metrics.registry.metrics()).toContain('vouchsafe_engine_buffered_bytes 0')
+  })
+
   it('count what a restarted engine finds', async () => {
     const settings = { limits: { storageBytes: 1512 } }
     const engine = await started(shelf, { settings })
