@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { partOfLimit } from '../../test/support/processor-time.ts'
-import { parseInternationalUrl, parseUrl, removeTrailingSlashes } from './url.ts'
+import { originFormOf, parseInternationalUrl, parseUrl, removeTrailingSlashes } from './url.ts'
 
 it('loses its slashes at the end, whatever stands there', () => {
   const slashes = '/'.repeat(2000)
@@ -30,6 +30,19 @@ describe('a URL that may have an international host', () => {
     const longHost = letters.repeat(50)
     expect(await partOfLimit(40, () => parseInternationalUrl(`https://${longHost}`))).toBeLessThan(1)
   })
+})
+
+it('is a path, where a request names the whole address', () => {
+  for (const [target, path] of [
+    ['/a?b=http://c/d', '/a?b=http://c/d'],
+    ['http://a.example/b//c?d#e', '/b//c?d#e'],
+    ['HTTPS://user@a.example:443?b', '/?b'],
+    ['http://a.example', '/'],
+    ['ftp://a.example/b', 'ftp://a.example/b'],
+    ['*', '*'],
+    ['', ''],
+  ] as const)
+    expect(originFormOf(target)).toBe(path)
 })
 
 describe('a URL that a stranger sends', () => {

@@ -20,6 +20,15 @@ export function pathOf(target: string): string {
   return target.split('?', 1)[0] ?? ''
 }
 
+/**
+ * Returns a request target that is an absolute URL, as clients of a proxy send it, as a path with its query; any other
+ * target as it is. RFC 9112 section 3.2.2.
+ */
+export function originFormOf(target: string): string {
+  const rest = target.replace(/^https?:\/\/[^/?#]*/i, '')
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`
+}
+
 /** Removes all slashes at the end, in linear time: a regular expression takes the square for slashes in the middle. */
 export function removeTrailingSlashes(url: string): string {
   let end = url.length

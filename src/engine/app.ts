@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
-import { pathOf } from '../codec/url.ts'
+import { originFormOf, pathOf } from '../codec/url.ts'
 import { type Authenticate, createAuthenticator } from '../http/api-key.ts'
 import type { App } from '../http/app-type.ts'
 import { addCommonRoutes, COMMON_PATHS } from '../http/common-routes.ts'
@@ -63,7 +63,7 @@ export async function createEngineApp(context: EngineContext, checkReady: () => 
     // `node:http` in front that repeats them would save 13 µs of the 200 µs of a call.
     rewriteUrl: (request) => {
       const target = readTarget(request.url ?? '')
-      if (target === undefined) return request.url ?? '/'
+      if (target === undefined) return originFormOf(request.url ?? '/')
       targets.set(request, target)
       return OFFCHAIN
     },

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import { toBase64url } from '../codec/base64url.ts'
+import { originFormOf } from '../codec/url.ts'
 import type { App } from './app-type.ts'
 import { watchConnections } from './connections.ts'
 
@@ -34,7 +35,7 @@ export interface ServerOptions {
   readonly maxHeaderSize?: number
   /** The maximum size of a body. */
   readonly bodyLimit?: number
-  /** Rewrites the request target before routing. */
+  /** Rewrites the request target before routing; {@link originFormOf} when absent. */
   readonly rewriteUrl?: (request: IncomingMessage) => string
   /**
    * Returns the validator for a schema of a route, which is that of a part: `body`, `querystring` or another. Without
@@ -58,12 +59,13 @@ export interface ErrorResponse {
 
 /** Creates a server without routes. The caller makes it listen. */
 export function createServer(options: ServerOptions): App {
-  const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, rewriteUrl, validatorOf } = options
+  const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, validatorOf } = options
+  const { rewriteUrl = ({ url = '/' }: IncomingMessage) => originFormOf(url) } = options
   // The service itself refuses requests without `Host`, with its own error.
   const ofNode = { requireHostHeader: false, ...(maxHeaderSize === undefined ? {} : { maxHeaderSize }) }
   const app = Fastify({
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
-    ...(rewriteUrl && { rewriteUrl }),
+    rewriteUrl,
     ...(tls ? { https: { ...tls, ...ofNode, handshakeTimeout: HANDSHAKE_MS } } : { http: ofNode }),
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,

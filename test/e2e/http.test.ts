@@ -136,6 +136,30 @@ describe('every endpoint', () => {
     })
   })
 
+  it.each(['issuer', 'verifier'] as const)('of the %s is at its absolute address, too', async (service) => {
+    const app = services()[service]
+    if (!app.server.listening) await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port } = app.server.address() as { port: number }
+    const paths =
+      service === 'issuer' ? ['/openapi', '/auth/par', '/auth/interaction/a'] : ['/openapi', '/trust-anchors']
+    for (const method of ['GET', 'OPTIONS', 'PUT']) {
+      for (const path of paths) {
+        const [atPath, ...atAddresses] = await Promise.all(
+          [path, `http://a.example${path}`, `HTTPS://A.example:443${path}?b=/c`].map(async (target) => {
+            const answer = await rawRequest(
+              port,
+              `${method} ${target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+            )
+            const headers = answer.split('\r\n\r\n', 1)[0]?.split('\r\n') ?? []
+            return headers.filter((line) => !/^(date|x-request-id|vary|etag):/i.test(line))
+          }),
+        )
+        expect(atPath?.[0]).not.toContain('404')
+        for (const atAddress of atAddresses) expect(atAddress).toEqual(atPath)
+      }
+    }
+  })
+
   it('says 405 with the methods of a path, which is no id of a GET beside it', async () => {
     const answer = await send({ service: 'issuer', path: '/credential-configuration/create' }, 'PUT', authorization)
     expect(String(answer.headers.allow).split(', ').sort()).toEqual(['OPTIONS', 'POST'])
