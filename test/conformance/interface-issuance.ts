@@ -66,7 +66,10 @@ export const issuanceInterface: Section = {
       id: 'issuance-7',
       asks: "5 its OpenAPI document with each endpoint's security",
       source: 'Issuance service, What the service does',
-      tests: [['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1']],
+      tests: [
+        ['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1'],
+        ['test/e2e/openapi.test.ts', 'of the %s lists every operation with its security, and nothing else'],
+      ],
     },
     {
       id: 'issuance-8',
@@ -406,7 +409,7 @@ export const issuanceInterface: Section = {
       id: 'issuance-57',
       asks: '4 no expiry, no rate limit per key',
       source: 'Issuance service, Authentication',
-      tests: [[at.issuance, 'is the JSON key and not its label, and changes with a restart only']],
+      tests: [['test/e2e/rate-limits.test.ts', 'limits nothing unless it is told to, and an API key never']],
     },
     {
       id: 'issuance-58',

@@ -61,7 +61,10 @@ export const verificationInterface: Section = {
       id: 'verification-7',
       asks: '5 its OpenAPI document',
       source: 'Verification service, What the service does',
-      tests: [['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1']],
+      tests: [
+        ['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1'],
+        ['test/e2e/openapi.test.ts', 'of the %s lists every operation with its security, and nothing else'],
+      ],
     },
     {
       id: 'verification-8',
@@ -141,7 +144,7 @@ export const verificationInterface: Section = {
       source: 'Verification service, Verification query and DCQL',
       tests: [
         ['src/protocol/dcql.test.ts', 'a missing format and meta'],
-        ['src/verifier/authorization-response.test.ts', 'to show $name'],
+        ['src/protocol/dcql.test.ts', 'the smallest one'],
       ],
     },
     {
@@ -330,7 +333,10 @@ export const verificationInterface: Section = {
       id: 'verification-43',
       asks: 'query ids unique; claim ids unique if used',
       source: 'Verification service, Limits',
-      tests: [['src/protocol/dcql.test.ts', 'dcql_query.credentials[1].id: is used before; choose another']],
+      tests: [
+        ['src/protocol/dcql.test.ts', 'dcql_query.credentials[1].id: is used before; choose another'],
+        ['src/protocol/dcql.test.ts', `\${first}.claims[1].id: is used before; choose another`],
+      ],
     },
   ],
 }

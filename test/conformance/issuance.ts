@@ -9,9 +9,12 @@ export const issuance: Section = {
   rows: [
     {
       id: 'security-1a',
-      asks: 'A pre-authorized code has 128 random bits or more',
+      asks: 'A pre-authorized code has 128 bits or more that nobody can guess, not even from the session id in its address',
       source: 'RFC 6749 section 10.10',
-      tests: [[at.admin, 'starts sessions that do not know each other, with ids of 144 random bits']],
+      tests: [
+        ['src/issuer/access/derived-code.test.ts', 'has 256 bits that come of the secret, and of no other'],
+        [at.token, 'the code without its authenticator'],
+      ],
     },
     {
       id: 'security-1b',
@@ -51,9 +54,10 @@ export const issuance: Section = {
     },
     {
       id: 'security-3',
-      asks: 'A transaction code goes another way, is compared in constant time, and wrong ones are counted',
+      asks: 'A transaction code goes another way than the offer, is stored and logged nowhere, and wrong ones are counted',
       source: 'OpenID4VCI 1.0, Transaction Code Phishing',
       tests: [
+        [at.txCode, 'is generated for $txCode, told once, and asked for by the offer'],
         [at.txCode, 'is stored as a MAC of its session, and reaches no log'],
         [at.txCode, 'that is wrong ("%s") costs an attempt and not the code'],
         [

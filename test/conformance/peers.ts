@@ -132,7 +132,11 @@ export const peers: Section = {
       id: 'peers-10',
       asks: 'Access tokens are signed with whichever key comes first',
       source: 'RFC 7517 section 4.2',
-      tests: [[at.issuance, 'gives a token that its published key verifies']],
+      tests: [
+        [at.issuance, 'gives a token that its published key verifies'],
+        ['test/e2e/own-keys.test.ts', 'sign status lists, access tokens and metadata, and nothing else'],
+        ['test/e2e/key-change.test.ts', 'voids no offer and no token, also without a file of secrets'],
+      ],
     },
     {
       id: 'peers-11',

@@ -452,6 +452,7 @@ export const everywhere: Section = {
       source: 'RFC 9110 sections 15.5.6 and 15.5.16',
       tests: [
         [at.httpApiKey, 'answers another method with 405 and Allow'],
+        [at.httpWallet, 'answers another method with 405 and Allow'],
         [at.httpBody, '$service $path takes no other media type'],
       ],
     },
@@ -512,7 +513,10 @@ export const everywhere: Section = {
       source: 'RFC 7519 section 4.1.4',
       tests: [
         ['src/verifier/authorization-response.test.ts', 'made as far from our clock as clocks may differ'],
+        ['test/attacks/verifier-times.test.ts', 'a key binding %s'],
         [at.proof, 'takes an iat from 300 seconds ago to 60 seconds ahead, and not a second more'],
+        [at.externalToken, 'is taken as long as clocks may differ, and no longer'],
+        ['src/keys/certificate.test.ts', 'has as much time more as clocks may differ, on both ends'],
       ],
     },
     {

@@ -8,7 +8,7 @@ import { toDidJwk } from '../../src/keys/did.ts'
 import { importPublicKey, type PublicJwk, thumbprint } from '../../src/keys/jwk.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import { expectIssued, proofOf, readySession, request, startedSession, TOKEN_ENDPOINT } from '../support/issuance.ts'
-import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
+import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
   authorization,
   call,
@@ -472,18 +472,21 @@ describe('the dates of a credential', () => {
 describe('the API key', () => {
   it('is the JSON key and not its label, and changes with a restart only', async () => {
     const [one, other] = ['1'.repeat(64), '2'.repeat(64)]
-    const withKeys = (authentication: object) => startServices({ issuer: { integrations: { authentication } } })
-    const status = async (services: Services, key: string) => {
-      const url = `${ISSUER_URL}/issuance/oid4vci/status/a`
-      return (await services.fetch(url, { headers: { authorization: `Bearer ${key}` } })).status
+    const withKeys = (authentication: object) => {
+      const settings = { integrations: { authentication } }
+      return startServices({ issuer: settings, verifier: settings })
     }
+    const statuses = (services: Services, url: string, keys: readonly string[]) =>
+      Promise.all(
+        keys.map(async (key) => (await services.fetch(url, { headers: { authorization: `Bearer ${key}` } })).status),
+      )
+    const urls = [`${ISSUER_URL}/issuance/oid4vci/status/a`, `${VERIFIER_URL}/presentation/oid4vp/status/a`]
     const before = await withKeys({ [one]: 'shop', [other]: 'desk' })
-    expect(await Promise.all([one, other, 'shop', 'desk', API_KEY].map((key) => status(before, key)))).toEqual([
-      404, 404, 401, 401, 401,
-    ])
+    for (const url of urls)
+      expect(await statuses(before, url, [one, other, 'shop', 'desk', API_KEY])).toEqual([404, 404, 401, 401, 401])
     await before.close()
     const after = await withKeys({ [other]: 'desk' })
-    expect(await Promise.all([one, other].map((key) => status(after, key)))).toEqual([401, 404])
+    for (const url of urls) expect(await statuses(after, url, [one, other])).toEqual([401, 404])
     await after.close()
     expect(authorization.authorization).toContain(API_KEY)
   })

@@ -82,10 +82,15 @@ describe.each(['issuer', 'verifier'] as const)('the %s', (service) => {
     })
   })
 
-  it('limits nothing unless it is told to', async () => {
+  it('limits nothing unless it is told to, and an API key never', async () => {
     services = await start()
     expect(await statuses(50, () => ask(walletPath, '192.0.2.1'))).toEqual(Array(50).fill(404))
     expect(await statuses(50, () => ask(adminPath, '192.0.2.1'))).toEqual(Array(50).fill(401))
+    await services.close()
+    services = await start({ walletRequestsPerMinute: 1, failedApiKeysPerMinute: 1 })
+    expect(await statuses(50, () => ask(adminPath, '192.0.2.1', withKey(API_KEY)))).toEqual(Array(50).fill(404))
+    services.clock.now = new Date('2100-01-01T00:00:00Z')
+    expect((await ask(adminPath, '192.0.2.1', withKey(API_KEY))).statusCode).toBe(404)
     await services.close()
   })
 })
