@@ -20,6 +20,11 @@ export function pathOf(target: string): string {
   return target.split('?', 1)[0] ?? ''
 }
 
+/** Returns the query of a request target; empty if there is none. */
+export function queryOf(target: string): string {
+  return target.slice(pathOf(target).length + 1)
+}
+
 /**
  * Returns a request target that is an absolute URL, as clients of a proxy send it, as a path with its query; any other
  * target as it is. RFC 9112 section 3.2.2.

@@ -22,14 +22,16 @@ export const parseJsonBody = createBodyParser((bytes) => {
   return path === undefined ? value : malformed(`${path}: this name is reserved`)
 })
 
+/** Parses a form body, like {@link parseForm}. */
+export const parseFormBody = createBodyParser((bytes) => parseForm(utf8Text(bytes)))
+
 /**
- * Parses a form body. An empty parameter is an absent one (RFC 6749 section 3.2), and a repeated one becomes an array,
- * which its schema refuses.
+ * Parses a form, or a query in that format. An empty parameter is an absent one (RFC 6749 sections 3.1 and 3.2), and a
+ * repeated one becomes an array, which its schema refuses. Throws a MalformedError for wrong percent-encoding and for
+ * too many parameters.
  */
-export const parseFormBody = createBodyParser((bytes) => {
-  const parts = utf8Text(bytes)
-    .split('&', MAX_PARAMETERS + 1)
-    .filter(Boolean)
+export function parseForm(text: string): Readonly<Record<string, string | string[]>> {
+  const parts = text.split('&', MAX_PARAMETERS + 1).filter(Boolean)
   if (parts.length > MAX_PARAMETERS) malformed(`the form has more than ${MAX_PARAMETERS} parameters`)
   const form = Object.create(null) as Record<string, string | string[]>
   for (const part of parts) {
@@ -38,7 +40,7 @@ export const parseFormBody = createBodyParser((bytes) => {
     if (value !== '') form[name] = name in form ? [form[name] ?? [], value].flat() : value
   }
   return form
-})
+}
 
 /** Decodes a text body, such as a JWT. */
 export const parseTextBody = createBodyParser(utf8Text)

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  authorizeUrl,
   bring,
   decide,
   declareWithScope,
@@ -85,6 +86,30 @@ describe('a text that ends up in a header', () => {
       }
     },
   )
+})
+
+describe('the query of an authorization request', () => {
+  const asked = (query: (query: string) => string) => {
+    const [path, text = ''] = authorizeUrl(walletAsking().form).split('?')
+    return visit(services, newVisitor(), `${path}?${query(text)}`)
+  }
+
+  it.each<[string, (query: string) => string]>([
+    ['a parameter without a value after it', (query) => `${query}&scope=&request_uri`],
+    ['a parameter without a value before it', (query) => `scope=&client_id=&${query}`],
+    ['parameters that nobody knows, twice', (query) => `${query}&a=1&a=2&a[]=3&__proto__=4`],
+    ['nothing between two ampersands', (query) => `&&${query}&&`],
+  ])('may have %s', async (_, query) => {
+    expect((await asked(query)).status).toBe(303)
+  })
+
+  it.each<[string, (query: string) => string, RegExp]>([
+    ['the same parameter twice', (query) => `${query}&client_id=com.example.wallet`, /^client_id: given more/],
+    ['percent signs that encode nothing', (query) => query.replace(/state=[^&]*/, 'state=%zz'), /percent-encoded/],
+    ['percent signs that encode Latin-1', (query) => query.replace(/state=[^&]*/, 'state=%E9'), /percent-encoded/],
+  ])('is refused with %s', async (_, query, why) => {
+    await expectRefusal(await asked(query), { status: 400, error: 'invalid_request', why })
+  })
 })
 
 describe('authorization details', () => {

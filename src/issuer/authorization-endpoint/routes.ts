@@ -1,11 +1,13 @@
 /** The routes of the authorization code flow before the token endpoint: for wallets, browsers and the application. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { queryOf } from '../../codec/url.ts'
 import { addFormRoutes, adminRoute } from '../../http/app.ts'
 import type { App } from '../../http/app-type.ts'
 import { setBrowserPage } from '../../http/browser-page.ts'
 import { SessionParams } from '../../http/openapi-responses.ts'
 import { createTokenBucket } from '../../http/rate-limit.ts'
-import { refuse } from '../../protocol/error.ts'
+import { parseForm } from '../../http/request-body.ts'
+import { readOrRefuse, refuse } from '../../protocol/error.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
 import type { IssuerContext } from '../context.ts'
@@ -68,7 +70,7 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
     return 'page' in answer ? reply.send(setBrowserPage(reply, answer.page)) : redirectBrowser(reply, answer.address)
   }
   // A visit changes the state of the request, so there is no HEAD route.
-  const visit = { config: visitConfig, exposeHeadRoute: false }
+  const visit = { config: visitConfig, exposeHeadRoute: false, preValidation: parseVisitQuery }
   app.get(ISSUER_PATHS.authorize, { ...visit, schema: schemas.authorizeRoute }, (request, reply) =>
     startAuthorization(request.query, request, reply),
   )
@@ -85,6 +87,12 @@ function addBrowserRoutes(app: App, context: IssuerContext): void {
       await returnBrowser(context, { id: params.interaction_id, completion: query.completion, cookie }),
     )
   })
+}
+
+/** Parses the query of an authorization request like the form of a pushed one. Refuses with `invalid_request`. */
+function parseVisitQuery(request: FastifyRequest, _: FastifyReply, done: () => void): void {
+  request.query = readOrRefuse('invalid_request', 'the query', () => parseForm(queryOf(request.url)))
+  done()
 }
 
 function addInteractionRoutes(app: App, context: IssuerContext): void {
