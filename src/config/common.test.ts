@@ -486,7 +486,7 @@ describe.each([
 
   it('tells the place of a label that is not text, and not its key', () => {
     const mistakes = mistakesOf({ integrations: { authentication: { [KEY]: 'a', 'sec/re~t': 5 } } })
-    expect(mistakes).toEqual(['integrations.authentication.(label 2): must be string'])
+    expect(mistakes).toEqual(['integrations.authentication.(label 2): must be a string'])
   })
 
   it('warns of a short key by its label', () => {

@@ -96,14 +96,14 @@ describe('the settings of the environment', () => {
   })
 
   it('are named behind mistakes of the settings that they set', () => {
-    const mistakes = ['workers: must be integer', 'signing.certificateFiles[0]: no', 'host: no', 'workersX: no']
+    const mistakes = ['workers: must be an integer', 'signing.certificateFiles[0]: no', 'host: no', 'workersX: no']
     const environment = {
       VOUCHSAFE_WORKERS: 'true',
       VOUCHSAFE_SIGNING: '{}',
       VOUCHSAFE_SIGNING__CERTIFICATE_FILES: '["a"]',
     }
     expect(nameVariables(IssuerSettings, mistakes, environment)).toEqual([
-      'workers: must be integer (set by VOUCHSAFE_WORKERS)',
+      'workers: must be an integer (set by VOUCHSAFE_WORKERS)',
       'signing.certificateFiles[0]: no (set by VOUCHSAFE_SIGNING__CERTIFICATE_FILES)',
       'host: no',
       'workersX: no',

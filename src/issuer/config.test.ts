@@ -34,10 +34,10 @@ describe('the settings of the issuer alone', () => {
     [undefined, ['issuer: required']],
     [{}, ['issuer.display: required', 'issuer.id: required']],
     [{ id: 'a', display: {} }, ['issuer.display.name: required']],
-    [{ id: '', display: { name: '' } }, ['issuer.display.name: must NOT', 'issuer.id: must NOT']],
+    [{ id: '', display: { name: '' } }, ['issuer.display.name: must not be empty', 'issuer.id: must not be empty']],
     [{ id: 'a', display: { name: 'b', logo: 'c' } }, ['issuer.display.logo: unknown']],
     [{ id: 'a', display: { name: 'b' }, name: 'c' }, ['issuer.name: unknown']],
-    [{ id: 1, display: 'b' }, ['issuer.display: must be object', 'issuer.id: must be string']],
+    [{ id: 1, display: 'b' }, ['issuer.display: must be an object', 'issuer.id: must be a string']],
   ])('refuses %j', (issuer, mistakes) => {
     const found = [...read(issuer)].sort()
     expect(found).toEqual(mistakes.map((mistake) => expect.stringMatching(new RegExp(`^${mistake}`)) as string))
@@ -90,7 +90,7 @@ describe('authorizationServer', () => {
 
   it.each([
     [{}, ['authorizationServer.issuer: required']],
-    ['https://login.example', ['authorizationServer: must be object']],
+    ['https://login.example', ['authorizationServer: must be an object']],
     [{ issuer: 'login.example' }, ['authorizationServer.issuer: it is not a URL']],
     [{ issuer: 'http://login.example' }, ['authorizationServer.issuer: it must begin with https://']],
     [{ issuer: 'ftp://login.example' }, ['authorizationServer.issuer: it must begin with https://']],
@@ -99,8 +99,8 @@ describe('authorizationServer', () => {
     [{ issuer: `${issuer}#a` }, ['authorizationServer.issuer: it must have no query']],
     [{ issuer, jwksUri: 'http://login.example/jwks' }, ['authorizationServer.jwksUri: it must begin with https://']],
     [{ issuer, jwks: {} }, ['authorizationServer.jwks: unknown']],
-    [{ issuer, audience: '' }, ['authorizationServer.audience: must NOT']],
-    [{ issuer, sessionClaim: '' }, ['authorizationServer.sessionClaim: must NOT']],
+    [{ issuer, audience: '' }, ['authorizationServer.audience: must not be empty']],
+    [{ issuer, sessionClaim: '' }, ['authorizationServer.sessionClaim: must not be empty']],
     [{ issuer, sessionClaim: 'aud' }, ['authorizationServer.sessionClaim: aud has a meaning of its own']],
     [
       { issuer, introspection: {} },
@@ -216,7 +216,7 @@ describe('the trust anchors of key attestations', () => {
     ])
     expect(
       mistakesOf(readIssuerConfig({ ...value, keyAttestationTrustAnchors: 5, prot: undefined }, filesOf(texts), now)),
-    ).toContain('keyAttestationTrustAnchors: must be string')
+    ).toContain('keyAttestationTrustAnchors: must be a string')
   })
 
   it('are warned of when they are over', () => {
@@ -291,10 +291,10 @@ describe('the settings of the verifier alone', () => {
 
   it.each([
     [{ clientMetadata: { client_name: 'a' } }, /^clientMetadata\.client_name: unknown/],
-    [{ clientMetadata: { clientName: 1 } }, /^clientMetadata\.clientName: must be string/],
-    [{ presentationBytes: 1 }, /^presentationBytes: must be >= 16384/],
-    [{ presentationBytes: 2 ** 21 }, /^presentationBytes: must be <= 1048576/],
-    [{ requestLifetimeSeconds: 0 }, /^requestLifetimeSeconds: must be >= 1/],
+    [{ clientMetadata: { clientName: 1 } }, /^clientMetadata\.clientName: must be a string/],
+    [{ presentationBytes: 1 }, /^presentationBytes: must be at least 16384/],
+    [{ presentationBytes: 2 ** 21 }, /^presentationBytes: must be at most 1048576/],
+    [{ requestLifetimeSeconds: 0 }, /^requestLifetimeSeconds: must be at least 1/],
     [{ issuer: { id: 'a' } }, /^issuer: unknown/],
   ])('refuses %j', (changes, mistake) => {
     expect(mistakesOf(read(changes))).toEqual([expect.stringMatching(mistake)])
@@ -325,12 +325,12 @@ describe('the settings of status lists', () => {
     [{ entries: 131_073 }, /^statusList\.entries: must be a power of two/],
     [{ entries: 0 }, /^statusList\.entries: must be a power of two/],
     [{ entries: -1024 }, /^statusList\.entries: must be a power of two/],
-    [{ entries: 1024.5 }, /^statusList\.entries: must be integer/],
-    [{ entries: '1024' }, /^statusList\.entries: must be integer; write it without quotation marks/],
+    [{ entries: 1024.5 }, /^statusList\.entries: must be an integer/],
+    [{ entries: '1024' }, /^statusList\.entries: must be an integer; write it without quotation marks/],
     [{ ttlSeconds: 0 }, /^statusList\.ttlSeconds: /],
     [{ ttlSeconds: 86_401 }, /^statusList\.ttlSeconds: /],
     [{ ttl: 60 }, /^statusList\.ttl: unknown/],
-    [[], /^statusList: must be object/],
+    [[], /^statusList: must be an object/],
   ])('refuse %j', (statusList, mistake) => {
     expect(mistakesOf(read(statusList))).toEqual([expect.stringMatching(mistake)])
   })

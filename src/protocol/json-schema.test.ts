@@ -23,7 +23,7 @@ test.each([
   [{ name: 'a' }, []],
   [{ name: 'a', place: { host: 'b', port: 1 }, places: [{ host: 'c' }], kind: 'file', limits: { bytes: 1 } }, []],
   [{}, ['name: required']],
-  [{ name: 1, limits: { bytes: 0 } }, ['limits.bytes: must be >= 1', 'name: must be string']],
+  [{ name: 1, limits: { bytes: 0 } }, ['limits.bytes: must be at least 1', 'name: must be a string']],
   [{ name: 'a', plase: {} }, ['plase: unknown setting or field; did you mean place?']],
   [
     { name: 'a', place: { hots: 'b' } },
@@ -31,12 +31,12 @@ test.each([
   ],
   [
     { name: 'a', places: [{ host: 'b' }, { port: '1' }] },
-    ['places[1].host: required', 'places[1].port: must be integer; write it without quotation marks'],
+    ['places[1].host: required', 'places[1].port: must be an integer; write it without quotation marks'],
   ],
-  [{ name: 'a', limits: { bytes: 'many' } }, ['limits.bytes: must be integer']],
-  [{ name: 'a', kind: { host: 1 } }, ['kind.host: must be string']],
-  [{ name: 'a', place: 'b', limits: null }, ['limits: must be object', 'place: must be object']],
-  ['a', ['the body: must be object']],
+  [{ name: 'a', limits: { bytes: 'many' } }, ['limits.bytes: must be an integer']],
+  [{ name: 'a', kind: { host: 1 } }, ['kind.host: must be a string']],
+  [{ name: 'a', place: 'b', limits: null }, ['limits: must be an object', 'place: must be an object']],
+  ['a', ['the body: must be an object']],
 ] as const)('a schema without the rules for absent members finds the same mistakes in %j', (value, mistakes) => {
   expect(mistakesOf(dropAbsentMembers(Settings, value), value).sort()).toEqual(mistakes)
   expect(mistakesOf(Settings, value).sort()).toEqual(mistakes)
@@ -49,6 +49,21 @@ test('a schema without the rules for absent members keeps their names and loses 
     places: {},
   })
   expect(dropAbsentMembers(Settings, { name: 'a' }).properties.place).toEqual({})
+})
+
+test.each([
+  [{ type: 'boolean' }, 1, 'must be true or false'],
+  [{ type: ['string', 'null'] }, 1, 'must be a string or null'],
+  [{ maximum: 65_535 }, 65_536, 'must be at most 65535'],
+  [{ exclusiveMinimum: 0 }, 0, 'must be more than 0'],
+  [{ minLength: 1 }, '', 'must not be empty'],
+  [{ maxLength: 2 }, 'abc', 'must have at most 2 characters'],
+  [{ minItems: 2 }, [1], 'must have at least 2 entries'],
+  [{ uniqueItems: true }, [1, 1], 'must not have an entry twice'],
+  [{ maxProperties: 1 }, { a: 1, b: 2 }, 'must have at most 1 members'],
+  [{ pattern: '^a$' }, 'b', 'must match pattern "^a$"'],
+])('the rule %j is told in words', (rule, value, words) => {
+  expect(mistakesOf(rule, value)).toEqual([`the body: ${words}`])
 })
 
 test('a required member that is misspelt is named where unknown members are ignored', () => {
@@ -87,20 +102,25 @@ const member = (name: string, schema: object) => ({ type: 'object', properties: 
 
 describe('a mistake in what a JSON Schema describes', () => {
   it.each<[string, object, unknown, readonly string[]]>([
-    ['of the whole', { type: 'object' }, 7, ['the body: must be object']],
-    ['of a member', member('a', { type: 'string' }), { a: 7 }, ['a: must be string']],
-    ['of a member of a member', member('a', member('b', { type: 'string' })), { a: { b: 7 } }, ['a.b: must be string']],
-    ['of an element', member('a', { items: { type: 'string' } }), { a: ['x', 7] }, ['a[1]: must be string']],
-    ['of an element of the whole', { items: { type: 'string' } }, [7], ['[0]: must be string']],
+    ['of the whole', { type: 'object' }, 7, ['the body: must be an object']],
+    ['of a member', member('a', { type: 'string' }), { a: 7 }, ['a: must be a string']],
+    [
+      'of a member of a member',
+      member('a', member('b', { type: 'string' })),
+      { a: { b: 7 } },
+      ['a.b: must be a string'],
+    ],
+    ['of an element', member('a', { items: { type: 'string' } }), { a: ['x', 7] }, ['a[1]: must be a string']],
+    ['of an element of the whole', { items: { type: 'string' } }, [7], ['[0]: must be a string']],
     [
       'of a member of an element',
       { items: { properties: { a: { type: 'string' } } } },
       [{ a: 7 }],
-      ['[0].a: must be string'],
+      ['[0].a: must be a string'],
     ],
-    ['of a name with a digit', member('a1', { type: 'string' }), { a1: 7 }, ['a1: must be string']],
-    ['of a name that begins with a digit', member('1a', { type: 'string' }), { '1a': 7 }, ['1a: must be string']],
-    ['of a name with / and ~', member('a/b~c', { type: 'string' }), { 'a/b~c': 7 }, ['a/b~c: must be string']],
+    ['of a name with a digit', member('a1', { type: 'string' }), { a1: 7 }, ['a1: must be a string']],
+    ['of a name that begins with a digit', member('1a', { type: 'string' }), { '1a': 7 }, ['1a: must be a string']],
+    ['of a name with / and ~', member('a/b~c', { type: 'string' }), { 'a/b~c': 7 }, ['a/b~c: must be a string']],
     ['that it is missing', { required: ['a'] }, {}, ['a: required']],
     ['that it is missing below', member('a', { required: ['b'] }), { a: {} }, ['a.b: required']],
     ['that nobody knows it', { additionalProperties: false }, { x: 1 }, ['x: unknown setting or field']],
@@ -137,37 +157,37 @@ describe('a mistake in a value of several allowed forms', () => {
   const forms = [{ const: 'all' }, { const: 'none' }, { type: 'array', items: { type: 'string' } }]
 
   it('names the forms when it has none of them, each once', () => {
-    expect(mistakesOf(member('a', { anyOf: forms }), { a: 7 })).toEqual(['a: must be "all" or "none" or array'])
+    expect(mistakesOf(member('a', { anyOf: forms }), { a: 7 })).toEqual(['a: must be "all" or "none" or an array'])
     const twice = [{ type: 'string', minLength: 1 }, { type: 'string' }]
-    expect(mistakesOf(member('a', { anyOf: twice }), { a: 7 })).toEqual(['a: must be string'])
+    expect(mistakesOf(member('a', { anyOf: twice }), { a: 7 })).toEqual(['a: must be a string'])
   })
 
   it('names no form whose type the value has', () => {
     const form = { anyOf: [{ type: 'string', pattern: '^a' }, { type: 'array' }] }
-    expect(mistakesOf(form, 'b')).toEqual([': must be array'])
+    expect(mistakesOf(form, 'b')).toEqual([': must be an array'])
   })
 
   it.each([-1, 1.5, true])('names the lowest number of a form: %s', (value) => {
     const step = [{ type: 'string' }, { type: 'integer', minimum: 0 }, { type: 'null' }]
     expect(mistakesOf({ items: { anyOf: step } }, ['a', value])).toEqual([
-      '[1]: must be string or integer >= 0 or null',
+      '[1]: must be a string or an integer of at least 0 or null',
     ])
   })
 
   it('names no form that is one by something else', () => {
     const odd = [{ type: 'string' }, { minimum: 8 }]
-    expect(mistakesOf(member('a', { anyOf: odd }), { a: 7 })).toEqual(['a: must be string'])
+    expect(mistakesOf(member('a', { anyOf: odd }), { a: 7 })).toEqual(['a: must be a string'])
   })
 
   it('is the one inside where a form was met', () => {
-    expect(mistakesOf(member('a', { anyOf: forms }), { a: [7] })).toEqual(['a[0]: must be string'])
+    expect(mistakesOf(member('a', { anyOf: forms }), { a: [7] })).toEqual(['a[0]: must be a string'])
   })
 
   it('is told beside those of other members, also of one whose name begins alike', () => {
     const schema = { properties: { a: { anyOf: forms }, ab: { type: 'string' } } }
     expect([...mistakesOf(schema, { a: 7, ab: 7 })].sort()).toEqual([
-      'a: must be "all" or "none" or array',
-      'ab: must be string',
+      'a: must be "all" or "none" or an array',
+      'ab: must be a string',
     ])
   })
 })

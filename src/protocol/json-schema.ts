@@ -8,6 +8,29 @@ const MAX_NAME = 48
 /** The maximum number of members that are searched for a misspelt one. */
 const MAX_SEARCHED = 200
 
+/** The types of JSON Schema in words. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'an array',
+  object: 'an object',
+}
+/** The rules of JSON Schema in words, by keyword; any other rule has the words of the library. */
+const RULES: Readonly<Record<string, (limit: number) => string>> = {
+  minimum: (limit) => `must be at least ${limit}`,
+  maximum: (limit) => `must be at most ${limit}`,
+  exclusiveMinimum: (limit) => `must be more than ${limit}`,
+  minLength: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: (limit) => `must have at most ${limit} characters`,
+  minItems: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} entries`),
+  maxItems: (limit) => `must have at most ${limit} entries`,
+  minProperties: (limit) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} members`),
+  maxProperties: (limit) => `must have at most ${limit} members`,
+  uniqueItems: () => 'must not have an entry twice',
+}
+
 const validators = { first: new WeakMap<object, ValidateFunction>(), all: new WeakMap<object, ValidateFunction>() }
 
 /**
@@ -51,7 +74,7 @@ export function dropAbsentMembers<Schema extends { readonly properties?: object 
   return { ...schema, properties }
 }
 
-/** Describes validation errors as sentences that begin with the path: `credentials[0].id: must be string`. */
+/** Describes validation errors as sentences that begin with the path: `credentials[0].id: must be a string`. */
 export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   const choices = new Set(errors.flatMap(({ keyword, instancePath }) => (keyword === 'anyOf' ? instancePath : [])))
   // An `if` error only repeats the error of its branch.
@@ -63,7 +86,7 @@ export function describeMistakes(errors: readonly ErrorObject[]): string[] {
   return [...new Set([...single, ...unmet.map((path) => describeChoice(path, errors))])]
 }
 
-/** Describes the alternatives for a value: `path[1]: must be string or integer >= 0 or null`. */
+/** Describes the alternatives for a value: `path[1]: must be a string or an integer of at least 0 or null`. */
 function describeChoice(instancePath: string, errors: readonly ErrorObject[]): string {
   const forms = errors.filter((error) => error.instancePath === instancePath).flatMap(formText)
   return `${formatPointer(instancePath)}: must be ${[...new Set(forms)].join(' or ')}`
@@ -75,7 +98,7 @@ function formText({ keyword, params, parentSchema }: ErrorObject): string[] {
   if (keyword !== 'type' && keyword !== 'minimum') return []
   const { type, minimum } = (parentSchema ?? {}) as { readonly type?: unknown; readonly minimum?: number }
   if (typeof type !== 'string') return []
-  return [minimum === undefined ? type : `${type} >= ${minimum}`]
+  return [minimum === undefined ? typeText(type) : `${typeText(type)} of at least ${minimum}`]
 }
 
 /** Describes a mistake. One that is the only one says what another would have said of a misspelt member. */
@@ -92,8 +115,18 @@ function describeMistake(
     return `${member(params.missingProperty)}: required${misspellingText(String(params.missingProperty), parentSchema, data, isOnly)}`
   if (keyword === 'const') return `${path}: must be ${JSON.stringify(params.allowedValue)}`
   if (keyword === 'enum') return `${path}: must be one of ${(params.allowedValues as unknown[]).join(', ')}`
-  const hint = keyword === 'type' && isQuoted(data, params.type) ? '; write it without quotation marks' : ''
-  return `${path === '' ? 'the body' : path}: ${message ?? 'is not valid'}${hint}`
+  const place = path === '' ? 'the body' : path
+  if (keyword === 'type') {
+    const hint = isQuoted(data, params.type) ? '; write it without quotation marks' : ''
+    return `${place}: must be ${typeText(params.type)}${hint}`
+  }
+  return `${place}: ${RULES[keyword]?.(Number(params.limit)) ?? message ?? 'is not valid'}`
+}
+
+/** Returns a type of JSON Schema, or a list of them, in words. */
+function typeText(type: unknown): string {
+  const types = (Array.isArray(type) ? type : [type]) as readonly string[]
+  return types.map((each) => TYPES[each] ?? each).join(' or ')
 }
 
 /** Tests whether a string is the JSON text of a value of the type that the schema asks for. */

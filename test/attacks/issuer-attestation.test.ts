@@ -597,7 +597,7 @@ describe('a key attestation', () => {
   })
 
   it.each<[unknown, RegExp]>([
-    [true, /key_attestations_required.* must be object/],
+    [true, /key_attestations_required.* must be an object/],
     [{ key_storage: [] }, /key_attestations_required\.key_storage/],
     [{ key_storage: 'iso_18045_high' }, /key_attestations_required\.key_storage/],
     [{ keystorage: ['a'] }, /key_attestations_required\.keystorage/],

@@ -98,8 +98,8 @@ describe('a transaction code', () => {
     })
 
     it.each([
-      ['null', null, /tx_code: must be object/],
-      ['a text', '1234', /tx_code: must be object/],
+      ['null', null, /tx_code: must be an object/],
+      ['a text', '1234', /tx_code: must be an object/],
       ['letters, where digits are said', { value: 'abcd' }, /tx_code\.value.*numeric.*digits/],
       ['digits of another script', { value: '٤٩٣٥٣٦' }, /tx_code\.value.*digits/],
       ['a space', { value: 'ab cd', input_mode: 'text' }, /tx_code\.value.*visible/],

@@ -175,10 +175,10 @@ describe('attacks on what a session may ask for besides', () => {
     const [card] = dcqlQuery.credentials
     const unbound = { credentials: [{ ...card, require_cryptographic_holder_binding: false }] }
     const rows: readonly (readonly [string, unknown, RegExp, object?])[] = [
-      ['no list', payment, /transaction_data: must be array/],
+      ['no list', payment, /transaction_data: must be an array/],
       ['an empty list', [], /transaction_data/],
       ['more than anybody reads', Array<object>(11).fill(payment), /transaction_data/],
-      ['a text', ['e30'], /transaction_data\[0\]: must be object/],
+      ['a text', ['e30'], /transaction_data\[0\]: must be an object/],
       ['nothing', [{}], /transaction_data\[0\]\.type/],
       ['no type', [{ ...payment, type: '' }], /transaction_data\[0\]\.type: must be a non-empty string/],
       ['no credential', [{ type: 'payment' }], /\[0\]\.credential_ids: must be a non-empty array/],

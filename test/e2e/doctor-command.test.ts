@@ -30,7 +30,7 @@ it('ends with 2 when there is a problem, in JSON as well', async () => {
   writeFileSync(join(it.directory, 'bad.json'), JSON.stringify({ ...it.settings, port: -1 }))
   const plain = await vouchsafe(['doctor', '--config', 'bad.json'], { cwd: it.directory })
   expect(plain.status).toBe(2)
-  expect(plain.stdout).toMatch(/\n {2}problem {2}port: must be >= 0\n/)
+  expect(plain.stdout).toMatch(/\n {2}problem {2}port: must be at least 0\n/)
   expect(plain.stdout).toMatch(/Not ready to start: 1 problem, /)
   const json = await vouchsafe(['doctor', 'issuer', '--config', 'bad.json', '--json'], { cwd: it.directory })
   expect(json.status).toBe(2)

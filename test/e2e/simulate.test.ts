@@ -287,20 +287,20 @@ describe('the dry run of a query', () => {
 
   const mistakes: readonly (readonly [string, unknown, string])[] = [
     ['no query', { credentials: [ada] }, 'dcql_query: required'],
-    ['a query that is none', { dcql_query: [], credentials: [ada] }, 'dcql_query: must be object'],
+    ['a query that is none', { dcql_query: [], credentials: [ada] }, 'dcql_query: must be an object'],
     [
       'a query with mistakes',
       { dcql_query: { credentials: [{ ...asking({ claims: [{ path: ['iss'] }] }), id: 'a b' }] }, credentials: ['x'] },
       'dcql_query.credentials[0].claims[0].path[0]: is not a member of a W3C credential; ask for issuer; dcql_query.credentials[0].id: must be a non-empty string of letters, digits, _ and -',
     ],
     ['no credentials', { dcql_query: dcqlQuery }, 'credentials: required'],
-    ['an empty list', { dcql_query: dcqlQuery, credentials: [] }, 'credentials: must NOT have fewer than 1 items'],
+    ['an empty list', { dcql_query: dcqlQuery, credentials: [] }, 'credentials: must not be empty'],
     [
       'too many credentials',
       { dcql_query: dcqlQuery, credentials: Array.from({ length: 101 }, () => ada) },
-      'credentials: must NOT have more than 100 items',
+      'credentials: must have at most 100 entries',
     ],
-    ['a number', { dcql_query: dcqlQuery, credentials: [ada, 7] }, 'credentials[1]: must be string or object'],
+    ['a number', { dcql_query: dcqlQuery, credentials: [ada, 7] }, 'credentials[1]: must be a string or an object'],
     [
       'another field of the body',
       { dcql_query: dcqlQuery, credentials: [ada], nonce: 'n' },
@@ -344,7 +344,7 @@ describe('the dry run of a query', () => {
     [
       'claims that are none',
       { dcql_query: dcqlQuery, credentials: [{ ...card, claims: ['a'] }] },
-      'credentials[0].claims: must be object',
+      'credentials[0].claims: must be an object',
     ],
     [
       'a misspelt member',
