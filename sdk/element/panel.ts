@@ -103,7 +103,8 @@ function showWays(parts: Parts, state: PanelState, before: PanelState | undefine
   const { href, display } = state
   const { texts } = textsOf(state.language)
   const isCodeFirst = display === 'qr'
-  instruction.hidden = href === undefined || !isCodeFirst
+  // A wallet that has opened the request needs no code any more; the code stays for another wallet.
+  instruction.hidden = href === undefined || !isCodeFirst || state.status === 'opened'
   ways.hidden = href === undefined
   setText(instruction, texts.scan)
   setText(link, texts.open)

@@ -114,8 +114,10 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
   it('tells the page each status and the end once, and asks no more after the end', async () => {
     const { page, status, heard, faults } = await open({ kind: 'offer', link: OFFER })
     await expect.poll(() => status.innerText()).toBe('Waiting for your wallet')
+    expect(await page.getByText('Scan this code with your wallet').isVisible()).toBe(true)
     application.answer = { status: 'STARTED', offer_fetched_at: 1 }
     await expect.poll(() => status.innerText()).toBe('Continue in your wallet')
+    expect(await page.getByText('Scan this code with your wallet').isVisible()).toBe(false)
     application.answer = { status: 'SUCCEEDED' }
     await expect.poll(() => status.innerText()).toBe('Done: the credential is in your wallet')
     expect(await heard()).toEqual(['statuschange opened', 'statuschange done', 'end done'])
