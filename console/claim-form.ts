@@ -40,6 +40,6 @@ export function createClaimForm(configurations: readonly OfferedConfiguration[])
  * to be said.
  */
 function noteOf(label: string, path: readonly string[], mandatory = false): string | undefined {
-  const parts = [...(label === path.at(-1) ? [] : [pathText(path)]), ...(mandatory ? ['required'] : [])]
+  const parts = [...(label === pathText(path) ? [] : [pathText(path)]), ...(mandatory ? ['required'] : [])]
   return parts.length === 0 ? undefined : parts.join(' · ')
 }

@@ -4,7 +4,7 @@ import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { type ClaimPath, pathText } from '../src/protocol/claim-path-text.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element } from './dom.ts'
-import { configurationName } from './labels.ts'
+import { nameConfigurations } from './labels.ts'
 import { exampleOf } from './query.ts'
 
 type SimulationResult = VerifierSchemas['SimulationResult']
@@ -22,7 +22,7 @@ export async function tryQuery(
   pasted: string,
 ): Promise<HTMLElement> {
   const examples = [...configurations].slice(0, MAX_EXAMPLES)
-  const names = examples.map(([id, configuration]) => configurationName(id, configuration))
+  const names = nameConfigurations(new Map(examples)).map(([, name]) => name)
   const credentials: PostedCredential[] = examples.map(([, configuration]) => exampleOf(configuration, query))
   if (pasted !== '') {
     credentials.push(pasted)

@@ -9,14 +9,27 @@ export function labelOfClaim({ path, display = [] }: OfferedClaim): string {
   return label?.name ?? path.findLast((step) => typeof step === 'string') ?? pathText(path)
 }
 
+/** Returns the labels of the claims of one configuration. Where several have one label, each says where it stands. */
+export function labelClaims(claims: readonly OfferedClaim[]): readonly string[] {
+  const labels = claims.map(labelOfClaim)
+  return claims.map(({ path, display }, index) => {
+    const label = labels[index] ?? ''
+    if (labels.indexOf(label) === labels.lastIndexOf(label)) return label
+    return display === undefined ? pathText(path) : `${label} · ${pathText(path)}`
+  })
+}
+
 /** Returns the labels of the claims of configurations of a type, by their paths as JSON. */
 export function labelsOfType(
   configurations: Iterable<OfferedConfiguration>,
   type: readonly string[],
 ): ReadonlyMap<string, string> {
   const same = [...configurations].filter((configuration) => typesOf(configuration).some((each) => type.includes(each)))
-  const claims = same.flatMap(({ credential_metadata: metadata }) => metadata?.claims ?? [])
-  return new Map(claims.map((claim) => [JSON.stringify(claim.path), labelOfClaim(claim)]))
+  const labels = same.flatMap(({ credential_metadata: { claims = [] } = {} }) => {
+    const ownLabels = labelClaims(claims)
+    return claims.map(({ path }, index) => [JSON.stringify(path), ownLabels[index] ?? ''] as const)
+  })
+  return new Map(labels)
 }
 
 /** Returns the names of the type of a configuration's credentials, without those that every credential has. */

@@ -7,7 +7,7 @@ import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
-import { labelOfClaim, nameConfigurations } from './labels.ts'
+import { labelClaims, nameConfigurations } from './labels.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
 import { readConfigurationsIfAny, watchSession } from './session.ts'
@@ -113,9 +113,11 @@ function drawTicks(
   write: (chosen: readonly AskedConfiguration[]) => void,
 ): HTMLElement {
   const groups = [...configurations].map(([id, configuration], place) => {
-    const ticks = (configuration.credential_metadata?.claims ?? []).map((claim, index) => ({
-      path: claim.path,
-      label: labelOfClaim(claim),
+    const claims = configuration.credential_metadata?.claims ?? []
+    const labels = labelClaims(claims)
+    const ticks = claims.map(({ path }, index) => ({
+      path,
+      label: labels[index] ?? '',
       input: element('input', { type: 'checkbox', checked: place === 0 && index === 0 }),
     }))
     return { id, configuration, ticks }

@@ -1,7 +1,7 @@
-/** The names of credential configurations in the console. */
-import { expect, it } from 'vitest'
+/** The names of credential configurations and claims in the console. */
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { OfferedConfiguration } from '../console/clients.ts'
-import { nameConfigurations } from '../console/labels.ts'
+import { labelClaims, labelsOfType, nameConfigurations } from '../console/labels.ts'
 
 const named = (name: string): OfferedConfiguration => ({
   format: 'dc+sd-jwt',
@@ -19,4 +19,22 @@ it('configurations of one name are told apart by their ids', () => {
     ['second-of-two', 'Student card · second-of-…'],
     ['third', 'Diploma'],
   ])
+})
+
+it('claims of one label are told apart by where they stand', () => {
+  vi.stubGlobal('navigator', { language: 'en' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const country = [{ name: 'Country' }]
+  const claims = [
+    { path: ['address', 'country'], display: country },
+    { path: ['birth', 'country'], display: country },
+    { path: ['address', 'city'] },
+    { path: ['birth', 'city'] },
+    { path: ['given_name'], display: [{ name: 'Given name' }] },
+  ]
+  const labels = ['Country · address.country', 'Country · birth.country', 'address.city', 'birth.city', 'Given name']
+  expect(labelClaims(claims)).toEqual(labels)
+  const configuration = { format: 'dc+sd-jwt', vct: 'person', credential_metadata: { claims } }
+  // Two configurations of one type have the same claims, each under one label.
+  expect([...labelsOfType([configuration, configuration], ['person']).values()]).toEqual(labels)
 })
