@@ -41,8 +41,8 @@ async function drawCallbacks(place: HTMLElement, name: ClientName): Promise<void
   await redraw()
   const isEmpty = lists.querySelector('table') === null
   const isConfigured = !isEmpty || (await client.getOverview()).callbacks.configured
-  const hint = 'This service tells no application anything: its setting sessionCallback is not there.'
-  place.replaceChildren(...(isConfigured ? [] : [element('p', { class: 'warning' }, hint)]), status, problem, lists)
+  const hint = 'None are configured: the setting sessionCallback of this service says which application is told.'
+  place.replaceChildren(...(isConfigured ? [] : [element('p', { class: 'quiet' }, hint)]), status, problem, lists)
 }
 
 /** The parts of a section that its buttons change. */

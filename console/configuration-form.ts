@@ -38,13 +38,13 @@ const LOOKS: readonly LookField[] = [
     writeValue: (description) => ({ description }),
   },
   {
-    label: 'Background color',
+    label: 'Background colour',
     type: 'color',
     readValue: (display) => display.background_color,
     writeValue: (value) => ({ background_color: value }),
   },
   {
-    label: 'Text color',
+    label: 'Text colour',
     type: 'color',
     readValue: (display) => display.text_color,
     writeValue: (value) => ({ text_color: value }),

@@ -14,8 +14,8 @@ const WORDS: Readonly<Record<string, string>> = {
   passed: 'passed',
   failed: 'failed',
   warning: 'warning',
-  not_applicable: 'does not apply',
-  not_run: 'not looked at',
+  not_applicable: 'not applicable',
+  not_run: 'not run',
 }
 
 /** Draws the outcome, each credential with its claims, and every check with its reason. */
