@@ -14,7 +14,7 @@ const LIMIT = 20
 
 export const showAudit: ShowPage = async (main, { services, signal }) => {
   const lead =
-    'Who did what with the services, and whether anybody changed the log since. Reading it leaves a record too; a session is named by the SHA-256 of its id.'
+    'Who did what with the services, and whether anybody changed the log since. Reading it leaves a record too; a session is named by the SHA-256 of its id, which its own page has.'
   main.append(introduction('Audit log', lead))
   await drawServiceSections(main, services, async (place, name) => {
     const client = clientOf(name)
@@ -158,7 +158,7 @@ function drawRecord({
     type,
     caller,
     subject === '' ? '' : element('span', { class: 'long' }, subject),
-    session === undefined ? '' : element('code', { title: session }, `${session.slice(0, 12)}…`),
+    session === undefined ? '' : element('code', { class: 'long' }, session),
   ]
 }
 

@@ -17,7 +17,7 @@ import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
 import { clientOf } from './service-sections.ts'
-import { drawState } from './session.ts'
+import { makeStateLink } from './session.ts'
 
 /** The certificates and anchors that the page has for each kind. */
 const MAX_ENDS = 5
@@ -137,8 +137,9 @@ function drawOverview(name: ClientName, overview: Overview): readonly HTMLElemen
     ...(sessions.looked_at === 0
       ? [element('p', {}, 'No session was started in the last 24 hours.')]
       : [
-          hoursOf('Sessions of the last 24 hours', sessions, 'states', drawState),
+          hoursOf('Sessions of the last 24 hours', sessions, 'states', (status) => makeStateLink(name, status)),
           hoursOf('What went wrong in them', sessions, 'problems', (word) => word),
+          element('p', {}, element('a', { href: `#/sessions/${name}` }, `See the sessions of the ${name}`)),
         ]),
     element('p', { class: 'quiet' }, `As of ${localTime(at)}.${note}`),
   ]
@@ -180,7 +181,7 @@ function drawEnds(ends: readonly End[], now: number): HTMLElement {
 function listFacts({ ttl_seconds: ttl, current }: IssuerLists): readonly (readonly [string, readonly string[]])[] {
   const delayText = `A verifier may keep a list for ${ttl} seconds; a revocation is seen after that.`
   const lists = current.map(
-    ({ entries, given_out: taken }) => `${taken.toLocaleString()} of ${entries.toLocaleString()} entries are given out`,
+    ({ entries, given_out: taken }) => `${taken.toLocaleString()} of ${entries.toLocaleString()} entries are reserved`,
   )
   return [['Status lists', [lists.length === 0 ? delayText : `${lists.join('; ')}. ${delayText}`]]]
 }

@@ -5,7 +5,7 @@ import { issuerClient, type OfferedConfiguration, readConfigurations, verifierCl
 import { drawCompletion } from './completion.ts'
 import { element, localTime, oneAtATime, replaceContent, sentence, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
-import { configurationName, labelsOfType } from './labels.ts'
+import { labelsOfType, nameConfigurations } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
 import { updateChildren } from './refresh.ts'
 import { drawReport, type LabelsOf } from './report.ts'
@@ -34,6 +34,11 @@ export function drawState(status: string): HTMLElement {
   return element('span', { class: `state ${STATES[status]?.look ?? 'open'}` }, stateWord(status))
 }
 
+/** Makes a link from a state to the sessions of the service that have it. */
+export function makeStateLink(service: string, status: string): HTMLElement {
+  return element('a', { href: `#/sessions/${service}/${status}` }, drawState(status))
+}
+
 /** Makes a link to a session by the beginning of its id. */
 export function makeSessionLink(service: string, id: string): HTMLElement {
   return element('a', { href: `#/session/${service}/${encodeURIComponent(id)}` }, `${id.slice(0, 10)}…`)
@@ -48,14 +53,10 @@ export function makeQueryLink(id: string, status = ''): HTMLElement {
   )
 }
 
-/** Reads the names of credential configurations, for people; a configuration without a name has its id. */
+/** Reads the names of credential configurations, for people; a configuration that is not offered has its id. */
 export async function readNames(): Promise<(ids: readonly string[]) => string> {
-  const configurations = await readConfigurationsIfAny()
-  const nameOf = (id: string): string => {
-    const configuration = configurations.get(id)
-    return configuration === undefined ? id : configurationName(id, configuration)
-  }
-  return (ids) => ids.map(nameOf).join(', ')
+  const names = new Map(nameConfigurations(await readConfigurationsIfAny()))
+  return (ids) => ids.map((id) => names.get(id) ?? id).join(', ')
 }
 
 export const showSession: ShowPage = async (main, { parts, signal }) => {
@@ -65,8 +66,18 @@ export const showSession: ShowPage = async (main, { parts, signal }) => {
     element('p', {}, element('a', { href: `#/sessions/${service}` }, 'All sessions')),
     element('h1', {}, service === 'issuer' ? 'Issuance session' : 'Verification session'),
     element('p', { class: 'lead' }, element('code', { class: 'long' }, id)),
+    await drawAuditName(id),
   )
   await watchSession(main, service, id, signal)
+}
+
+/** Draws the name that the session has in the audit log and in the log of its service. docs/operating.md has it. */
+async function drawAuditName(id: string): Promise<HTMLElement> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id))
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))
+  const name = base64.replaceAll('+', '-').replaceAll('/', '_').replace('=', '')
+  const link = element('a', { href: '#/audit' }, 'audit log')
+  return element('p', { class: 'quiet' }, 'In the ', link, ': ', element('code', { class: 'long' }, name))
 }
 
 /** Draws a session, and again with each event of it, until the page is left or nothing more can change. */

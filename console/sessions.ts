@@ -55,7 +55,8 @@ export const showSessions: ShowPage = async (main, { services, parts }) => {
           ? makeQueryLink(rest.verification_query_id ?? '', status)
           : element('span', { class: 'long' }, namesOf(rest.credential_configurations ?? [])),
         drawTime(at),
-        problem?.error ?? checks.join(', '),
+        // A refusal after the credential was issued, such as that of a second scan, ended nothing.
+        state === 'SUCCEEDED' ? '' : (problem?.error ?? checks.join(', ')),
       ],
     }),
   )

@@ -2,6 +2,7 @@
  * The pages of the console for whoever operates, in a browser: what they show and do, and that everybody can use them.
  */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { hashSessionId } from '../../src/audit/record.ts'
 import { readySession, startedSession } from '../support/issuance.ts'
 import { ISSUER_URL, type Services } from '../support/services.ts'
 import { act, issueWithStatus } from '../support/status.ts'
@@ -53,9 +54,8 @@ describeInBrowser('the console for operating', (openWindow) => {
     const { page, faults } = await operated.open(openWindow, 'callbacks')
     await page.locator('#verifier').getByText('Dead: there are none.').waitFor()
     await page.locator('#issuer').getByText('Dead: there are none.').waitFor()
-    expect(await page.locator('.warning').allInnerTexts()).toEqual([
-      'This service tells no application anything: its setting sessionCallback is not there.',
-    ])
+    const texts = await page.locator('section p').allInnerTexts()
+    expect(texts.filter((text) => text.startsWith('None are configured: '))).toHaveLength(1)
     expect(await page.getByRole('button', { name: 'Deliver all dead again' }).count()).toBe(0)
     expect(faults).toEqual([])
   })
@@ -121,6 +121,10 @@ describeInBrowser('the console for operating', (openWindow) => {
     expect(await row('expired').innerText()).toMatch(/expired\s+\d+\s+most: \d+ at/)
     const problems = ofIssuer.getByRole('table', { name: 'What went wrong in them' })
     expect(await problems.innerText()).toMatch(/token: invalid_grant\s+1\s/)
+    expect(await ofIssuer.getByRole('link', { name: 'See the sessions of the issuer' }).getAttribute('href')).toBe(
+      '#/sessions/issuer',
+    )
+    expect(await states.getByRole('link', { name: 'expired' }).getAttribute('href')).toBe('#/sessions/issuer/EXPIRED')
     await page.locator('#verifier').getByText('Not within the sessions that were counted.').waitFor()
     await ofIssuer.getByText(/signing: CN=issuer\.localhost, ends in 7\d\d days/).waitFor()
     expect(faults).toEqual([])
@@ -177,6 +181,15 @@ describeInBrowser('the console for operating', (openWindow) => {
     await expect.poll(() => rows.count()).toBeGreaterThan(30)
     expect(await rows.last().innerText()).toContain('audit.started')
     expect([await more.count(), await page.evaluate('document.activeElement.tagName')]).toEqual([0, 'TR'])
+
+    // The page of a session has the name that the session has in the log.
+    const { sessionId } = await startVerification(services)
+    const ofSession = await operated.open(openWindow, `session/verifier/${sessionId}`)
+    const name = await ofSession.page.locator('p', { hasText: 'In the audit log: ' }).locator('code').innerText()
+    expect(name).toBe(hashSessionId(sessionId))
+    await later(1000)
+    const reread = await operated.open(openWindow, 'audit')
+    await reread.page.getByRole('cell', { name, exact: true }).waitFor()
 
     const verified = log.getByRole('status')
     await log.getByRole('button', { name: 'Verify since the last signature' }).press('Enter')
