@@ -32,17 +32,22 @@ export function overallHelp(): string {
 
 /** Returns the help of a command, or of one of its subcommands. */
 export function helpOf(command: CommandName, word?: string): string {
-  const { does, forms, choices, options, notes = [], examples, exits } = commandEntry(command)
+  const { does, forms, choices, options, notes = [], examples } = commandEntry(command)
   const subcommand = word !== undefined && choices?.includes(word) && hasFormOf(word, forms) ? word : undefined
   const shownForms = forms.filter(({ words }) => subcommand === undefined || words.split(' ')[0] === subcommand)
   const names = optionNamesOf(command, subcommand)
   const name = subcommand === undefined ? command : `${command} ${subcommand}`
   const matchingExamples = examples.filter(({ line }) => line.includes(`vouchsafe ${name}`))
+  const [form, ...otherForms] = shownForms
+  // The only form of a subcommand says what the subcommand does, and so the heading says it.
+  const own = subcommand === undefined || otherForms.length > 0 ? undefined : form
   return [
-    `vouchsafe ${command} - ${does}\n`,
+    `vouchsafe ${own === undefined ? `${command} - ${does}` : `${name} - ${own.does}`}\n`,
     section(
       'Usage',
-      shownForms.map(({ words, does: what }) => [formLine(command, words, names.length > 0), what] as const),
+      shownForms.map(
+        (each) => [formLine(command, each.words, names.length > 0), each === own ? '' : each.does] as const,
+      ),
     ),
     section(
       'Options',
@@ -53,13 +58,20 @@ export function helpOf(command: CommandName, word?: string): string {
       'Examples',
       (matchingExamples.length > 0 ? matchingExamples : examples).map(({ line, does: what }) => [line, what] as const),
     ),
-    section(
-      'Exit status',
-      STATUSES.flatMap((status) => (exits[status] === undefined ? [] : [[String(status), exits[status]] as const])),
-    ),
+    section('Exit status', exitRows(command, subcommand)),
   ]
     .filter((text) => text !== '')
     .join('\n')
+}
+
+/** Returns the exit statuses of a command, or of one of its subcommands. */
+function exitRows(command: CommandName, subcommand: string | undefined): readonly (readonly [string, string])[] {
+  const { exits, exitSubcommands = {} } = commandEntry(command)
+  return STATUSES.flatMap((status) => {
+    const isOfOthers = subcommand !== undefined && exitSubcommands[status]?.includes(subcommand) === false
+    const meaning = isOfOthers ? undefined : exits[status]
+    return meaning === undefined ? [] : [[String(status), meaning] as const]
+  })
 }
 
 /** Tests whether the word is a subcommand with its own form, and not a service or shell. */
@@ -101,6 +113,7 @@ function section(heading: string, rows: readonly (readonly [string, string])[]):
   const width = Math.max(...rows.map(([left]) => left.length).filter((length) => length <= COLUMN), 0)
   const margin = INDENT.length + width + 2
   const lines = rows.map(([left, right]) => {
+    if (right === '') return `${INDENT}${left}`
     if (left.length <= width) return hangingIndent(`${INDENT}${left.padEnd(width)}  `, margin, right)
     return `${INDENT}${left}\n${hangingIndent(' '.repeat(margin), margin, right)}`
   })

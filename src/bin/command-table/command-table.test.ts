@@ -57,6 +57,15 @@ describe('the help of a subcommand', () => {
     expect(help).not.toMatch(/callbacks list|--dead/)
   })
 
+  it('says first what the subcommand does, and has the exit statuses of its own alone', () => {
+    const [migrate, status] = [helpOf('db', 'migrate'), helpOf('db', 'status')]
+    expect(status).toMatch(/^vouchsafe db status - the schema, the generation, sizes and rows\n/)
+    expect(status.match(/sizes and rows/g)).toHaveLength(1)
+    expect([migrate, status].map((help) => help.includes('with --check:'))).toEqual([true, false])
+    expect(status).toMatch(/\n {2}0 {2}done\n {2}2 {2}not done/)
+    expect(helpOf('audit', 'export')).not.toContain('the copy is not intact')
+  })
+
   it('is that of the command where the word is a service', () => {
     expect(helpOf('init', 'issuer')).toBe(helpOf('init'))
   })

@@ -64,6 +64,8 @@ export interface CommandEntry {
   readonly examples: readonly CommandExample[]
   /** The meaning of each exit status. */
   readonly exits: Readonly<Partial<Record<ExitStatus, string>>>
+  /** The subcommands that have an exit status; all when absent. */
+  readonly exitSubcommands?: Readonly<Partial<Record<ExitStatus, readonly string[]>>>
 }
 
 export type ExitStatus = 0 | 1 | 2 | 75

@@ -124,6 +124,7 @@ export const operatingCommands = {
       1: 'the copy is not intact',
       2: `it cannot be told whether the copy is intact, a file or the database cannot be read, or ${WRONG_WORDS}`,
     },
+    exitSubcommands: { 1: ['verify'] },
   },
   'status-list': {
     group: 'Operating a service',
@@ -175,12 +176,7 @@ export const operatingCommands = {
         subcommands: ['copy'],
         does: 'the database to copy, as database.url has it, or the configuration that names it',
       },
-      to: {
-        type: 'string',
-        value: 'URL|CONFIG.json',
-        subcommands: ['copy'],
-        does: 'the empty database to copy it into',
-      },
+      to: { type: 'string', value: 'URL|CONFIG.json', subcommands: ['copy'], does: 'the empty database to copy into' },
       check: {
         type: 'boolean',
         default: false,
@@ -207,6 +203,7 @@ export const operatingCommands = {
       1: 'with --check: steps of the schema are missing',
       2: `not done, and nothing was changed, but that a copy which was cut off leaves what it wrote; the message says why; or ${WRONG_WORDS}`,
     },
+    exitSubcommands: { 1: ['migrate'] },
   },
   wallet: {
     group: 'The reference wallet',
