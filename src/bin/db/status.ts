@@ -7,7 +7,7 @@ import type { TableCount, TableReader } from '../../store/tables.ts'
 import { commandName } from '../command-line.ts'
 import { bytesText, type CommandResult, rowsText } from '../command-result.ts'
 import type { ConfiguredService } from '../configured-service.ts'
-import { formatColumns } from '../terminal.ts'
+import { formatColumns, timeText } from '../terminal.ts'
 import { countTables, findNewestTime, withTables } from './tables.ts'
 
 /** Returns the kind, schema, generation and sizes of the database of a service. Changes nothing. */
@@ -22,7 +22,7 @@ export async function describeDatabaseState({ kind, config }: ConfiguredService)
     ['schema', schemaText(schema)],
     ['generation', generationText(generation)],
     ['size', bytesText(bytes)],
-    ...(newest === null ? [] : [['newest session', newest] as const]),
+    ...(newest === null ? [] : [['newest session', timeText(new Date(newest))] as const]),
     ...tables.map(({ table, rows: count }) => [table, rowsText(count)] as const),
   ]
   return { text: formatColumns(rows).join('\n'), facts }
@@ -89,6 +89,6 @@ export function schemaText({ version, missing, unknown }: SchemaState): string {
 function generationText(generation: GenerationState | null): string {
   if (generation === null) return 'none yet'
   const { id, number, restored_at: restoredAt } = generation
-  const since = restoredAt === undefined ? '' : `, since a backup was put back at ${restoredAt}`
+  const since = restoredAt === undefined ? '' : `, since a backup was put back at ${timeText(new Date(restoredAt))}`
   return `${id} (number ${number}${since})`
 }

@@ -61,10 +61,10 @@ export async function diagnose(
     ...addressFindings,
     ...partyFindings,
     ...('mistakes' in database ? [] : await findDatabaseFindings(database.database, migrations)),
+    ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     ...('mistakes' in database || service !== 'issuer' || 'mistakes' in result
       ? []
       : await findConfigurationFindings(database.database, result.config as IssuerConfig, at)),
-    ...('mistakes' in database ? [] : await findStorageFindings(database.database)),
     ...('mistakes' in database
       ? []
       : await findEncryptionFindings(settings, database.database, { files, at, defaults })),
