@@ -44,19 +44,19 @@ describe('the runner', () => {
     ).toEqual(['failed: no', 'passed', 'passed: well'])
   })
 
-  it('cuts a detail at 300 characters, and no character in half', async () => {
+  it('cuts a detail at 600 characters, and no character in half', async () => {
     for (const verdict of [fail, pass, tolerate, cannotAsk]) {
       const [whole, cut, half] = await Promise.all(
-        ['a'.repeat(300), `a${'b'.repeat(160_000)}c`, `${'a'.repeat(108)}${'\u{1f600}'.repeat(200)}b`].map(
+        ['a'.repeat(600), `a${'b'.repeat(160_000)}c`, `${'a'.repeat(408)}${'\u{1f600}'.repeat(200)}b`].map(
           async (detail) => {
             const [result] = await runChecks([check('a.b', { run: () => verdict(detail) })], 'x', context, silentLog)
             return result?.detail
           },
         ),
       )
-      expect(whole).toBe('a'.repeat(300))
-      expect(cut).toBe(`a${'b'.repeat(108)}…${'b'.repeat(189)}c`)
-      expect(half).toBe(`${'a'.repeat(108)}…${'\u{1f600}'.repeat(94)}b`)
+      expect(whole).toBe('a'.repeat(600))
+      expect(cut).toBe(`a${'b'.repeat(408)}…${'b'.repeat(189)}c`)
+      expect(half).toBe(`${'a'.repeat(408)}…${'\u{1f600}'.repeat(94)}b`)
     }
   })
 

@@ -60,8 +60,8 @@ export interface CheckRun {
   readonly checksLeftOut?: readonly string[]
 }
 
-/** The maximum length of a detail. */
-const MAX_DETAIL = 300
+/** The maximum length of a detail: of a sentence with the names of three certificates, and what to do. */
+const MAX_DETAIL = 600
 /** The number of characters at the end of a longer detail that are kept, since the end says what to do. */
 const END_OF_DETAIL = 190
 
