@@ -68,20 +68,16 @@ export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean 
   return routeOptions.config.isForBrowsers === true && headers.accept?.includes('text/html') === true
 }
 
-/** Makes a page for a refusal: the reason, what to do next, and what the operator finds the request by. */
+/**
+ * Makes a page for a refusal: what the person can do, and below it, for whoever helps, the error, its sentence, and the
+ * id by which the operator finds the request.
+ */
 export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): BrowserPage {
   return {
     title: 'This did not work',
     paragraphs: [
-      escapeHtml(sentenceOf(message)),
       'Go back to your wallet and begin anew there. If this comes again, tell whoever issues the credential the line below.',
-      `<small>${escapeHtml(code)}, request ${escapeHtml(id)}</small>`,
+      `<small>${escapeHtml(code)}, ${escapeHtml(message)}. Request ${escapeHtml(id)}</small>`,
     ],
   }
-}
-
-/** Returns the message as a sentence. The name of a parameter at its beginning keeps its spelling. */
-function sentenceOf(message: string): string {
-  const beginsWithName = /^\w+(?::|_)/.test(message)
-  return `${beginsWithName ? message : `${message.charAt(0).toUpperCase()}${message.slice(1)}`}.`
 }

@@ -171,7 +171,7 @@ describe('an answer of the provider', () => {
     })
     const text = await response.text()
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])
-    expect(text).toContain('The sign-in provider signed nobody in')
+    expect(text).toContain('the sign-in provider signed nobody in')
     expect(text).not.toContain('555-0100')
   })
 })

@@ -53,13 +53,14 @@ describe('signing in for a wallet', () => {
       return response.text()
     }
     for (const [path, why] of [
-      ['/auth/authorize?request_uri=x', '<p>client_id is missing.</p>'],
-      ['/auth/sign-in/answer?state=x', '<p>state: it is unknown; begin anew in the wallet.</p>'],
-      ['/auth/sign-in?interaction=nope', '<p>There is no such interaction.</p>'],
+      ['/auth/authorize?request_uri=x', 'invalid_request, client_id is missing. Request '],
+      ['/auth/sign-in/answer?state=x', 'invalid_request, state: it is unknown; begin anew in the wallet. Request '],
+      ['/auth/sign-in?interaction=nope', 'not_found, there is no such interaction. Request '],
     ] as const) {
       const text = await see(path)
-      expect(text).toContain(why)
-      expect(text).toContain('Go back to your wallet and begin anew there.')
+      // The sentence is for developers, and stands below what the person can do.
+      expect(text).toMatch(/<h1>This did not work<\/h1><p>Go back to your wallet and begin anew there\. [^<]*<\/p>/)
+      expect(text).toContain(`<small>${why}`)
     }
   })
 
