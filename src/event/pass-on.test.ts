@@ -181,6 +181,21 @@ describe('passing events on', () => {
     expect(await store.list('callback')).toHaveLength(3)
   })
 
+  it('passes on all that was there in one round, also beside an event that cannot be read', async () => {
+    const store = await opened()
+    for (let n = 0; n < 410; n += 1) await record(store, { type: 'query.created', subject: String(n) })
+    const damaged = (await store.listDue('event', now(), 1))[0]?.id
+    expect(await passOn(withDamagedRows(store, (id) => id === damaged))).toEqual(new Error('a value is damaged'))
+    expect((await store.list('event')).map(({ id }) => id)).toEqual([damaged])
+  })
+
+  it('ends its round when no event of a full batch can be read', async () => {
+    const store = await opened()
+    for (let n = 0; n < 201; n += 1) await record(store, { type: 'query.created', subject: String(n) })
+    expect(await passOn(withDamagedRows(store, () => true))).toEqual(new Error('a value is damaged'))
+    expect(await store.list('event')).toHaveLength(201)
+  })
+
   it('begins no second chain when the head in the database was set back', async () => {
     const store = await opened()
     await record(store, { type: 'query.created', subject: 'a' })

@@ -25,20 +25,20 @@ export interface PassOnContext {
 const MAX_AT_ONCE = 200
 
 /**
- * Moves all stored events in batches, until fewer than a full batch are left or `stop` is aborted. Returns why an event
- * that stays stored cannot be read, if there is one. Throws when another program has changed the audit log in the
- * database.
+ * Moves all stored events in batches, until a batch is not full or `stop` is aborted. Returns why an event that stays
+ * stored cannot be read, if there is one. Throws when another program has changed the audit log in the database.
  */
 export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<Error | undefined> {
   while (stop?.aborted !== true) {
-    const { count, damage } = await context.retryOnConflict(() => passOnBatch(context))
-    if (count < MAX_AT_ONCE) return damage
+    const { mayLeaveMore, damage } = await context.retryOnConflict(() => passOnBatch(context))
+    if (!mayLeaveMore) return damage
   }
   return undefined
 }
 
 interface PassedBatch {
-  readonly count: number
+  /** Whether more events may be stored that can be read: this batch was full, and moved some. */
+  readonly mayLeaveMore: boolean
   /** Why an event that stays stored cannot be read. */
   readonly damage?: Error
 }
@@ -47,8 +47,9 @@ interface PassedBatch {
 async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
-  const { rows: events, ...damage } = separateUnreadable(await store.listDue('event', END_OF_TIME, MAX_AT_ONCE))
-  if (events.length === 0) return { committed: { count: 0, ...damage } }
+  const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
+  const { rows: events, ...damage } = separateUnreadable(oldestEvents)
+  if (events.length === 0) return { committed: { mayLeaveMore: false, ...damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
@@ -58,10 +59,9 @@ async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>
     ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
   ])
   // The head has not changed, so another process of the service cannot have written this block.
-  if (conflict === blockChange) {
-    throw new Error(HEAD_SET_BACK)
-  }
-  return conflict === undefined ? { committed: { count: events.length, ...damage } } : { conflict }
+  if (conflict === blockChange) throw new Error(HEAD_SET_BACK)
+  if (conflict !== undefined) return { conflict }
+  return { committed: { mayLeaveMore: oldestEvents.length === MAX_AT_ONCE, ...damage } }
 }
 
 /**
