@@ -11,6 +11,7 @@ import { verifyCopy } from '../audit/verify.ts'
 import { hasPendingCallback } from '../callback/queue.ts'
 import { createSigner } from '../keys/file-signer.ts'
 import type { Signer } from '../keys/signer.ts'
+import { DamagedValueError } from '../store/statements.ts'
 import { addCreationTime, createCollection, type Migration, partOf, type Store } from '../store/store.ts'
 import { signAuditLog } from './checkpoint.ts'
 import { type Event, type EventCollections, recordEvent } from './event.ts'
@@ -194,6 +195,25 @@ describe('passing events on', () => {
     for (let n = 0; n < 201; n += 1) await record(store, { type: 'query.created', subject: String(n) })
     expect(await passOn(withDamagedRows(store, () => true))).toEqual(new Error('a value is damaged'))
     expect(await store.list('event')).toHaveLength(201)
+  })
+
+  it('keeps the events of a session whose queue cannot be read, passes on all others, and tells why', async () => {
+    const store = await opened()
+    await record(store, { type: 'issuance.succeeded', sessionId: 'damaged' })
+    await passOn(store)
+    const damage = new DamagedValueError('a value is damaged')
+    const withDamage: typeof store = {
+      ...store,
+      get: (collection, id) => (id === 'damaged' ? Promise.reject(damage) : store.get(collection, id)),
+    }
+    for (const sessionId of ['damaged', 'sound']) await record(store, { type: 'issuance.expired', sessionId })
+    expect(await passOn(withDamage)).toBe(damage)
+    expect((await store.list('event')).map(({ value }) => value.sessionId)).toEqual(['damaged'])
+    expect(await hasPendingCallback(store, 'sound')).toBe(true)
+    expect(await linesOf(store)).toHaveLength(3)
+    expect(await passOn(store)).toBe(undefined)
+    expect((await store.get('callback', 'damaged'))?.value.events).toHaveLength(2)
+    expect(await linesOf(store)).toHaveLength(4)
   })
 
   it('begins no second chain when the head in the database was set back', async () => {

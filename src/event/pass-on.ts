@@ -9,6 +9,7 @@ import { type AuditEntry, chainRecords, hashSessionId, LOG_START_TYPE, ORIGIN } 
 import { enqueueCallbacks, type PendingCallback, type PendingCallbacks } from '../callback/queue.ts'
 import { toBase64url } from '../codec/base64url.ts'
 import type { Attempt, RetryOnConflict } from '../store/retry.ts'
+import { DamagedValueError } from '../store/statements.ts'
 import { type Change, type DueRow, END_OF_TIME, partOf, type Row, type Store } from '../store/store.ts'
 import { separateUnreadable } from '../store/unreadable-rows.ts'
 import { type Event, type EventCollections, eventTypes } from './event.ts'
@@ -25,8 +26,9 @@ export interface PassOnContext {
 const MAX_AT_ONCE = 200
 
 /**
- * Moves all stored events in batches, until a batch is not full or `stop` is aborted. Returns why an event that stays
- * stored cannot be read, if there is one. Throws when another program has changed the audit log in the database.
+ * Moves all stored events in batches, until a batch is not full or `stop` is aborted. Returns why an event stays
+ * stored, which is that it or the queue of its session cannot be read; undefined if none does. Throws when another
+ * program has changed the audit log in the database.
  */
 export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): Promise<Error | undefined> {
   while (stop?.aborted !== true) {
@@ -39,29 +41,32 @@ export async function passOnEvents(context: PassOnContext, stop?: AbortSignal): 
 interface PassedBatch {
   /** Whether more events may be stored that can be read: this batch was full, and moved some. */
   readonly mayLeaveMore: boolean
-  /** Why an event that stays stored cannot be read. */
-  readonly damage?: Error
+  /** Why an event stays stored: it, or the queue of its session, cannot be read. */
+  readonly damage: Error | undefined
 }
 
-/** Moves the oldest events that can be read in one batch. */
+/** Moves the oldest events in one batch, but for those that cannot be read and those of {@link CallbackPlan.held}. */
 async function passOnBatch(context: PassOnContext): Promise<Attempt<PassedBatch>> {
   const { store } = context
   // Events with any due time are read, so that none waits when the clock is set back.
   const oldestEvents = await store.listDue('event', END_OF_TIME, MAX_AT_ONCE)
-  const { rows: events, ...damage } = separateUnreadable(oldestEvents)
-  if (events.length === 0) return { committed: { mayLeaveMore: false, ...damage } }
+  const { rows, damage: eventDamage } = separateUnreadable(oldestEvents)
+  const callbacks = context.hasCallback ? await planCallbacks(context, rows) : NO_CALLBACKS
+  const events = rows.filter(({ value: { sessionId = '' } }) => !callbacks.held.has(sessionId))
+  const damage = eventDamage ?? callbacks.damage
+  if (events.length === 0) return { committed: { mayLeaveMore: false, damage } }
   const head = await store.get('audit_head', HEAD)
   const [headChange, blockChange] = auditLogChanges(context, head, events)
   const conflict = await store.commit([
     headChange,
     blockChange,
-    ...(context.hasCallback ? await makeCallbackChanges(context, events) : []),
+    ...callbacks.changes,
     ...events.map(({ id, version }) => ({ delete: 'event', id, version }) as const),
   ])
   // The head has not changed, so another process of the service cannot have written this block.
   if (conflict === blockChange) throw new Error(HEAD_SET_BACK)
   if (conflict !== undefined) return { conflict }
-  return { committed: { mayLeaveMore: oldestEvents.length === MAX_AT_ONCE, ...damage } }
+  return { committed: { mayLeaveMore: oldestEvents.length === MAX_AT_ONCE, damage } }
 }
 
 /**
@@ -100,11 +105,37 @@ function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
   }
 }
 
-function makeCallbackChanges(
-  { store, now }: PassOnContext,
-  events: readonly DueRow<Event>[],
-): Promise<readonly Change<EventCollections>[]> {
+/** The part of a batch that concerns the queues of callbacks. */
+interface CallbackPlan {
+  readonly changes: readonly Change<EventCollections>[]
+  /** The sessions whose queue cannot be read: their events stay stored, so that none is lost. */
+  readonly held: ReadonlySet<string>
+  readonly damage: Error | undefined
+}
+
+const NO_CALLBACKS: CallbackPlan = { changes: [], held: new Set(), damage: undefined }
+
+async function planCallbacks({ store, now }: PassOnContext, events: readonly DueRow<Event>[]): Promise<CallbackPlan> {
   const at = now()
+  const results = await Promise.all(
+    [...callbacksBySession(events, at)].map(async ([sessionId, pending]) => {
+      try {
+        return { sessionId, changes: [await enqueueCallbacks(partOf(store), sessionId, pending, at)] }
+      } catch (error) {
+        if (error instanceof DamagedValueError) return { sessionId, changes: [], damage: error }
+        throw error
+      }
+    }),
+  )
+  const damaged = results.filter(({ damage }) => damage !== undefined)
+  return {
+    changes: results.flatMap(({ changes }) => changes),
+    held: new Set(damaged.map(({ sessionId }) => sessionId)),
+    damage: damaged[0]?.damage,
+  }
+}
+
+function callbacksBySession(events: readonly DueRow<Event>[], at: Date): ReadonlyMap<string, PendingCallbacks> {
   const bySession = new Map<string, PendingCallbacks>()
   for (const { id, value } of events) {
     if (value.sessionId === undefined || !eventTypes[value.type].isPosted) continue
@@ -119,7 +150,5 @@ function makeCallbackChanges(
     const earlier = bySession.get(value.sessionId)
     bySession.set(value.sessionId, earlier === undefined ? [pending] : [...earlier, pending])
   }
-  return Promise.all(
-    [...bySession].map(([sessionId, pending]) => enqueueCallbacks(partOf(store), sessionId, pending, at)),
-  )
+  return bySession
 }
