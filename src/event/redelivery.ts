@@ -1,6 +1,7 @@
 /** The redelivery of dead events, over HTTP and by the command. */
 import { requeueDeadCallback } from '../callback/queue.ts'
 import type { RetryOnConflict } from '../store/retry.ts'
+import { DamagedValueError } from '../store/statements.ts'
 import { partOf, type Store } from '../store/store.ts'
 import { type EventCollections, recordEvent } from './event.ts'
 
@@ -35,4 +36,24 @@ export function redeliverDeadCallback(
     const conflict = await store.commit([...changes, recordEvent(event, random)])
     return conflict === undefined ? { committed: true } : { conflict }
   })
+}
+
+/**
+ * Queues dead events again, one after the other, so that those of a session stay in order. Skips those that cannot be
+ * read, and those whose queue cannot. Returns the number of those that were queued.
+ */
+export async function redeliverDeadCallbacks(
+  effects: RedeliveryEffects,
+  callbackIds: readonly string[],
+  caller?: string,
+): Promise<number> {
+  let redeliveredCount = 0
+  for (const callbackId of callbackIds) {
+    try {
+      if (await redeliverDeadCallback(effects, callbackId, caller)) redeliveredCount += 1
+    } catch (error) {
+      if (!(error instanceof DamagedValueError)) throw error
+    }
+  }
+  return redeliveredCount
 }

@@ -5,7 +5,7 @@
 import type { Static } from 'typebox'
 import { type CallbackQueue, type DeadCallback, deletionTimeOf } from '../callback/queue.ts'
 import { epochSeconds } from '../codec/time.ts'
-import { redeliverDeadCallback } from '../event/redelivery.ts'
+import { redeliverDeadCallback, redeliverDeadCallbacks } from '../event/redelivery.ts'
 import { readPage } from '../http/page.ts'
 import { refuse } from '../protocol/error.ts'
 import type { OperatorContext } from './context.ts'
@@ -49,10 +49,11 @@ export async function redeliverCallbacks(
   // Includes the whole last second. Events that are given up again later are not included, so the loop ends.
   const end = deletionTimeOf({ diedAt: diedUntil * 1000 + 999 })
   const rows = await context.store.listDue('dead_callback', end, MAX_REDELIVERIES + 1)
-  let redeliveredCount = 0
-  for (const { id } of rows.slice(0, MAX_REDELIVERIES))
-    if (await redeliverDeadCallback(context, id, caller)) redeliveredCount += 1
-  return { redelivered: redeliveredCount, has_more: rows.length > MAX_REDELIVERIES, died_until: diedUntil }
+  const callbackIds = rows.slice(0, MAX_REDELIVERIES).map(({ id }) => id)
+  const redeliveredCount = await redeliverDeadCallbacks(context, callbackIds, caller)
+  // Rows that cannot be read stay the oldest. A call that finds no others is the last, since the next would find none.
+  const hasMore = rows.length > MAX_REDELIVERIES && redeliveredCount > 0
+  return { redelivered: redeliveredCount, has_more: hasMore, died_until: diedUntil }
 }
 
 function waitingEntry(sessionId: string, queue: CallbackQueue): WaitingCallback {

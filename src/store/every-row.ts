@@ -1,4 +1,4 @@
-/** Reads every row of a collection in pages. */
+/** Reads every row of a collection in pages, but for those that cannot be read. */
 import { setImmediate } from 'node:timers/promises'
 import type { CreatedRow, RowPosition, Store } from './store.ts'
 import { separateUnreadable } from './unreadable-rows.ts'
@@ -7,7 +7,8 @@ import { separateUnreadable } from './unreadable-rows.ts'
 const ROWS_AT_ONCE = 100
 
 /**
- * Yields every row of a collection that has an order of creation, newest first. Other requests run between two pages.
+ * Yields the rows of a collection that has an order of creation, newest first, but for those that cannot be read. Other
+ * requests run between two pages.
  */
 export async function* readEveryRow<C, K extends keyof C & string>(
   store: Store<C>,
@@ -28,7 +29,7 @@ export async function changeEveryRow<C, K extends keyof C & string>(
 ): Promise<number> {
   let changedCount = 0
   for await (const rows of readPages(store, collection)) {
-    const results = await Promise.all(separateUnreadable(rows).rows.map(changeRow))
+    const results = await Promise.all(rows.map(changeRow))
     changedCount += results.filter((isChanged) => isChanged).length
   }
   return changedCount
@@ -40,7 +41,7 @@ async function* readPages<C, K extends keyof C & string>(
 ): AsyncGenerator<readonly CreatedRow<C[K]>[]> {
   for (let lastPosition: RowPosition | undefined; ; ) {
     const rows: readonly CreatedRow<C[K]>[] = await store.listNewest(collection, ROWS_AT_ONCE, lastPosition)
-    yield rows
+    yield separateUnreadable(rows).rows
     lastPosition = rows.at(-1)
     if (lastPosition === undefined || rows.length < ROWS_AT_ONCE) return
     await setImmediate()

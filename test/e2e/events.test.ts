@@ -277,6 +277,21 @@ describe('vouchsafe callbacks', () => {
       expect(queued).toEqual(dead.map(({ id }) => id))
       await store.close()
     })
+
+    it('goes on beside rows that cannot be read, and says that there are some', async () => {
+      const waiting = eventsOf('waiting', 3).map((event): PendingCallbacks => [event])
+      const directory = await directoryWith(waiting, eventsOf('dead', 2))
+      await sql(directory, `update callback set value = '{"x' where id = 'session-2'`)
+      await sql(directory, `update dead_callback set value = '{"x' where id = 'dead-0000'`)
+      const listed = await callbacks(directory, 'list', '--json', '--service', 'verifier')
+      const ids = (JSON.parse(listed.stdout) as { id: string }[]).map(({ id }) => id)
+      expect(ids).toEqual(['waiting-0000', 'waiting-0001', 'dead-0001'])
+      expect(listed.stderr).toMatch(/^2 rows cannot be read/)
+      const one = await callbacks(directory, 'retry', 'waiting-0000', '--service', 'verifier')
+      expect([one.status, one.stdout]).toEqual([0, 'It is tried again at once.\n'])
+      const all = await callbacks(directory, 'retry', '--all', '--service', 'verifier')
+      expect([all.status, all.stdout]).toEqual([0, '3 tried again at once, by the service that runs.\n'])
+    })
   })
 
   it('refuses with 2 what it does not understand, and makes no database', async () => {

@@ -2,14 +2,21 @@
  * `vouchsafe callbacks`: lists the events that the application has not received, and delivers them now. Does not show
  * session ids and payloads.
  */
-import { type CallbackStore, type PendingCallback, retryCallbackNow } from '../../callback/queue.ts'
+import {
+  type CallbackQueue,
+  type CallbackStore,
+  type DeadCallback,
+  type PendingCallback,
+  retryCallbackNow,
+} from '../../callback/queue.ts'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { EventCollections } from '../../event/event.ts'
-import { redeliverDeadCallback } from '../../event/redelivery.ts'
-import { readEveryRow } from '../../store/every-row.ts'
+import { redeliverDeadCallback, redeliverDeadCallbacks } from '../../event/redelivery.ts'
+import { changeEveryRow, readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
+import { separateUnreadable } from '../../store/unreadable-rows.ts'
 import { commandName, readSubcommand, UsageError } from '../command-line.ts'
-import { printResult } from '../command-result.ts'
+import { printResult, rowsText } from '../command-result.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
 import { withStore } from '../operator-store.ts'
 import { timeText } from '../terminal.ts'
@@ -46,6 +53,8 @@ export async function runCallbacks(words: string[]): Promise<void> {
     const listsBoth = values.dead === values.pending
     const filter = { dead: listsBoth || values.dead, pending: listsBoth || values.pending }
     const list = await withStore(values, (store) => listEvents(partOf(store), filter))
+    if (list.unreadableRows > 0)
+      process.stderr.write(`${rowsText(list.unreadableRows)} cannot be read; look for a backup that has them.\n`)
     printResult({ text: textOf(list, filter), facts: list.events }, values.json)
   } else if (word === 'retry' && more.length === 0 && (id === undefined) === values.all) {
     const { retried, text } = await withStore(values, (store) =>
@@ -72,27 +81,35 @@ interface EventList {
   readonly events: readonly ListedEvent[]
   /** Whether the list is incomplete. */
   readonly isCut: boolean
+  /** The number of rows that are left out, since they cannot be read. */
+  readonly unreadableRows: number
 }
 
 async function listEvents(store: CallbackStore, filter: StateFilter): Promise<EventList> {
   const pending = filter.pending ? await store.listDue('callback', END_OF_TIME, MAX_LISTED_ROWS + 1) : []
   const dead = filter.dead ? await store.listDue('dead_callback', END_OF_TIME, MAX_LISTED_ROWS + 1) : []
-  const waitingEvents = pending
-    .slice(0, MAX_LISTED_ROWS)
-    .flatMap(({ value: { events, claimed, nextAt, failures, problem } }) =>
-      events.map((event, index) => ({
-        ...describeEvent(event, 'pending'),
-        ...(index === 0 && !claimed ? { next: new Date(nextAt).toISOString() } : {}),
-        ...(index === 0 && failures > 0 ? { failures, ...(problem === undefined ? {} : { problem }) } : {}),
-      })),
-    )
-  const deadEvents = dead
-    .slice(0, MAX_LISTED_ROWS)
-    .map(({ value: { event, problem } }) => ({ ...describeEvent(event, 'dead'), problem }))
+  const listed = { pending: pending.slice(0, MAX_LISTED_ROWS), dead: dead.slice(0, MAX_LISTED_ROWS) }
+  const readable = { pending: separateUnreadable(listed.pending).rows, dead: separateUnreadable(listed.dead).rows }
   return {
-    events: [...waitingEvents, ...deadEvents],
+    events: [
+      ...readable.pending.flatMap(({ value }) => describeWaiting(value)),
+      ...readable.dead.map(({ value }) => describeDead(value)),
+    ],
     isCut: pending.length > MAX_LISTED_ROWS || dead.length > MAX_LISTED_ROWS,
+    unreadableRows: listed.pending.length + listed.dead.length - readable.pending.length - readable.dead.length,
   }
+}
+
+function describeWaiting({ events, claimed, nextAt, failures, problem }: CallbackQueue): readonly ListedEvent[] {
+  return events.map((event, index) => ({
+    ...describeEvent(event, 'pending'),
+    ...(index === 0 && !claimed ? { next: new Date(nextAt).toISOString() } : {}),
+    ...(index === 0 && failures > 0 ? { failures, ...(problem === undefined ? {} : { problem }) } : {}),
+  }))
+}
+
+function describeDead({ event, problem }: DeadCallback): ListedEvent {
+  return { ...describeEvent(event, 'dead'), problem }
 }
 
 function describeEvent({ id, type, at }: PendingCallback, state: ListedEvent['state']): ListedEvent {
@@ -125,17 +142,17 @@ const RETRY_DONE: RetryOutcome = { retried: 1, text: 'It is tried again at once.
 
 /** Retries all dead events, and those that wait for their next attempt. */
 async function retryAllEvents(store: Store<EventCollections>): Promise<RetryOutcome> {
-  let count = 0
-  for await (const { id } of readEveryRow(store, 'callback')) {
-    if (await retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now())) count += 1
-  }
+  let count = await changeEveryRow(store, 'callback', ({ id }) =>
+    retryCallbackNow({ store: partOf(store), retryOnConflict }, id, now()),
+  )
   for (;;) {
     // The oldest first, so that the events of a session stay in order. A retried event leaves this collection.
     const dead = await store.listDue('dead_callback', END_OF_TIME, ROWS_AT_ONCE)
-    if (dead.length === 0) break
-    for (const { id } of dead) {
-      if (await redeliverDeadCallback({ store, retryOnConflict, now, random }, id)) count += 1
-    }
+    const callbackIds = dead.map(({ id }) => id)
+    const redeliveredCount = await redeliverDeadCallbacks({ store, retryOnConflict, now, random }, callbackIds)
+    // No row is left, or only rows that cannot be read.
+    if (redeliveredCount === 0) break
+    count += redeliveredCount
   }
   const resultText = `${count} tried again at once, by the service that runs.`
   return { retried: count, text: count === 0 ? 'There is nothing to try again.' : resultText }
