@@ -40,6 +40,8 @@ describe('vouchsafe chain', () => {
       expect(JSON.parse((await chain('call', address, signature)).stdout)).toEqual([`0x${hallo}`, ''])
       expect((await chain('mine')).stdout).toMatch(/^Block 5, /)
       expect((await chain('show')).stdout).toMatch(/^Chain \d+ in data\/chain, at block 5 of /)
+      const shown = JSON.parse((await chain('show', '--json')).stdout) as object
+      expect(Object.keys(shown)).toEqual(['chain_id', 'block', 'hash', 'time'])
       const refused = await chain('send', address, 'nothing')
       expect(refused).toMatchObject({
         status: 2,

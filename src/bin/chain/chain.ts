@@ -129,7 +129,7 @@ async function describeContract(
 ): Promise<CommandResult> {
   if (word === undefined) {
     const where = directory === undefined ? '' : ` in ${directory}`
-    const facts = { chainId: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
+    const facts = { chain_id: chain.id, block: head.number, hash: head.hash, time: head.time.toISOString() }
     return { text: `Chain ${chain.id}${where}, at block ${head.number} of ${timeText(head.time)}.`, facts }
   }
   const address = addressOf(word)
