@@ -18,7 +18,7 @@ const MIGRATION_LOCK = 0x766f7563
 const NOTICE_AFTER_MS = 1000
 /** How long a migration waits for a lock, longer than an automatic vacuum that is then ended (`deadlock_timeout`). */
 const LOCK_MS = 2000
-/** The pause before it is tried again, in which others use the table. */
+/** The pause before a migration is tried again, in which others use the table. */
 const LOCK_PAUSE_MS = 5000
 /** The error code of a lock that was not free in time. */
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -116,9 +116,9 @@ async function migrateInTurn(migration: MigrationRun): Promise<boolean> {
  * Applies the missing migrations. Returns false, and changes nothing, if a table is not free for a while: other
  * statements on the table wait behind one that waits for it, as if the table were locked already.
  */
-async function tryMigration({ run, server, migrations, noteWait }: MigrationRun): Promise<boolean> {
+async function tryMigration({ run, server, migrations }: MigrationRun): Promise<boolean> {
   await run({ text: 'savepoint migration', values: [] })
-  const isApplied = await ifLockIsFree(() => applyMissingSteps(run, server, migrations, noteWait))
+  const isApplied = await ifLockIsFree(() => applySteps(run, server, migrations))
   if (!isApplied) await run({ text: 'rollback to savepoint migration', values: [] })
   return isApplied
 }
@@ -144,8 +144,15 @@ export async function applyMissingSteps(
   migrations: readonly Migration[],
   onWait: () => void,
 ): Promise<void> {
-  const { schema } = server
   await takeMigrationLock(run, server, onWait)
+  await applySteps(run, server, migrations)
+}
+
+async function applySteps(
+  run: StatementRunner,
+  { schema }: Pick<PostgresServer, 'schema'>,
+  migrations: readonly Migration[],
+): Promise<void> {
   if (schema !== undefined && !(await hasSchema(run, schema))) {
     await run({ text: `create schema "${schema}"`, values: [] })
   }
