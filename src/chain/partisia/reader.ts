@@ -4,7 +4,7 @@
  * that were made from it, never with a live node. All operations reject with a ChainError.
  */
 import { isObject, type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
-import { MalformedError, malformed } from '../../codec/malformed.ts'
+import { malformed, readOrElse } from '../../codec/malformed.ts'
 import type { Address } from '../../offchain/address.ts'
 import { ChainError } from '../chain.ts'
 
@@ -46,7 +46,13 @@ export function partisiaReader(http: JsonHttp) {
   const ask = async <T>(path: string, read: (body: JsonObject) => T): Promise<T | undefined> => {
     const { status, body } = await sendRequest(http, { method: 'GET', path })
     if (status === NOT_FOUND) return undefined
-    return readOrFailChain(path, () => read(isObject(body) ? body : malformed('it is not an object')))
+    return readOrElse(
+      () => read(isObject(body) ? body : malformed('it is not an object')),
+      (cause) => {
+        const problem = `the reader node answers ${path} with what cannot be read: ${cause.message}`
+        throw new ChainError(problem, { kind: 'failed', cause })
+      },
+    )
   }
   return {
     /** Returns the id of the chain, and the names of its shards. */
@@ -92,16 +98,6 @@ async function sendRequest(http: JsonHttp, { method, path, body }: ReaderRequest
   if (!isExpected)
     throw new ChainError(`the reader node answers ${method} ${path} with status ${answer.status}`, { kind: 'failed' })
   return answer
-}
-
-function readOrFailChain<T>(path: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof MalformedError)) throw error
-    const problem = `the reader node answers ${path} with what cannot be read: ${error.message}`
-    throw new ChainError(problem, { kind: 'failed', cause: error })
-  }
 }
 
 /** Escapes the name of a shard or a digest for a path; the node chooses such names. */
