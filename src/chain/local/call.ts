@@ -116,6 +116,6 @@ function readMessage(call: unknown): Message {
     to: to === undefined ? undefined : readAddressText(to),
     value: value === undefined ? 0n : readQuantity(value),
     input: readData(input),
-    gasLimit: gasLimit < BLOCK_GAS ? gasLimit : BLOCK_GAS,
+    gasLimit: minimum(gasLimit, BLOCK_GAS),
   }
 }
