@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { pathOf } from '../../codec/url.ts'
 import { PAGE_STYLE_SOURCE, pageHtml } from '../../http/browser-page.ts'
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
@@ -61,18 +62,17 @@ function waitForQuery(server: Server, host: string): Promise<string> {
         return
       }
       isOver = true
-      const [, query = ''] = splitAtQuestionMark(request.url ?? '')
+      const { url = '' } = request
       // The response is sent before the connection is closed.
-      response.once('close', () => resolve(query))
+      response.once('close', () => resolve(url.slice(pathOf(url).length + 1)))
       sendAnswer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
     })
   })
 }
 
 function refusalOf({ headers, method, url = '' }: IncomingMessage, host: string, isOver: boolean): Answer | undefined {
-  const [path] = splitAtQuestionMark(url)
   // Refuses other host names, against DNS rebinding.
-  if (headers.host !== host || path !== PATH) return [404, 'There is nothing here.']
+  if (headers.host !== host || pathOf(url) !== PATH) return [404, 'There is nothing here.']
   if (method !== 'GET') return [405, 'Only GET is allowed here.']
   return isOver ? [410, 'The wallet has an answer already.'] : undefined
 }
@@ -89,11 +89,6 @@ async function limitTime(query: Promise<string>, seconds: number): Promise<strin
     late.catch(() => undefined)
     waiting.abort()
   }
-}
-
-function splitAtQuestionMark(url: string): readonly [string, string?] {
-  const at = url.indexOf('?')
-  return at < 0 ? [url] : [url.slice(0, at), url.slice(at + 1)]
 }
 
 function sendAnswer(response: ServerResponse, [status, text]: Answer): void {
