@@ -2,7 +2,7 @@
  * The operations that a component may call while it runs (`offchain/hosted.ts`). The worker runs them itself where it
  * can, and asks the engine where it cannot.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { addressBytes, addressOf } from '../offchain/address.ts'
 import type { AuthenticatedRequest, AuthenticationInput } from '../offchain/authentication/authenticate.ts'
 import { operation, timerStatus } from '../offchain/hosted.ts'
@@ -231,7 +231,7 @@ const operations: Readonly<Record<number, Operation>> = {
   },
   [operation.generation]: (_from, { getGeneration }) => writer().text(getGeneration()).done(),
   [operation.bodyDigest]: (_from, { message }) =>
-    message.expects === 'response' ? createHash('sha256').update(readRequest(message).body).digest() : undefined,
+    message.expects === 'response' ? hash('sha256', readRequest(message).body, 'buffer') : undefined,
   [operation.block]: (_from, { message: { chain, block } }) =>
     writer().text(chain.id).u64(BigInt(block.number)).u64(BigInt(block.time)).done(),
 }

@@ -2,7 +2,7 @@
  * Makes certificates, for `vouchsafe init`, the demonstration and tests. The caller provides randomness and times. RFC
  * 5280 section 4.
  */
-import { createHash, type KeyObject, sign } from 'node:crypto'
+import { hash, type KeyObject, sign } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 import {
   contextTag,
@@ -172,7 +172,7 @@ function makeKeyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
   takeMember(members, DER_TAG.sequence)
   const { bytes } = readBitString(takeMember(members, DER_TAG.bitString))
-  return createHash('sha256').update(bytes).digest().subarray(0, 20)
+  return hash('sha256', bytes, 'buffer').subarray(0, 20)
 }
 
 function addressBytes(address: string): Buffer {

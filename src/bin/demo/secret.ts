@@ -2,7 +2,7 @@
  * The second part of the demo: three engines keep a secret for its owner, even when one is killed and another one
  * returns a wrong share.
  */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { downloadSecret } from '../../../sdk/client/download.ts'
@@ -188,7 +188,7 @@ async function corruptShare({ directory, address }: DemoEngine, { client }: Secr
       const bytes = Buffer.from(value.value, 'base64')
       // The component stores a share after its commitment, at the end of the value.
       const shareBytes = bytes.subarray(bytes.indexOf(commitment) + commitment.length)
-      if (!createHash('sha256').update(shareBytes).digest().equals(commitment)) continue
+      if (!hash('sha256', shareBytes, 'buffer').equals(commitment)) continue
       shareBytes.writeUInt8(shareBytes.readUInt8(0) ^ 1, 0)
       const row = await store.get('component_storage', id)
       const changedValue = { ...value, value: bytes.toString('base64') }
