@@ -5,15 +5,15 @@ import { element } from '../dom.ts'
 
 /** Draws the verdict about an error of a service. */
 export function drawVerdict(
-  expectedCheck: string,
+  expectedError: string,
   serverError: ServerError | undefined,
   service: 'issuer' | 'verifier',
 ): HTMLElement {
-  const isCaught = serverError?.error === expectedCheck
+  const isCaught = serverError?.error === expectedError
   const rest = isCaught
     ? `The ${service} caught it: ${serverError.error_description ?? 'it does not say why'}`
     : `The ${service} did not catch it${serverError === undefined ? '' : `, and answered ${serverError.error}`}.`
-  return drawVerdictText(isCaught, expectedCheck, rest)
+  return drawVerdictText(isCaught, expectedError, rest)
 }
 
 /**
@@ -33,12 +33,12 @@ export function drawCheckVerdict(
   return drawVerdictText(false, expectedCheck, `This check had to fail, and ${outcome}. ${otherwise}`)
 }
 
-function drawVerdictText(isCaught: boolean, expectedCheck: string, text: string): HTMLElement {
+function drawVerdictText(isCaught: boolean, expected: string, text: string): HTMLElement {
   return element(
     'p',
     { class: `verdict ${isCaught ? 'good' : 'bad'}`, role: 'status' },
     element('strong', {}, isCaught ? 'Caught by ' : 'Not caught by '),
-    element('code', {}, expectedCheck),
+    element('code', {}, expected),
     `. ${text}`,
   )
 }
