@@ -12,7 +12,7 @@ import {
   type Overview,
   SOON_DAYS,
 } from './concerns.ts'
-import { drawTime, element, introduction, localTime } from './dom.ts'
+import { drawError, drawTime, element, introduction, localTime } from './dom.ts'
 import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
@@ -78,9 +78,8 @@ function placeService(main: HTMLElement, name: ClientName, url: string): PlacedP
       const drawn = [drawReadiness(overview.ready, url), ...drawOverview(name, overview)]
       return { drawn, concerns: findConcerns(name, overview) }
     } catch (error) {
-      const { message } = error as Error
-      const drawn = [drawReadiness(ready, url), element('p', { class: 'problem', role: 'alert' }, message)]
-      return { drawn, concerns: [{ look: 'bad', text: `The ${name} gives no overview: ${message}` }] }
+      const text = `The ${name} gives no overview: ${(error as Error).message}`
+      return { drawn: [drawReadiness(ready, url), drawError(error)], concerns: [{ look: 'bad', text }] }
     }
   }
   return { place, readPart }
