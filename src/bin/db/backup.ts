@@ -17,7 +17,7 @@ import type { ConfiguredService } from '../configured-service.ts'
 import { withClosingNoted } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
-import { countTables, withTables } from './tables.ts'
+import { countTables, sumRows, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */
@@ -95,7 +95,7 @@ async function copyReadTables(reader: TableReader, migrations: readonly Migratio
 }
 
 function resultOf(database: DatabaseConfig, file: string, tables: readonly TableCount[]): CommandResult {
-  const rows = tables.reduce((sum, { rows: count }) => sum + count, 0)
+  const rows = sumRows(tables)
   const bytes = statSync(file).size
   const place = describeDatabase(database)
   return {

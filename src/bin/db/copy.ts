@@ -22,7 +22,7 @@ import { throwAt } from '../embedded-database/storage-advice.ts'
 import { isSameFile } from '../same-file.ts'
 import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
 import type { ServiceName } from '../service/service-kind.ts'
-import { withTables } from './tables.ts'
+import { sumRows, withTables } from './tables.ts'
 
 /** The interval of progress reports. */
 const REPORT_EVERY_MS = 2000
@@ -60,7 +60,7 @@ export async function copyDatabase(
     const copy = withTarget(target, steps, (writer) => copyInto(reader, writer, { name, progress }))
     return copy.catch(throwAt(targetName))
   })
-  const rows = counts.reduce((sum, each) => sum + each.rows, 0)
+  const rows = sumRows(counts)
   return {
     text: `${targetName} has all of ${sourceName}: ${rowsText(rows)}, SHA-256 ${digest}. Name it in database.url, start the service on it, and never again on ${sourceName}.`,
     facts: { from: sourceName, to: targetName, rows, tables: counts, digest },

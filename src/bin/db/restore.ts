@@ -21,7 +21,7 @@ import { isSameFile } from '../same-file.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
 import { rememberOwner } from './file-owner.ts'
 import { replaceFile } from './replace-file.ts'
-import { countTables, findNewestTime, withTables } from './tables.ts'
+import { countTables, findNewestTime, sumRows, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** The prefix of directories in which a backup is prepared for PostgreSQL. */
@@ -199,8 +199,7 @@ async function countAll(reader: TableReader): Promise<Pick<RestoreResult, 'rows'
 }
 
 async function countRows(reader: TableReader): Promise<number> {
-  const counts = await countTables(reader)
-  return counts.reduce((sum, { rows: count }) => sum + count, 0)
+  return sumRows(await countTables(reader))
 }
 
 /** Says where the previous database is. */

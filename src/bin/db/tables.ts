@@ -37,6 +37,11 @@ export async function countTables(reader: TableReader): Promise<readonly TableCo
   return counts
 }
 
+/** Returns the number of rows of all tables. */
+export function sumRows(counts: readonly TableCount[]): number {
+  return counts.reduce((sum, { rows }) => sum + rows, 0)
+}
+
 /** Returns the time of the newest session or callback in ISO 8601; null if there is none. */
 export async function findNewestTime(reader: TableReader): Promise<string | null> {
   let newest = 0
