@@ -49,7 +49,7 @@ export async function initEngine({ dir, 'base-url': url, json }: InitWords): Pro
   }
   writeFiles(directory, newFiles)
   const facts = { service: 'engine', directory, base_url: baseUrl, address: evmAddress(address) }
-  return json ? writtenJson(newFiles, facts) : explainEngineFiles(newFiles, { directory, baseUrl, publicKey })
+  return json ? writtenJson(newFiles, facts) : explainEngineFiles(newFiles, { directory, baseUrl, publicKey, address })
 }
 
 /** Makes the files of a new engine, with a new key and an API key. */
@@ -104,13 +104,14 @@ interface NewEngine {
   readonly directory: string
   readonly baseUrl: string
   readonly publicKey: KeyObject
+  /** The address on EVM chains. */
+  readonly address: Address
 }
 
 function explainEngineFiles(
   newFiles: Pick<NewFiles, 'files' | 'directories'>,
-  { directory, baseUrl, publicKey }: NewEngine,
+  { directory, baseUrl, publicKey, address }: NewEngine,
 ): string {
-  const address = accountOf(uncompressedPointOf(publicKey), 'evm')
   const { host } = loopbackHost(baseUrl)
   const partisia = accountOf(uncompressedPointOf(publicKey), 'partisia')
   return `Written into ${writtenPlace(directory)}:
@@ -122,7 +123,7 @@ function explainEngineFiles(
 ${newFiles.directories.map((path) => `  ${`${path}/`.padEnd(20)}  empty: components go here, each named by its SHA-256\n`).join('')}
 The address of this engine, which contracts list with ${baseUrl}:
 
-  0x${address.slice(2)}   on EVM chains
+  ${evmAddress(address)}   on EVM chains
   ${partisia}   on Partisia
 
 The settings; paths are relative to the directory that the engine starts in:
