@@ -39,20 +39,20 @@ export function readCommand(args: string[]): {
   readonly options: SecretOptions
 } {
   const { subcommand: word, rest, values } = readSubcommand('secret', args)
-  const { contract, id, threshold, scheme } = values
+  const { contract, chain, rpc, key, id, threshold, file, out, resume, scheme, all } = values
   const options = {
-    ...values,
-    chain: values.chain,
-    rpc: values.rpc,
-    key: values.key,
-    file: values.file,
-    out: values.out,
-    resume: values.resume,
     contract: word === 'key' ? '' : parseContract(contract),
+    chain,
+    rpc,
+    key,
     id: id === undefined ? undefined : parseId(id),
     threshold: threshold === undefined ? undefined : parseThreshold(threshold),
+    file,
+    out,
+    resume,
     scheme,
-  } as const
+    all,
+  }
   return { word, rest, options }
 }
 
