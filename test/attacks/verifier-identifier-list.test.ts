@@ -6,13 +6,21 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
-import { type CwtParts, cwtParts, entries, makeNetwork, signCwt } from '../support/foreign-status.ts'
+import {
+  type CwtParts,
+  cwtParts,
+  entries,
+  IDX,
+  makeNetwork,
+  mdocEntryAt,
+  newListUri,
+  signCwt,
+} from '../support/foreign-status.ts'
 import { type Authority, certify, makeAuthority, type World } from '../support/forge.ts'
 import { startMdocWorld } from '../support/mdoc.ts'
 import { makeKey } from '../support/services.ts'
 import { statusOfMdoc } from '../support/status-outcome.ts'
 
-const IDX = 12_345
 const network = makeNetwork()
 let mdocs: World
 /** An authority that nobody trusts. */
@@ -29,12 +37,6 @@ afterEach(() => {
   network.requests.length = 0
   network.at.clear()
 })
-
-let lists = 0
-function newUri(): string {
-  lists += 1
-  return `https://issuer.example/list/${lists}`
-}
 
 type Change = (parts: CwtParts, uri: string) => void | Promise<void>
 const now = (): number => Math.floor(mdocs.services.clock.now.getTime() / 1000)
@@ -69,18 +71,12 @@ async function ofIdentifierList(
   change: Change = () => undefined,
   more: Record<string, Cbor> = {},
 ): Promise<string> {
-  const uri = newUri()
+  const uri = newListUri()
   const parts = identifierParts(uri, identifiers)
   await change(parts, uri)
   network.at.set(uri, await signCwt(parts))
   return statusOfMdoc(mdocs, identifierEntryAt(uri, more))
 }
-
-/** The entry of `status` in an mdoc for a status list. */
-const mdocEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbor] => [
-  'status_list',
-  new Map(Object.entries({ idx: IDX, uri, ...more })),
-]
 
 describe('an identifier list, which mdocs may have', () => {
   it('names the mdocs that are revoked', async () => {
@@ -94,7 +90,7 @@ describe('an identifier list, which mdocs may have', () => {
 
   it('counts beside a status list', async () => {
     const statusOfBoth = async (index: number, identifiers: readonly unknown[]): Promise<string> => {
-      const [statusUri, uri] = [newUri(), newUri()]
+      const [statusUri, uri] = [newListUri(), newListUri()]
       network.at.set(statusUri, await signCwt(cwtParts(mdocs, statusUri, entries(index, 1))))
       network.at.set(uri, await signCwt(identifierParts(uri, identifiers)))
       return statusOfMdoc(mdocs, mdocEntryAt(statusUri), identifierEntryAt(uri))
@@ -187,7 +183,7 @@ describe('an identifier list, which mdocs may have', () => {
   })
 
   it('is not looked up for an identifier that is no byte string', async () => {
-    const uri = newUri()
+    const uri = newListUri()
     expect(await statusOfMdoc(mdocs, identifierEntryAt(uri, { id: 'CAgI' }))).toMatch(
       /^failed: its status has no status_list/,
     )

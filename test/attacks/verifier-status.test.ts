@@ -8,34 +8,33 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { toBase64url } from '../../src/codec/base64url.ts'
 import type { Cbor, CborKey } from '../../src/codec/cbor.ts'
 import type { JsonObject } from '../../src/codec/json.ts'
-import { OutboundError } from '../../src/http/outbound.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { EXTENDED_KEY_USAGE } from '../../src/keys/certificate-purpose.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
-import type { VerificationReport } from '../../src/verifier/verification.ts'
 import {
   base64,
   bitstring,
+  bitstringEntryAt,
   bitstringParts,
   type CwtParts,
   cwtParts,
   ENTRIES,
   entries,
+  IDX,
   type ListParts,
   makeNetwork,
+  mdocEntryAt,
+  newListUri,
   signCwt,
   signList,
+  tokenAt,
   tokenParts,
 } from '../support/foreign-status.ts'
 import {
   type Authority,
   certificateName,
   certify,
-  type Forgery,
-  inProfile,
   makeAuthority,
-  makeForgery,
-  putTogether,
   signWith,
   startWorld,
   type World,
@@ -43,17 +42,15 @@ import {
 } from '../support/forge.ts'
 import { startMdocWorld } from '../support/mdoc.ts'
 import { profiles, queryFor, usualProfile } from '../support/profiles.ts'
-import { ISSUER_URL, makeKey, VERIFIER_URL } from '../support/services.ts'
-import { statusOfMdoc, statusOutcome } from '../support/status-outcome.ts'
-import { call, postForm, startVerification, statusOf } from '../support/wire.ts'
+import { ISSUER_URL, makeKey } from '../support/services.ts'
+import { present, statusOfCredential, statusOfMdoc, statusOutcome } from '../support/status-outcome.ts'
 import { outcomesOf } from './attack.ts'
 
-const IDX = 12_345
+const documentSigner = [EXTENDED_KEY_USAGE.mdlDocumentSigner]
 const network = makeNetwork()
 let world: World
 let mdocs: World
 /** Another authority that is trusted as well, and one that nobody trusts. */
-const documentSigner = [EXTENDED_KEY_USAGE.mdlDocumentSigner]
 let second: Authority
 let stranger: Authority
 beforeAll(async () => {
@@ -68,67 +65,14 @@ afterEach(() => {
   network.at.clear()
 })
 
-/** Starts a world whose verifier goes on where a status list cannot be fetched. */
-function startLenientWorld(): Promise<World> {
-  return startWorld({
-    outbound: network.outbound,
-    verifier: { status: { onUnreachable: 'accept', allowPrivateAddresses: false } },
-  })
-}
-
-let lists = 0
-function newUri(): string {
-  lists += 1
-  return `https://issuer.example/status-list/${lists}`
-}
-
-/** Returns the outcome of `status.valid` for a credential with these members, of which everything else is good. */
-async function statusOfCredential(
-  members: JsonObject,
-  { in: at = world, format = usualProfile.format }: { in?: World; format?: string } = {},
-): Promise<string> {
-  const profile = profiles.find((each) => each.format === format) ?? usualProfile
-  const given = profile === usualProfile ? at : await inProfile(at, profile)
-  const report = await presented(given, queryFor(profile), ({ payload }) => {
-    const { status, credentialStatus } = members
-    const credential = profile.w3c?.[0] === 'vc' ? (payload.vc as JsonObject) : payload
-    if (status === undefined) Reflect.deleteProperty(payload, 'status')
-    else payload.status = status
-    if (credentialStatus !== undefined) credential.credentialStatus = credentialStatus
-  })
-  return statusOutcome(report)
-}
-
-async function presented(given: World, query: object, change: (forgery: Forgery) => void): Promise<VerificationReport> {
-  const { services } = given
-  const { sessionId, request } = await startVerification(services, { credentials: [query] })
-  const forgery = await makeForgery(given, request)
-  change(forgery)
-  const vpToken = JSON.stringify({ card: [await putTogether(forgery)] })
-  await postForm(services, request.response_uri, { vp_token: vpToken, state: request.state })
-  const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
-  return result
-}
-
-const tokenAt = (uri: string, idx: unknown = IDX): JsonObject => ({
-  status: { status_list: { idx, uri } } as JsonObject,
-})
-const entryAt = (uri: string, more: JsonObject = {}): JsonObject => ({
-  type: 'BitstringStatusListEntry',
-  statusPurpose: 'revocation',
-  statusListIndex: String(IDX),
-  statusListCredential: uri,
-  ...more,
-})
-
 type Change<Parts> = (parts: Parts, uri: string) => void | Promise<void>
 
 async function ofToken(change: Change<ListParts>, bytes = entries(IDX, 0)): Promise<string> {
-  const uri = newUri()
+  const uri = newListUri()
   const parts = tokenParts(world, uri, bytes)
   await change(parts, uri)
   network.at.set(uri, await signList(parts))
-  return statusOfCredential(tokenAt(uri))
+  return statusOfCredential(world, tokenAt(uri))
 }
 
 async function ofCwt(
@@ -136,25 +80,19 @@ async function ofCwt(
   bytes = entries(IDX, 0),
   more: Record<string, Cbor> = {},
 ): Promise<string> {
-  const uri = newUri()
+  const uri = newListUri()
   const parts = cwtParts(mdocs, uri, bytes)
   await change(parts, uri)
   network.at.set(uri, await signCwt(parts))
   return statusOfMdoc(mdocs, mdocEntryAt(uri, more))
 }
 
-/** The entry of `status` in an mdoc for a status list. */
-const mdocEntryAt = (uri: string, more: Record<string, Cbor> = {}): [string, Cbor] => [
-  'status_list',
-  new Map(Object.entries({ idx: IDX, uri, ...more })),
-]
-
 async function ofBitstring(change: Change<ListParts>, more: JsonObject = {}, bytes = bitstring(IDX, false)) {
-  const uri = newUri()
+  const uri = newListUri()
   const parts = bitstringParts(world, uri, bytes)
   await change(parts, uri)
   network.at.set(uri, await signList(parts))
-  return statusOfCredential({ credentialStatus: entryAt(uri, more) })
+  return statusOfCredential(world, { credentialStatus: bitstringEntryAt(uri, more) })
 }
 
 const same = () => undefined
@@ -218,13 +156,15 @@ describe('what a list says', () => {
 
   it('each format, by the token and by the W3C', async () => {
     for (const format of profiles.map((each) => each.format)) {
-      const uri = newUri()
+      const uri = newListUri()
       network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
-      expect(await statusOfCredential(tokenAt(uri), { format })).toMatch(/^failed: revoked/)
+      expect(await statusOfCredential(world, tokenAt(uri), format)).toMatch(/^failed: revoked/)
       if (format === 'dc+sd-jwt') continue
-      const other = newUri()
+      const other = newListUri()
       network.at.set(other, await signList(bitstringParts(world, other, bitstring(IDX, true))))
-      expect(await statusOfCredential({ credentialStatus: entryAt(other) }, { format })).toMatch(/^failed: revoked/)
+      expect(await statusOfCredential(world, { credentialStatus: bitstringEntryAt(other) }, format)).toMatch(
+        /^failed: revoked/,
+      )
     }
   })
 
@@ -254,27 +194,27 @@ describe('what a list says', () => {
       [1, false],
       [0, true],
     ] as const) {
-      const [uri, other] = [newUri(), newUri()]
+      const [uri, other] = [newListUri(), newListUri()]
       network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, revoked))))
       network.at.set(other, await signList(bitstringParts(world, other, bitstring(IDX, set))))
-      const both = { ...tokenAt(uri), credentialStatus: entryAt(other) }
-      expect(await statusOfCredential(both)).toMatch(/^failed: revoked/)
+      const both = { ...tokenAt(uri), credentialStatus: bitstringEntryAt(other) }
+      expect(await statusOfCredential(world, both)).toMatch(/^failed: revoked/)
     }
   })
 
   it('of several entries of the W3C, each is looked at', async () => {
-    const [uri, other] = [newUri(), newUri()]
+    const [uri, other] = [newListUri(), newListUri()]
     network.at.set(uri, await signList(bitstringParts(world, uri, bitstring(IDX, false))))
     const suspended = bitstringParts(world, other, bitstring(IDX, true))
     await inSubject({ statusPurpose: 'suspension' })(suspended, other)
     network.at.set(other, await signList(suspended))
-    const credentialStatus = [entryAt(uri), entryAt(other, { statusPurpose: 'suspension' })]
-    expect(await statusOfCredential({ credentialStatus })).toMatch(/^failed: suspended/)
-    const message = entryAt(other, { statusPurpose: 'message' })
-    expect(await statusOfCredential({ credentialStatus: [entryAt(uri), message] })).toMatch(
+    const credentialStatus = [bitstringEntryAt(uri), bitstringEntryAt(other, { statusPurpose: 'suspension' })]
+    expect(await statusOfCredential(world, { credentialStatus })).toMatch(/^failed: suspended/)
+    const message = bitstringEntryAt(other, { statusPurpose: 'message' })
+    expect(await statusOfCredential(world, { credentialStatus: [bitstringEntryAt(uri), message] })).toMatch(
       /^passed: not revoked .*; not looked at: a statusPurpose that is neither revocation nor suspension$/,
     )
-    expect(await statusOfCredential({ credentialStatus: [message] })).toMatch(
+    expect(await statusOfCredential(world, { credentialStatus: [message] })).toMatch(
       /^passed: the credential carries no status; /,
     )
   })
@@ -307,41 +247,41 @@ describe('a status that cannot be looked up', () => {
     ],
     [
       'of another type',
-      { credentialStatus: entryAt(uri, { type: 'StatusList2021Entry' }) },
+      { credentialStatus: bitstringEntryAt(uri, { type: 'StatusList2021Entry' }) },
       'credentialStatus[0]: it is not a BitstringStatusListEntry',
     ],
     [
       'without a purpose',
-      { credentialStatus: [entryAt(uri), entryAt(uri, { statusPurpose: 1 })] },
+      { credentialStatus: [bitstringEntryAt(uri), bitstringEntryAt(uri, { statusPurpose: 1 })] },
       'credentialStatus[1]: it has no statusPurpose',
     ],
     [
       'an index that is a number',
-      { credentialStatus: entryAt(uri, { statusListIndex: 1 }) },
+      { credentialStatus: bitstringEntryAt(uri, { statusListIndex: 1 }) },
       'credentialStatus[0]: statusListIndex is not an index, as a text',
     ],
     [
       'an index that is not a number',
-      { credentialStatus: entryAt(uri, { statusListIndex: '0x1' }) },
+      { credentialStatus: bitstringEntryAt(uri, { statusListIndex: '0x1' }) },
       'credentialStatus[0]: statusListIndex is not an index, as a text',
     ],
     [
       'entries of two bits',
-      { credentialStatus: entryAt(uri, { statusSize: 2 }) },
+      { credentialStatus: bitstringEntryAt(uri, { statusSize: 2 }) },
       'credentialStatus[0]: its statusSize is not 1, which it has to be for revocation',
     ],
     [
       'no list',
-      { credentialStatus: entryAt(uri, { statusListCredential: 'list' }) },
+      { credentialStatus: bitstringEntryAt(uri, { statusListCredential: 'list' }) },
       'credentialStatus[0]: statusListCredential is not a URL',
     ],
     [
       'nine of them',
-      { credentialStatus: Array<JsonObject>(9).fill(entryAt(uri)) },
+      { credentialStatus: Array<JsonObject>(9).fill(bitstringEntryAt(uri)) },
       'credentialStatus has more than 8 entries',
     ],
   ])('%s', async (_, members, problem) => {
-    expect(await statusOfCredential(members)).toBe(`failed: ${problem}`)
+    expect(await statusOfCredential(world, members)).toBe(`failed: ${problem}`)
     expect(network.requests).toEqual([])
   })
 })
@@ -595,11 +535,11 @@ describe('who may sign a list', () => {
         },
       })
       onTestFinished(() => self.services.close())
-      const uri = newUri()
+      const uri = newListUri()
       const parts = tokenParts(self, uri, entries(IDX, 0))
       parts.header.x5c = base64([forCertificates])
       network.at.set(uri, await signList(parts))
-      return statusOfCredential(tokenAt(uri), { in: self })
+      return statusOfCredential(self, tokenAt(uri))
     }
     expect(await outcomeWhere(true)).toMatch(/^passed/)
     expect(await outcomeWhere(false)).toMatch(/does not allow digitalSignature$/)
@@ -799,11 +739,11 @@ describe('who may sign a list', () => {
   it('not another company of the same authority, where neither certificate has a subject', async () => {
     const subject = { name: writeName([]) }
     const ofUnnamedIssuer = async (names: Parameters<typeof certify>[2]): Promise<string> => {
-      const uri = newUri()
+      const uri = newListUri()
       const parts = tokenParts(world, uri, entries(IDX, 0))
       await by(() => world.ca, { ...subject, ...names })(parts, uri)
       network.at.set(uri, await signList(parts))
-      const report = await presented(world, queryFor(usualProfile), (forgery) => {
+      const report = await present(world, queryFor(usualProfile), (forgery) => {
         forgery.header.x5c = base64([certify(world.ca, world.issuerKey, subject)])
         Object.assign(forgery.payload, tokenAt(uri))
       })
@@ -828,11 +768,11 @@ describe('who may sign a list', () => {
       moreAnchors: [issuer, other, renewed].map((der) => toPem(der)),
     })
     const statusBy = async (key: KeyObject, certificate: Buffer): Promise<string> => {
-      const uri = newUri()
+      const uri = newListUri()
       const parts = { ...tokenParts(given, uri, entries(IDX, 0)), key }
       parts.header.x5c = base64([certificate])
       network.at.set(uri, await signList(parts))
-      const report = await presented(given, queryFor(usualProfile), (forgery) => {
+      const report = await present(given, queryFor(usualProfile), (forgery) => {
         forgery.header.x5c = base64([issuer])
         forgery.signCredential = signWith(issuerKey)
         Object.assign(forgery.payload, tokenAt(uri))
@@ -849,338 +789,11 @@ describe('who may sign a list', () => {
 
   it('not with a certificate for status lists: a credential', async () => {
     const key = await makeKey()
-    const report = await presented(world, queryFor(usualProfile), (forgery) => {
+    const report = await present(world, queryFor(usualProfile), (forgery) => {
       forgery.header.x5c = base64([certify(world.ca, key, { purposes })])
       forgery.signCredential = signWith(key)
     })
     const [card] = Object.values(report.credentials).flat()
     expect(outcomesOf(card)).toMatchObject({ 'issuer.signature': 'passed', 'issuer.certificate': 'failed' })
-  })
-})
-
-describe('when nobody answers', () => {
-  const unreachable = /^failed: the status list \S+ could not be looked at: /
-  it('a credential is refused', async () => {
-    const uri = newUri()
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(unreachable)
-    for (const status of [302, 404, 500, 206]) {
-      const other = newUri()
-      network.at.set(other, { status, headers: { location: 'http://127.0.0.1/' }, body: new Uint8Array() })
-      expect(await statusOfCredential(tokenAt(other))).toMatch(
-        new RegExp(`looked at: issuer.example answered ${status}$`),
-      )
-    }
-  })
-
-  it('or taken with a warning, where the service is told to; what is answered still counts', async () => {
-    const lenient = await startLenientWorld()
-    expect(await statusOfCredential(tokenAt(newUri()), { in: lenient })).toMatch(
-      /^warning: the status list \S+ could not be looked at: issuer\.example takes no connections$/,
-    )
-    expect(network.requests.at(-1)).toMatchObject({ allowPrivateAddresses: false })
-    const uri = newUri()
-    network.at.set(uri, await signList(tokenParts(lenient, uri, entries(IDX, 1))))
-    expect(await statusOfCredential(tokenAt(uri), { in: lenient })).toMatch(/^failed: revoked/)
-    const both = { ...tokenAt(newUri()), credentialStatus: entryAt(uri) }
-    expect(await statusOfCredential(both, { in: lenient })).toMatch(/^failed: the status list \S+ cannot be used/)
-    await lenient.services.close()
-  })
-
-  it('is refused all the same where a list is larger than the limit', async () => {
-    const lenient = await startLenientWorld()
-    const uri = newUri()
-    network.at.set(uri, () => Promise.reject(new OutboundError('the answer of a.example is too large', 'size')))
-    expect(await statusOfCredential(tokenAt(uri), { in: lenient })).toMatch(
-      /^failed: the status list \S+ cannot be used: the answer of a\.example is too large$/,
-    )
-    await lenient.services.close()
-  })
-
-  it('is asked for a bounded time and size, and never inside our network but by permission', async () => {
-    await statusOfCredential(tokenAt(newUri()))
-    // The verifier of these tests is at a private address itself.
-    expect(network.requests).toMatchObject([
-      {
-        timeoutMs: 5000,
-        maxBytes: 2 * 1024 * 1024,
-        allowPrivateAddresses: true,
-        headers: { accept: expect.stringMatching(/^application\/statuslist\+jwt/) as string },
-      },
-    ])
-    network.requests.length = 0
-    await ofCwt(same)
-    expect(network.requests[0]?.headers?.accept).toMatch(/^application\/statuslist\+cwt, application\/statuslist\+jwt/)
-  })
-
-  it('says so in the log, without the address', async () => {
-    const uri = newUri()
-    await statusOfCredential(tokenAt(uri))
-    const lines = world.services.logLines.filter((line) => line.includes('status_list_not_usable'))
-    expect(lines.at(-1)).toContain('issuer.example takes no connections')
-    expect(lines.join('')).not.toContain('/status-list/')
-  })
-})
-
-it('a response whose session expires while a list is fetched is refused, and the session has expired', async () => {
-  const { services } = world
-  const usualTime = services.clock.now
-  onTestFinished(() => void Object.assign(services.clock, { now: usualTime }))
-  const { sessionId, request } = await startVerification(services, { credentials: [queryFor(usualProfile)] })
-  const uri = newUri()
-  const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
-  network.at.set(uri, () => {
-    services.clock.now = new Date(usualTime.getTime() + 3_600_000)
-    return Promise.resolve(list)
-  })
-  const forgery = await makeForgery(world, request)
-  Object.assign(forgery.payload, tokenAt(uri))
-  const form = { vp_token: JSON.stringify({ card: [await putTogether(forgery)] }), state: request.state }
-  const response = await postForm(services, request.response_uri, form)
-  expect([response.status, await response.json()]).toMatchObject([410, { error: 'gone' }])
-  expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'EXPIRED' })
-})
-
-describe('who is asked, and how often', () => {
-  it('nobody, for an issuer that is not trusted, or where nobody is', async () => {
-    const uri = newUri()
-    const report = await presented(world, queryFor(usualProfile), (forgery) => {
-      forgery.header.x5c = base64([certify(stranger, world.issuerKey)])
-      Object.assign(forgery.payload, tokenAt(uri))
-    })
-    expect(outcomesOf(Object.values(report.credentials)[0]?.[0])['status.valid']).toBe('not_run')
-    const trusting = await startWorld({ outbound: network.outbound, verifier: { issuerTrustAnchors: undefined } })
-    const free = await presented(trusting, queryFor(usualProfile), ({ payload }) =>
-      Object.assign(payload, tokenAt(uri)),
-    )
-    expect(outcomesOf(Object.values(free.credentials)[0]?.[0])['status.valid']).toBe('not_applicable')
-    expect(network.requests).toEqual([])
-    await trusting.services.close()
-  })
-
-  it.each<[string, (forgery: Forgery, otherKey: KeyObject) => void, string]>([
-    ['has expired', ({ payload }) => void Object.assign(payload, { exp: now() - 500 }), 'validity.not_expired'],
-    ['is not valid yet', ({ payload }) => void Object.assign(payload, { nbf: now() + 500 }), 'validity.not_before'],
-    [
-      'was made for another nonce',
-      ({ binding }) => void Object.assign(binding?.payload ?? {}, { nonce: 'x' }),
-      'holder.nonce',
-    ],
-    [
-      'is by another key',
-      ({ binding }, key) => void Object.assign(binding ?? {}, { sign: signWith(key) }),
-      'holder.signature',
-    ],
-    ['has a disclosure too many', ({ disclosures }) => void disclosures.push('WyJhIiwiYiIsMV0'), 'disclosures.valid'],
-  ])('nobody, for a presentation that %s', async (_, change, fails) => {
-    const otherKey = await makeKey()
-    const report = await presented(world, queryFor(usualProfile), (forgery) => {
-      Object.assign(forgery.payload, tokenAt(newUri()))
-      change(forgery, otherKey)
-    })
-    const outcomes = outcomesOf(Object.values(report.credentials)[0]?.[0])
-    expect([outcomes[fails], outcomes['status.valid']]).toEqual(['failed', 'not_run'])
-    expect(network.requests).toEqual([])
-  })
-
-  it('once for as long as the list says, and anew after that', async () => {
-    const uri = newUri()
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
-    const { clock } = world.services
-    const start = clock.now
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/Z$/)
-    expect(await statusOfCredential(tokenAt(uri, 5))).toMatch(/^passed: .* and kept since$/)
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
-    clock.now = new Date(start.getTime() + 3_599_000)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
-    clock.now = new Date(start.getTime() + 3_600_000)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed: revoked/)
-    expect(network.requests).toHaveLength(2)
-  })
-
-  it.each<[string, JsonObject, number]>([
-    ['a ttl of a tenth of a second', { ttl: 0.1 }, 5],
-    ['a ttl of a year', { ttl: 31_536_000, exp: undefined as never }, 43_200],
-    ['no ttl', { ttl: undefined as never }, 300],
-    ['an end before its ttl', { ttl: 3600, exp: 60 }, 60],
-  ])('with %s, for %#', async (_, change, life) => {
-    const uri = newUri()
-    const parts = tokenParts(world, uri, entries(IDX, 0))
-    const exp = change.exp === 60 ? { exp: now() + 60 } : {}
-    Object.assign(parts.payload, change, exp)
-    network.at.set(uri, await signList(parts))
-    const { clock } = world.services
-    clock.now = new Date(Math.floor(clock.now.getTime() / 1000) * 1000)
-    const start = clock.now
-    await statusOfCredential(tokenAt(uri))
-    clock.now = new Date(start.getTime() + (life - 1) * 1000)
-    await statusOfCredential(tokenAt(uri))
-    expect(network.requests).toHaveLength(1)
-    clock.now = new Date(start.getTime() + life * 1000)
-    await statusOfCredential(tokenAt(uri))
-    expect(network.requests).toHaveLength(2)
-    clock.now = start
-  })
-
-  it('once, by many at the same time', async () => {
-    const uri = newUri()
-    const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
-    network.at.set(uri, () => new Promise((resolve) => setTimeout(resolve, 50, list)))
-    const answers = await Promise.all(Array.from({ length: 5 }, () => statusOfCredential(tokenAt(uri))))
-    expect(answers.every((answer) => answer.startsWith('passed'))).toBe(true)
-    expect(network.requests).toHaveLength(1)
-  })
-
-  it('not again for a few seconds, when it failed', async () => {
-    const uri = newUri()
-    const { clock } = world.services
-    await statusOfCredential(tokenAt(uri))
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^failed/)
-    expect(network.requests).toHaveLength(1)
-    clock.now = new Date(clock.now.getTime() + 5000)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
-  })
-
-  it.each<[string, Change<ListParts>, RegExp]>([
-    ['a forgery', async (parts) => void Object.assign(parts, { key: await makeKey() }), /signature is not by/],
-    ['one from the future', claims(() => ({ iat: now() + 100 })), /from the future/],
-    ['one that is over', claims(() => ({ iat: now() - 7200, exp: now() - 100 })), /it expired/],
-  ])('again after five seconds, where the list was %s with a ttl of twelve hours', async (_, change, problem) => {
-    const uri = newUri()
-    const { clock } = world.services
-    const parts = tokenParts(world, uri, entries(IDX, 0))
-    parts.payload.ttl = 43_200
-    await change(parts, uri)
-    network.at.set(uri, await signList(parts))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(problem)
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
-    clock.now = new Date(clock.now.getTime() + 4999)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(problem)
-    expect(network.requests).toHaveLength(1)
-    clock.now = new Date(clock.now.getTime() + 1)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed: .*Z$/)
-    clock.now = new Date(clock.now.getTime() + 3_599_000)
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/kept since$/)
-    expect(network.requests).toHaveLength(2)
-  })
-
-  it('again after five seconds for a list of the W3C that names another issuer', async () => {
-    const uri = newUri()
-    const { clock } = world.services
-    const right = bitstringParts(world, uri, bitstring(IDX, false))
-    network.at.set(uri, await signList({ ...right, payload: { ...right.payload, issuer: 'https://other.example' } }))
-    expect(await statusOfCredential({ credentialStatus: entryAt(uri) })).toMatch(/another issuer/)
-    network.at.set(uri, await signList(right))
-    clock.now = new Date(clock.now.getTime() + 5000)
-    expect(await statusOfCredential({ credentialStatus: entryAt(uri) })).toMatch(/^passed/)
-  })
-
-  /** Returns the outcome of `status.valid` for each, in one response. */
-  async function detailsOf(uris: readonly string[], at = world): Promise<readonly (string | undefined)[]> {
-    const { services } = at
-    const query = { ...queryFor(usualProfile), multiple: true }
-    const { sessionId, request } = await startVerification(services, { credentials: [query] })
-    const texts: string[] = []
-    for (const uri of uris) {
-      const forgery = await makeForgery(at, request)
-      Object.assign(forgery.payload, tokenAt(uri))
-      texts.push(await putTogether(forgery))
-    }
-    await postForm(services, request.response_uri, { vp_token: JSON.stringify({ card: texts }), state: request.state })
-    const { result } = (await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }
-    return (result.credentials.card ?? []).map(({ checks }) => checks.find(({ id }) => id === 'status.valid')?.detail)
-  }
-
-  it('two at most that do not answer, in one response', async () => {
-    // After three presentations that failed no other of the response is looked at.
-    const details = await detailsOf(Array.from({ length: 4 }, newUri))
-    expect(network.requests).toHaveLength(2)
-    expect(details[2]).toMatch(
-      /cannot be used: it was not fetched, because 2 status lists of this response could not be fetched$/,
-    )
-  })
-
-  it('and one that does not answer counts once, however many presentations of the response name it', async () => {
-    const lenient = await startLenientWorld()
-    const uri = newUri()
-    const details = await detailsOf([uri, uri, uri, newUri(), uri], lenient)
-    expect(network.requests).toHaveLength(2)
-    expect(details).toHaveLength(5)
-    for (const detail of details) expect(detail).toContain('could not be looked at')
-    await lenient.services.close()
-  })
-
-  it('for a quarter of a minute at most, in one response, where each list takes its time to come', async () => {
-    const { clock } = world.services
-    const start = clock.now
-    const uris = Array.from({ length: 6 }, newUri)
-    for (const uri of uris) {
-      const list = await signList(tokenParts(world, uri, entries(IDX, 0)))
-      network.at.set(uri, () => {
-        clock.now = new Date(clock.now.getTime() + 4900)
-        return Promise.resolve(list)
-      })
-    }
-    const details = await detailsOf(uris)
-    clock.now = start
-    expect(network.requests).toHaveLength(4)
-    expect(details.slice(0, 4).every((detail) => detail?.startsWith('not revoked or suspended'))).toBe(true)
-    expect(details[4]).toMatch(
-      /cannot be used: it was not fetched, because the other status lists of this response took 15 seconds$/,
-    )
-  })
-
-  it('again for the lists that came first, when large ones came since: memory is bounded by what came', async () => {
-    const uris = Array.from({ length: 20 }, newUri)
-    // Next to nothing in the list, and almost two megabytes around it.
-    const filling = 'x'.repeat(1_400_000)
-    for (const uri of uris) {
-      const parts = tokenParts(world, uri, entries(IDX, 0))
-      Object.assign(parts.payload, { filling })
-      network.at.set(uri, await signList(parts))
-    }
-    for (const uri of [...uris, ...uris.slice(-2)]) expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
-    expect(network.requests).toHaveLength(20)
-    expect(await statusOfCredential(tokenAt(uris[0] ?? ''))).toMatch(/^passed: .*Z$/)
-    expect(network.requests).toHaveLength(21)
-  })
-
-  it('an exception on the way is a failed check, and the next asks again', async () => {
-    const uri = newUri()
-    network.at.set(uri, () => Promise.reject(new Error('a mistake of ours')))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(
-      /^failed: could not be decided because of an error in this service; its log has the error, under request [A-Za-z0-9_-]{16}$/,
-    )
-    network.at.set(uri, () => Promise.reject(new OutboundError('slow')))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/looked at: slow$/)
-  })
-
-  it('a key that changes between two fetches changes nothing for who has the old one', async () => {
-    const uri = newUri()
-    const { clock } = world.services
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 0))))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed/)
-    clock.now = new Date(clock.now.getTime() + 3_600_000)
-    const rotated = tokenParts(world, uri, entries(IDX, 0))
-    rotated.key = await makeKey()
-    rotated.header.x5c = base64([certify(world.ca, rotated.key)])
-    network.at.set(uri, await signList(rotated))
-    expect(await statusOfCredential(tokenAt(uri))).toMatch(/^passed: .*Z$/)
-  })
-
-  it('the same for a presentation that the application has', async () => {
-    const { services } = world
-    const uri = newUri()
-    network.at.set(uri, await signList(tokenParts(world, uri, entries(IDX, 1))))
-    const request = { nonce: 'nonce', client_id: 'us', state: '', response_uri: '' }
-    const forgery = await makeForgery(world, request)
-    Object.assign(forgery.payload, tokenAt(uri))
-    const response = await call(services, `${VERIFIER_URL}/presentation/oid4vp/static-presentation`, {
-      dcql_query: { credentials: [queryFor(usualProfile)] },
-      vp_token: { card: [await putTogether(forgery)] },
-      nonce: 'nonce',
-      audience: 'us',
-    })
-    expect(statusOutcome((await response.json()) as VerificationReport)).toMatch(/^failed: revoked/)
   })
 })

@@ -152,7 +152,7 @@ export const peers: Section = {
       asks: 'An untrusted credential has the verifier fetch an address of its choice',
       source: `${TOKEN_STATUS_LIST}, Security Considerations`,
       tests: [
-        [at.statusLists, 'nobody, for an issuer that is not trusted, or where nobody is'],
+        [at.statusFetches, 'nobody, for an issuer that is not trusted, or where nobody is'],
         [at.outbound, 'not to %s'],
       ],
     },

@@ -372,7 +372,7 @@ export const presentation: Section = {
         [at.outbound, 'to the address that was looked at, not to what the name means a moment later'],
         [at.outbound, 'does not follow a redirect'],
         [at.outbound, 'a gigabyte that came as a megabyte is not unpacked'],
-        [at.statusLists, 'is asked for a bounded time and size, and never inside our network but by permission'],
+        [at.statusFetches, 'is asked for a bounded time and size, and never inside our network but by permission'],
         [at.statusLists, 'of a gigabyte'],
       ],
     },
@@ -382,7 +382,7 @@ export const presentation: Section = {
       source: `${TOKEN_STATUS_LIST}, Validation Rules`,
       tests: [
         [at.credential, 'The credential names a status list that nobody serves.'],
-        [at.statusLists, 'a credential is refused'],
+        [at.statusFetches, 'a credential is refused'],
         [at.statusLists, 'not %s'],
       ],
     },

@@ -56,6 +56,7 @@ export const at = {
   httpWallet: 'test/e2e/http-wallet.test.ts',
   status: 'test/e2e/status.test.ts',
   statusLists: 'test/attacks/verifier-status.test.ts',
+  statusFetches: 'test/attacks/verifier-status-fetches.test.ts',
   outbound: 'src/bin/outbound.test.ts',
   statusProcesses: 'test/e2e/status-processes.test.ts',
   issuance: 'test/e2e/issuance.test.ts',

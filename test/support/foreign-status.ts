@@ -17,6 +17,8 @@ import { certify, signWith, type World } from './forge.ts'
 import { ISSUER_URL } from './services.ts'
 
 export const ENTRIES = 131_072
+/** The index of a credential in its list. */
+export const IDX = 12_345
 
 type Answer = HttpClientResponse | (() => Promise<HttpClientResponse>)
 
@@ -158,4 +160,31 @@ export async function signCwt(parts: CwtParts): Promise<HttpClientResponse> {
   const signature = await signWith(parts.key)(signedBytes(protectedBytes, payload))
   const sign1 = makeTagged(CBOR_TAG.sign1, [protectedBytes, parts.unprotectedHeader, payload, signature])
   return { status: 200, headers: { 'content-type': parts.contentType }, body: encodeCbor(sign1) }
+}
+
+let lists = 0
+export function newListUri(): string {
+  lists += 1
+  return `https://issuer.example/status-list/${lists}`
+}
+
+/** Makes the members of a credential whose status is in the token at the address. */
+export function tokenAt(uri: string, idx: unknown = IDX): JsonObject {
+  return { status: { status_list: { idx, uri } } as JsonObject }
+}
+
+/** Makes the entry of `credentialStatus` for the list of the W3C at the address. */
+export function bitstringEntryAt(uri: string, more: JsonObject = {}): JsonObject {
+  return {
+    type: 'BitstringStatusListEntry',
+    statusPurpose: 'revocation',
+    statusListIndex: String(IDX),
+    statusListCredential: uri,
+    ...more,
+  }
+}
+
+/** Makes the entry of `status` in an mdoc for the status list at the address. */
+export function mdocEntryAt(uri: string, more: Record<string, Cbor> = {}): [string, Cbor] {
+  return ['status_list', new Map(Object.entries({ idx: IDX, uri, ...more }))]
 }
