@@ -3,6 +3,7 @@
  */
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { type IssuerCollections, issuerMigrations } from '../../src/issuer/collections.ts'
+import type { TokenResponse } from '../../src/protocol/oauth.ts'
 import { MAX_ATTEMPTS } from '../../src/store/retry.ts'
 import type { Change, Store } from '../../src/store/store.ts'
 import { startedSession, TOKEN_ENDPOINT, tokenOf } from '../support/issuance.ts'
@@ -13,12 +14,14 @@ import { postForm } from '../support/wire.ts'
 /** Makes a store in which others are first with the session, for as long as `contended.is` says. */
 async function contendedStore() {
   const plain = await openTestStore<IssuerCollections>(issuerMigrations)
-  const contended = { is: false, times: 0 }
+  const contended = { is: false, times: 0, commits: 0 }
   const isOfSession = (change: Change<IssuerCollections>) => 'update' in change && change.update === 'issuance_session'
   const store: Store<IssuerCollections> = {
     ...plain,
     commit: (changes) => {
-      const conflict = contended.is ? changes.find(isOfSession) : undefined
+      const change = changes.find(isOfSession)
+      if (change !== undefined) contended.commits += 1
+      const conflict = contended.is ? change : undefined
       if (conflict === undefined) return plain.commit(changes)
       contended.times += 1
       return Promise.resolve(conflict)
@@ -44,5 +47,22 @@ describe('a request that others overtake again and again', () => {
     expect(services.logLines.join('')).toContain(`changed by others ${MAX_ATTEMPTS} times in a row`)
     contended.is = false
     expect(await tokenOf(session)).toMatch(/\./)
+  })
+})
+
+describe('many token requests of one session at once', () => {
+  it('are each decided and signed for twice at most', async () => {
+    const { store, contended } = await contendedStore()
+    const services = await startServices({ issuerStore: store })
+    onTestFinished(() => services.close())
+    const session = await startedSession(services, { refresh_seconds: 3600 })
+    const path = `${TOKEN_ENDPOINT}/${session.sessionId}`
+    const { refresh_token } = (await (await postForm(services, path, session.form)).json()) as TokenResponse
+    contended.commits = 0
+    const refresh = () =>
+      postForm(services, path, { grant_type: 'refresh_token', refresh_token: String(refresh_token) })
+    const responses = await Promise.all(Array.from({ length: 60 }, refresh))
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 200))
+    expect(contended.commits).toBeLessThanOrEqual(120)
   })
 })

@@ -71,10 +71,28 @@ export async function answerTokenRequest(
     audiences: acceptedIdentifiers(context.config, sessionId),
   })
   const proof = verifyDpopIfUsed(context, request)
-  // After a conflict, the request is decided again, so that every wrong transaction code is counted.
-  return context.retryOnConflict(async () => {
+  const attempt = async (): Promise<Attempt<TokenResponse>> => {
     const row = (await context.store.get('issuance_session', sessionId)) ?? refuse('invalid_grant', unknownDescription)
     return attemptAnswer(context, { form: request.form, sessionId, proof, authenticatedClient }, row, decide)
+  }
+  return repeatInTurn(context, sessionId, attempt)
+}
+
+/**
+ * Repeats the attempt after a conflict, so that every wrong transaction code is counted. Repeated attempts wait for the
+ * other requests of the session, since each signs a token: many requests at once would conflict again and again. The
+ * first does not wait, so that whoever knows the session id alone delays nobody.
+ */
+function repeatInTurn<T>(
+  { retryOnConflict, queueForSession }: Pick<IssuerContext, 'retryOnConflict' | 'queueForSession'>,
+  sessionId: string,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T> {
+  let hasConflicted = false
+  return retryOnConflict(async () => {
+    const result = await (hasConflicted ? queueForSession(sessionId, attempt) : attempt())
+    hasConflicted = 'conflict' in result
+    return result
   })
 }
 
