@@ -137,7 +137,10 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   unsupported_media_type: {
     means: 'The body has to be JSON, with `Content-Type: application/json` and without `Content-Encoding`',
   },
-  too_many_requests: { means: 'This address asked too often (`rateLimits`). Wait for the seconds of `Retry-After`' },
+  too_many_requests: {
+    means:
+      'This address asked too often (`rateLimits`), or sent too many requests of one session or with unknown access tokens at once. Wait for the seconds of `Retry-After`',
+  },
   server_error: {
     means:
       'A mistake of the service, or a database that cannot be written. The log has the reason, under the `X-Request-Id`',

@@ -24,7 +24,7 @@ export interface ExternalAuthorizationServer {
   hasSigned(jws: Jws): Promise<boolean>
   /**
    * Introspects a token that was sent from `network`. Refuses with `temporarily_unavailable` if the server does not
-   * answer, and if too many introspections are running.
+   * answer, and like {@link limitIntrospections}.
    */
   introspect(token: string, network: string): Promise<JsonObject>
 }

@@ -78,7 +78,7 @@ describe('places for introspection', () => {
     expect(asked).toBe(2)
     clock.at += 5000
     const flood = Array.from({ length: 10 }, (_, count) => introspect(`random-${count}`, '192.0.2.1'))
-    await expect(introspect('good', '192.0.2.1')).rejects.toThrow('cannot be asked now')
+    await expect(introspect('good', '192.0.2.1')).rejects.toThrow('come from this network')
     release()
     await Promise.race(flood)
     revoked.clear()

@@ -7,6 +7,7 @@ import { createLru, isFresh } from '../../async/cache.ts'
 import { digestOf } from '../../codec/digest.ts'
 import { type JsonObject, memberOf } from '../../codec/json.ts'
 import { createUnavailableRefusal, type RefuseUnavailable } from '../../http/fetch-json.ts'
+import { refuse } from '../../protocol/error.ts'
 
 const CACHED_MS = 5000
 /** The maximum number of cached responses, for active tokens and for other tokens each. */
@@ -18,14 +19,21 @@ const MAX_CACHED_ANSWERS = 1000
 const PLACES = { all: 50, unknown: 40, network: 10 }
 const refuseUnavailable: RefuseUnavailable = createUnavailableRefusal('the authorization server')
 
+/** Refuses a client that asks too much at once. This is no 5xx error, since it says nothing about the service. */
+function refuseNetwork(): never {
+  refuse('too_many_requests', 'too many unknown access tokens come from this network at once; try again in a moment', {
+    retryAfterSeconds: 1,
+  })
+}
+
 interface CachedAnswer {
   readonly answer: Promise<JsonObject>
   readonly askedAt: number
 }
 
 /**
- * Wraps `introspect` with the cache and the limits. The wrapper refuses with `temporarily_unavailable` when a limit is
- * reached.
+ * Wraps `introspect` with the cache and the limits. The wrapper refuses with `too_many_requests` when the limit for a
+ * network is reached, and with `temporarily_unavailable` when another one is.
  */
 export function limitIntrospections(
   now: () => Date,
@@ -42,7 +50,6 @@ export function limitIntrospections(
     if (cachedAnswer !== undefined && isFresh(now().getTime() - cachedAnswer.askedAt, CACHED_MS))
       return cachedAnswer.answer
     const releasePlace = places.takePlace(goodAnswer === undefined ? network : undefined)
-    if (releasePlace === undefined) return refuseUnavailable('too many introspections run already')
     const answer = introspect(token).finally(releasePlace)
     const entry = { answer, askedAt: now().getTime() }
     const cache = goodAnswer === undefined ? otherAnswers : goodAnswers
@@ -59,20 +66,18 @@ export function limitIntrospections(
 }
 
 /**
- * Counts the running introspections. `takePlace` returns the function that ends one, or undefined when a limit is
+ * Counts the running introspections. `takePlace` returns the function that ends one, and refuses when a limit is
  * reached. Its `network` is undefined for a token that was active before, to which only the limit for all applies.
  */
 function createPlaces() {
   const networks = new Map<string, number>()
   let [allCount, unknownCount] = [0, 0]
   return {
-    takePlace: (network: string | undefined): (() => void) | undefined => {
+    takePlace: (network: string | undefined): (() => void) => {
       const networkCount = network === undefined ? 0 : (networks.get(network) ?? 0)
-      if (
-        allCount >= PLACES.all ||
-        (network !== undefined && (unknownCount >= PLACES.unknown || networkCount >= PLACES.network))
-      )
-        return undefined
+      if (networkCount >= PLACES.network) refuseNetwork()
+      if (allCount >= PLACES.all || (network !== undefined && unknownCount >= PLACES.unknown))
+        return refuseUnavailable('too many introspections run already')
       const changeCounts = (count: 1 | -1): void => {
         allCount += count
         if (network === undefined) return

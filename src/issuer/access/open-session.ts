@@ -83,10 +83,10 @@ const MAX_QUEUED = 64
 /** How long a session counts as it was read while none of its requests runs. A small body comes with its headers. */
 const FRESH_MS = 50
 
-/** Creates the queue of the requests of each session. Refuses with `temporarily_unavailable` if too many wait. */
+/** Creates the queue of the requests of each session. Refuses with `too_many_requests` if too many wait. */
 export function createSessionQueue(): AccessContext['queueForSession'] {
   return serialQueueByKey(MAX_QUEUED, () =>
-    refuse('temporarily_unavailable', 'too many requests of this session wait; send one after another', {
+    refuse('too_many_requests', 'too many requests of this session wait; send one after another', {
       retryAfterSeconds: 1,
     }),
   )
