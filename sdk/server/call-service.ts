@@ -82,9 +82,13 @@ export function createCallService(options: ServiceOptions): CallService {
   }
 }
 
-/** Returns where requests go, and with what. Throws a TypeError without `url` or `apiKey`, as of an unset variable. */
+/**
+ * Returns where requests go, and with what. Throws a TypeError without `url` or `apiKey`, as of an unset variable, and
+ * for a `url` that no request could reach, since each call would try that until its deadline. In a page, a path is one.
+ */
 export function serviceAddress({ url, apiKey, fetch: send = globalThis.fetch }: ServiceOptions) {
   const base = removeTrailingSlashes(requireText('url', url))
+  if (!/^\s*https?:|^[^:.]*\//i.test(base)) throw new TypeError('url has to begin with http:// or https://')
   return { base, send, authorization: `Bearer ${requireText('apiKey', apiKey)}` }
 }
 

@@ -570,6 +570,8 @@ describe('a callback', () => {
 it.each([
   [{ url: undefined, apiKey: 'k' }, 'url is undefined; is its environment variable set?'],
   [{ url: 'http://localhost:8079', apiKey: '' }, 'apiKey is empty; is its environment variable set?'],
-])('a client of %j says which option is not there', (options, message) => {
+  [{ url: 'localhost:8079', apiKey: 'k' }, 'url has to begin with http:// or https://'],
+  [{ url: 'issuer.example', apiKey: 'k' }, 'url has to begin with http:// or https://'],
+])('a client of %j says at once which option is not there or cannot be used', (options, message) => {
   expect(() => createIssuerClient(options as { url: string; apiKey: string })).toThrow(message)
 })

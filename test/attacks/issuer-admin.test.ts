@@ -262,7 +262,7 @@ const configurationMistakes: readonly Mistake[] = [
   { mistake: 'an unknown format', body: { format: 'paper' }, why: /format: paper is unknown/ },
   { mistake: 'no format', body: { format: undefined }, why: /format: required/ },
   { mistake: 'a format that is a number', body: { format: 1 }, why: /format/ },
-  { mistake: 'batch_size 101', body: { batch_size: 101 }, why: /batch_size.*<= 100/ },
+  { mistake: 'batch_size 101', body: { batch_size: 101 }, why: /batch_size.*at most 100/ },
   { mistake: 'batch_size 1.5', body: { batch_size: 1.5 }, why: /batch_size.*integer/ },
   { mistake: 'batch_size 0', body: { batch_size: 0 }, why: /batch_size/ },
   { mistake: 'revocable that is a text', body: { revocable: 'no' }, why: /revocable/ },
