@@ -311,6 +311,17 @@ describe('a token request that is wrong', () => {
     expect(response.status).toBe(200)
   })
 
+  it('looks at no other client authentication than attestations', async () => {
+    const session = await started()
+    const more = 'client_id=x&client_secret=y&client_assertion=z&client_assertion_type=jwt-bearer'
+    const response = await services.fetch(endpoint(session), {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', authorization: 'Basic eDp5' },
+      body: `${encoded(session)}&${more}`,
+    })
+    expect(response.status).toBe(200)
+  })
+
   it('refuses the code of session A at the endpoint of B, and both still work at their own', async () => {
     const [a, b] = [await started(), await started()]
     await expectRefusal(await postForm(services, endpoint(b), a.form), { status: 400, error: 'invalid_grant' })
