@@ -10,6 +10,7 @@ import type { JsonObject } from '../../src/codec/json.ts'
 import { decryptJwe, encryptJwe } from '../../src/keys/jwe.ts'
 import { type PublicJwk, readPublicJwk } from '../../src/keys/jwk.ts'
 import { importPrivateKey, makePrivateJwk } from '../../src/keys/private-jwk.ts'
+import { attestationOf, makeAttester } from '../support/attestation.ts'
 import {
   CREDENTIAL_ENDPOINT,
   dump,
@@ -17,6 +18,7 @@ import {
   expectRefusal,
   expectWithoutEffect,
   oneCredential,
+  proofOf,
   type Ready,
   type Refusal,
   readySession,
@@ -24,7 +26,7 @@ import {
   requestOf,
 } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
-import { declare } from '../support/wire.ts'
+import { configuration, declare, holderSigner } from '../support/wire.ts'
 
 const MODULE = 'oid4vci-1_0-issuer-fail-unsupported-encryption-algorithm'
 const INVALID = 'invalid_encryption_parameters'
@@ -150,8 +152,8 @@ const jweAttacks: readonly JweAttack[] = [
     why: /JSON/,
   },
   {
-    attack: 'some hundred bytes that inflate to more than 256 KiB',
-    body: async (issuer) => seal(issuer, JSON.stringify({ padding: 'a'.repeat(2 ** 18) }), { zip: 'DEF' }),
+    attack: 'some hundred bytes that inflate to more than 512 KiB',
+    body: async (issuer) => seal(issuer, JSON.stringify({ padding: 'a'.repeat(2 ** 19) }), { zip: 'DEF' }),
     why: /inflated/,
   },
   {
@@ -233,6 +235,20 @@ describe('an encrypted credential request', () => {
     expect(await expectEncrypted(await post(issuer, body), enc, zip)).toEqual(oneCredential)
   })
 
+  it('has room for the largest batch, each key with an attestation of its own', async () => {
+    const [id, attester] = [await declare(services, { ...configuration, batch_size: 100 }), await makeAttester()]
+    const issuer = await issuerSession(services, id)
+    const proofs = Array.from({ length: 100 }, async () => {
+      const holder = await holderSigner()
+      const payload = { nonce: issuer.nonce }
+      const attestation = await attestationOf(attester, [holder.jwk], services.clock.now, { payload })
+      return proofOf({ ...issuer, holder }, { header: { key_attestation: attestation } })
+    })
+    const asked = { proof: undefined, proofs: { jwt: await Promise.all(proofs) } }
+    const content = await expectEncrypted(await post(issuer, await seal(issuer, await right(issuer, asked))))
+    expect(content.credentials).toHaveLength(100)
+  })
+
   it('is answered in the clear when it does not ask', async () => {
     const issuer = await session()
     const body = await seal(issuer, await right(issuer, { credential_response_encryption: undefined }), {
@@ -284,10 +300,10 @@ describe('an encrypted credential request', () => {
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
-  it('of more than 256 KiB: refused unread', async () => {
+  it('of more than 512 KiB: refused unread', async () => {
     const issuer = await session()
     const refusal: Refusal = { status: 413, error: 'request_too_large' }
-    await expectHarmless(issuer, () => post(issuer, 'a'.repeat(2 ** 18 + 1)), refusal)
+    await expectHarmless(issuer, () => post(issuer, 'a'.repeat(2 ** 19 + 1)), refusal)
   })
 
   it('for another issuer: refused without effect', async () => {

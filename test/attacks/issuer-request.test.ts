@@ -247,9 +247,9 @@ const bodyAttacks: readonly BodyAttack[] = [
   },
   { attack: 'a type that is none', type: 'json', body: async (ready) => JSON.stringify(await requestOf(ready)) },
   {
-    attack: 'more than 256 KiB',
+    attack: 'more than 512 KiB',
     type: 'application/json',
-    body: () => JSON.stringify({ padding: 'a'.repeat(2 ** 18) }),
+    body: () => JSON.stringify({ padding: 'a'.repeat(2 ** 19) }),
     refusal: refusal('request_too_large', undefined, 413),
   },
 ]

@@ -16,8 +16,11 @@ import { readOrRefuse, refuse, refuseMalformed } from '../../protocol/error.ts'
 import type { CredentialResponse, IssuerMetadata } from '../../protocol/oid4vci.ts'
 import type { IssuerContext } from '../context.ts'
 
-/** The maximum size of a body of the credential endpoint, before and after inflation. */
-export const MAX_REQUEST_BYTES = 256 * 1024
+/**
+ * The maximum size of a body of the credential endpoint, before and after inflation: a batch of the largest
+ * `batch_size`, where each proof has a key attestation and the request is encrypted.
+ */
+export const MAX_REQUEST_BYTES = 512 * 1024
 
 const MEMBER = 'credential_response_encryption'
 
