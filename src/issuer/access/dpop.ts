@@ -45,9 +45,7 @@ export function offerDpopNonce({ dpopNonces, now }: AccessContext) {
 /** Returns the parts of a request that a DPoP proof covers. */
 export function readDpopRequest({ headers, method, url }: FastifyRequest): DpopRequest {
   const { dpop } = headers
-  // The request target may be in absolute form; the router uses its path. RFC 9112 section 3.2.2.
-  const path = pathOf(url.replace(/^https?:\/\/[^/]*/, ''))
-  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path }
+  return { dpop: typeof dpop === 'string' ? dpop : dpop?.join(), method, path: pathOf(url) }
 }
 
 /**
