@@ -7,7 +7,7 @@ import { type AuditRecord, writeRecord } from './record.ts'
 
 /** The message for a log whose head was set back in the database. */
 export const HEAD_SET_BACK =
-  'the audit log has a block after the one that it ends with; see Audit log in docs/operating.md'
+  'the audit log has a block after the one that it ends with: its head was set back, which no service does; compare it with a copy of the log, and repair the database'
 
 /**
  * Yields the lines of the log in the database, and that of a damaged block when the head was set back. Does not verify

@@ -3,6 +3,7 @@ import { parseJson } from '../../codec/json.ts'
 import type { checkSettings } from '../../config/common.ts'
 import { listVariables } from '../../config/environment.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
+import { documentPath } from '../document-path.ts'
 import { wrap } from '../terminal.ts'
 import type { NewFiles } from './files.ts'
 
@@ -20,7 +21,7 @@ export function otherSettings(
   const entries = others.map((name) => (hints[name] === undefined ? name : `${name} (${hints[name]})`))
   const variables = listVariables(schema, process.env)
   return [
-    `Left at their defaults: ${entries.join(', ')}. docs/reference.md has them all.`,
+    `Left at their defaults: ${entries.join(', ')}. What each means: ${documentPath('docs/reference.md')}`,
     ...(variables.length === 0
       ? []
       : [`Set by environment variables, which override server.json: ${variables.join(', ')}.`]),

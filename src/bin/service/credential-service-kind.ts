@@ -10,6 +10,7 @@ import { partOf, type Store } from '../../store/store.ts'
 import { createCertificateTask } from '../certificate-task.ts'
 import { openEncryptedDatabase, openServiceDatabase } from '../checked-database.ts'
 import { createConflictTask } from '../conflict-log.ts'
+import { documentPath } from '../document-path.ts'
 import { conflictCounts, encryptDatabase, now, outbound, pkcs11Tokens, random, retryOnConflict } from '../effects.ts'
 import type { ServiceMetrics } from '../metrics/service-metrics.ts'
 import { createTracedEffects } from '../telemetry.ts'
@@ -19,8 +20,7 @@ import { type ConfigOf, type CredentialServiceName, credentialServices, type Sto
 import { findKeyMistakes } from './reload.ts'
 import type { BuiltService, Observability, OpeningMistake, OpeningOptions, ServiceKind } from './service-kind.ts'
 
-const REPLACED =
-  'a standby of the database server took over, or a backup was put back: the database may lack the newest changes, and is used again when what was open is void; see docs/operating.md, High availability'
+const REPLACED = `a standby of the database server took over, or a backup was put back: the database may lack the newest changes, and is used again when what was open is void; see ${documentPath('docs/operating.md')}, High availability`
 
 /** Returns the issuer or the verifier as a service kind. */
 export function credentialServiceKind<Name extends CredentialServiceName>(
