@@ -1,9 +1,13 @@
 /** Status lists of an issuer that is trusted, which the verifier fetches: the answer of another server grows. */
 import { randomBytes } from 'node:crypto'
-import { deflateSync, gzipSync } from 'node:zlib'
-import { toBase64url } from '../../src/codec/base64url.ts'
-import type { JsonObject } from '../../src/codec/json.ts'
-import { bitstringParts, entries, type ListParts, tokenParts } from '../support/foreign-status.ts'
+import {
+  bitstringEntryAt,
+  bitstringParts,
+  entries,
+  type ListParts,
+  tokenAt,
+  tokenParts,
+} from '../support/foreign-status.ts'
 import { signWith, type World } from '../support/forge.ts'
 import { grownCertificates } from './cost-certificates.ts'
 import { plainResponse } from './cost-verifier.ts'
@@ -26,17 +30,7 @@ const BITSTRING = [
 function partsOf(world: World, uri: string, kind: 'token' | 'bitstring', growths: readonly Growth[]): ListParts {
   const packed = growths.find(({ place }) => place === 'packed')
   const bytes = packed === undefined ? entries(0, 0) : Buffer.alloc(Math.min(packed.size * 100, 5_000_000), packed.size)
-  if (kind === 'bitstring') {
-    const parts = bitstringParts(world, uri, bytes)
-    const subject = {
-      ...(parts.payload.credentialSubject as JsonObject),
-      encodedList: `u${toBase64url(gzipSync(bytes))}`,
-    }
-    return { ...parts, payload: { ...parts.payload, credentialSubject: subject } }
-  }
-  const parts = tokenParts(world, uri, bytes)
-  const lst = toBase64url(deflateSync(bytes))
-  return { ...parts, payload: { ...parts.payload, status_list: { bits: 2, lst } } }
+  return kind === 'token' ? tokenParts(world, uri, bytes) : bitstringParts(world, uri, bytes)
 }
 
 function statusList(kind: 'token' | 'bitstring'): CostTarget {
@@ -57,16 +51,11 @@ function statusList(kind: 'token' | 'bitstring'): CostTarget {
       const headers = { 'content-type': parts.contentType }
       world.network.at.set(uri, { status: 200, headers, body: Buffer.from(text) })
       const reference =
-        kind === 'token' ? { status: { status_list: { idx: 0, uri } } } : { credentialStatus: [entryOf(uri)] }
+        kind === 'token' ? tokenAt(uri, 0) : { credentialStatus: [bitstringEntryAt(uri, { statusListIndex: '0' })] }
       const request = await plainResponse(world, format, [], reference)
       return { ...request, answeredBytes: text.length }
     },
   }
-}
-
-function entryOf(uri: string): JsonObject {
-  const entry = { type: 'BitstringStatusListEntry', statusPurpose: 'revocation', statusListIndex: '0' }
-  return { ...entry, statusListCredential: uri }
 }
 
 export const statusTargets: readonly CostTarget[] = [statusList('token'), statusList('bitstring')]
