@@ -186,11 +186,9 @@ async function refuseUnlessEmpty(tables: TableReader): Promise<void> {
   }
 }
 
-/** Copies every row of the tables. */
-export async function copyTables(reader: TableReader, writer: TableWriter, tables: readonly Table[]): Promise<void> {
-  for (const table of tables) {
-    for await (const rows of reader.rows(table)) await writer.insert(table, rows)
-  }
+/** Copies every row of a database. */
+export async function copyTables(reader: TableReader, writer: TableWriter, progress: CopyProgress): Promise<void> {
+  for (const table of reader.tables) await copyRows(reader.rows(table), { table, writer, progress })
 }
 
 /** Inserts pages of rows into a table. */

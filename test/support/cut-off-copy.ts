@@ -5,6 +5,6 @@
 import { copyDatabase } from '../../src/bin/db/copy.ts'
 
 const [from = '', to = '', at] = process.argv.slice(2)
-await copyDatabase({ from, to }, undefined, (table) => {
+await copyDatabase({ from, to }, (table) => {
   if (table === at) process.exit(9)
 })

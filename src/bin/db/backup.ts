@@ -17,17 +17,22 @@ import type { ConfiguredService } from '../configured-service.ts'
 import { withClosingNoted } from '../embedded-database/generation-file.ts'
 import { describeStorageError } from '../embedded-database/storage-advice.ts'
 import { flushToDisk } from '../flush-to-disk.ts'
+import { createRowReport, type Tell, tellNothing, tellStep } from './progress.ts'
 import { countTables, sumRows, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
 
 /** Makes a backup. Throws a message for the operator; an existing file is then unchanged. */
-export async function backUp(service: ConfiguredService, file: string): Promise<CommandResult> {
+export async function backUp(
+  service: ConfiguredService,
+  file: string,
+  tell: Tell = tellNothing,
+): Promise<CommandResult> {
   const partial = `${file}.partial`
   beginFile(partial, 'backup')
   try {
     // Another backup may have written this file meanwhile.
     if (existsSync(file)) throw new Error(`${file}: there is such a file already; name another, or take that one away`)
-    return await writeBackup(service, file, partial)
+    return await writeBackup(service, { file, partial, tell })
   } finally {
     removeFiles(partial)
   }
@@ -41,14 +46,22 @@ function refuseUnfinishedCopy(database: DatabaseConfig): Promise<void> {
   })
 }
 
+/** A backup that is being made. */
+interface Backup {
+  readonly file: string
+  /** The file until the backup is whole. */
+  readonly partial: string
+  readonly tell: Tell
+}
+
 async function writeBackup(
   { kind, config: { database } }: ConfiguredService,
-  file: string,
-  partial: string,
+  { file, partial, tell }: Backup,
 ): Promise<CommandResult> {
   try {
     await refuseUnfinishedCopy(database)
-    await copyToFile(database, kind.migrations, partial)
+    await copyToFile(database, kind.migrations, { partial, tell })
+    tellStep(tell, 'Looking for damage in the copy', statSync(partial).size)
     const { damage } = await findDamage(partial, Infinity)
     if (damage !== undefined)
       throw new Error(`the copy is damaged (${damage}), and so may be the database; run vouchsafe doctor`)
@@ -62,11 +75,16 @@ async function writeBackup(
   }
 }
 
-async function copyToFile(database: DatabaseConfig, migrations: readonly Migration[], file: string): Promise<void> {
+async function copyToFile(
+  database: DatabaseConfig,
+  migrations: readonly Migration[],
+  { partial, tell }: Pick<Backup, 'partial' | 'tell'>,
+): Promise<void> {
   if (database.kind === 'postgresql') {
-    return withTables(database, (reader) => copyReadTables(reader, migrations, file))
+    return withTables(database, (reader) => copyReadTables(reader, migrations, { partial, tell }))
   }
-  return withClosingNoted(database.file, () => copyFile(database.file, file))
+  tellStep(tell, `Copying the database to ${partial}`, statSync(database.file).size)
+  return withClosingNoted(database.file, () => copyFile(database.file, partial))
 }
 
 async function copyFile(from: string, file: string): Promise<void> {
@@ -83,11 +101,18 @@ async function copyFile(from: string, file: string): Promise<void> {
 }
 
 /** Writes the tables to a new SQLite file, and compares the two. */
-async function copyReadTables(reader: TableReader, migrations: readonly Migration[], file: string): Promise<void> {
+async function copyReadTables(
+  reader: TableReader,
+  migrations: readonly Migration[],
+  { partial, tell }: Pick<Backup, 'partial' | 'tell'>,
+): Promise<void> {
   const { makeSqliteTables, withSqliteTables } = await import('../../store/sqlite-tables.ts')
-  await makeSqliteTables(file, stepsLike(reader, migrations), (writer) => copyTables(reader, writer, reader.tables))
+  await makeSqliteTables(partial, stepsLike(reader, migrations), (writer) =>
+    copyTables(reader, writer, createRowReport(tell)),
+  )
+  tellStep(tell, 'Comparing the copy with the database', statSync(partial).size)
   const expectedDigest = await digestTables(reader, reader.tables)
-  const { digest } = await withSqliteTables(file, (copy) => digestTables(copy, copy.tables))
+  const { digest } = await withSqliteTables(partial, (copy) => digestTables(copy, copy.tables))
   if (digest !== expectedDigest.digest)
     throw new Error(
       'the copy differs from the database; run the command again, and vouchsafe doctor if it differs again',

@@ -24,9 +24,6 @@ import { isServiceName, kindLoaders } from '../service/kind-loaders.ts'
 import type { ServiceName } from '../service/service-kind.ts'
 import { sumRows, withTables } from './tables.ts'
 
-/** The interval of progress reports. */
-const REPORT_EVERY_MS = 2000
-
 interface CopyOptions {
   readonly from: string
   readonly to: string
@@ -37,8 +34,7 @@ interface CopyOptions {
 /** Copies a database. Throws a message for the operator; no row of the source is changed. */
 export async function copyDatabase(
   { from, to, service }: CopyOptions,
-  tell: (text: string) => void = () => undefined,
-  progress: CopyProgress = createProgressReport(tell),
+  progress: CopyProgress = () => undefined,
 ): Promise<CommandResult> {
   const [source, target] = await Promise.all([
     readDatabaseOption('from', from, service),
@@ -139,13 +135,4 @@ async function withTarget<T>(
   }
   if (!existsSync(dirname(database.file))) makeDirectory(dirname(database.file), 0o700)
   return (await import('../../store/sqlite-tables.ts')).withSqliteTarget(database.file, migrations, work)
-}
-
-function createProgressReport(tell: (text: string) => void): CopyProgress {
-  let reportedAt = performance.now()
-  return (table, rows) => {
-    if (performance.now() - reportedAt < REPORT_EVERY_MS) return
-    reportedAt = performance.now()
-    tell(`${table}: ${rowsText(rows)} copied`)
-  }
 }

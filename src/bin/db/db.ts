@@ -3,6 +3,7 @@
 import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
 import { type CommandResult, printResult } from '../command-result.ts'
 import { readConfiguredService } from '../configured-service.ts'
+import { createRowReport, type Tell, tellNothing } from './progress.ts'
 
 /** Runs `vouchsafe db` with the words after it. */
 export async function runDb(args: string[]): Promise<void> {
@@ -14,12 +15,12 @@ export async function runDb(args: string[]): Promise<void> {
 
 async function runCopy({ from, to, service, json }: Values): Promise<CommandResult> {
   if (from === undefined || to === undefined) throw new UsageError('db', 'db copy: name --from and --to')
-  return (await import('./copy.ts')).copyDatabase({ from, to, service }, json ? undefined : writeToStderr)
+  return (await import('./copy.ts')).copyDatabase({ from, to, service }, createRowReport(tellOf(json)))
 }
 
-/** Shows the progress of a copy. */
-function writeToStderr(text: string): void {
-  process.stderr.write(`${text}\n`)
+/** Returns what shows the progress of the work: on stderr, and nothing with `--json`. */
+function tellOf(json: boolean): Tell {
+  return json ? tellNothing : (text) => process.stderr.write(`${text}\n`)
 }
 
 type Values = ReturnType<typeof readSubcommand<'db'>>['values']
@@ -36,11 +37,12 @@ async function runSubcommand(
     throw new UsageError('db', `${words}; leave out ${unexpected}`)
   }
   if (takesFile && file === undefined) throw new UsageError('db', `name the file: db ${word} FILE`)
+  const tell = tellOf(values.json)
   switch (word) {
     case 'backup':
-      return (await import('./backup.ts')).backUp(await readConfiguredService(values), file ?? '')
+      return (await import('./backup.ts')).backUp(await readConfiguredService(values), file ?? '', tell)
     case 'restore':
-      return (await import('./restore.ts')).restoreBackup(await readConfiguredService(values), file ?? '')
+      return (await import('./restore.ts')).restoreBackup(await readConfiguredService(values), file ?? '', tell)
     case 'status':
       return (await import('./status.ts')).describeDatabaseState(await readConfiguredService(values))
     case 'migrate':

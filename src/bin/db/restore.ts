@@ -2,24 +2,37 @@
  * `vouchsafe db restore`: replaces the database by a backup. A copy of the backup is first opened as a service would
  * open it, and replaces the database only if that succeeds. docs/decisions/0019-backups.md.
  */
-import { chmodSync, constants, copyFileSync, existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pino } from 'pino'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
-import { copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
+import { type CopyProgress, copyTables, stepsLike, type TableReader } from '../../store/tables.ts'
 import { commandName } from '../command-line.ts'
 import { type CommandResult, rowsText } from '../command-result.ts'
 import type { ConfiguredService } from '../configured-service.ts'
 import { makeDirectory, PRIVATE } from '../directory.ts'
+import { documentPath } from '../document-path.ts'
 import { now, reportWait } from '../effects.ts'
 import { FILE_ENDS, isSqliteFile } from '../embedded-database/database-file.ts'
 import { refuseMissingFile, refuseWhileOpen } from '../embedded-database/file-refusals.ts'
 import { describeStorageError, throwAt } from '../embedded-database/storage-advice.ts'
 import { isSameFile } from '../same-file.ts'
 import type { OpenedStore } from '../service/service-kind.ts'
+import { timeText } from '../terminal.ts'
 import { rememberOwner } from './file-owner.ts'
+import { createRowReport, type Tell, tellNothing, tellStep } from './progress.ts'
 import { replaceFile } from './replace-file.ts'
 import { countTables, findNewestTime, sumRows, withTables } from './tables.ts'
 import { beginFile, removeFiles } from './unfinished-file.ts'
@@ -31,6 +44,12 @@ const NO_SQLITE_FILE =
   'it is not a database of SQLite, as vouchsafe db backup makes one; a dump of PostgreSQL is put back by pg_restore or psql'
 
 const END_SIGNALS = ['SIGINT', 'SIGTERM'] as const
+
+/** The file of a backup, and what shows the progress of its restore. */
+interface NamedBackup {
+  readonly file: string
+  readonly tell: Tell
+}
 
 /** The result of a restore. */
 interface RestoreResult {
@@ -51,18 +70,22 @@ interface RestoreResult {
 type Replacement = Pick<RestoreResult, 'kept' | 'voided' | 'rowsOfBackup'>
 
 /** Restores a backup. Throws a message for the operator; the database is then unchanged. */
-export async function restoreBackup(service: ConfiguredService, file: string): Promise<CommandResult> {
+export async function restoreBackup(
+  service: ConfiguredService,
+  file: string,
+  tell: Tell = tellNothing,
+): Promise<CommandResult> {
   refuseMissingFile(file, 'there is no such file; name a backup')
   const { database } = service.config
   if (database.kind === 'sqlite' && isSameFile(file, database.file)) {
     throw new Error(`${file}: it is the database itself; name a backup of it`)
   }
-  if (database.kind === 'sqlite') return restoreFile(service, file, database.file)
-  return withPrivateDirectory((directory) => restoreByCopy(service, file, join(directory, 'backup.db')))
+  if (database.kind === 'sqlite') return restoreFile(service, { file, tell }, database.file)
+  return withPrivateDirectory((directory) => restoreByCopy(service, { file, tell }, join(directory, 'backup.db')))
 }
 
 /** Restores an embedded database. Its files belong to the owner of the database before, also if root restores it. */
-async function restoreFile(service: ConfiguredService, backup: string, file: string): Promise<CommandResult> {
+async function restoreFile(service: ConfiguredService, backup: NamedBackup, file: string): Promise<CommandResult> {
   await refuseWhileOpen(file, service.config.port)
   makeDirectory(dirname(file), 0o700)
   const giveToOwner = rememberOwner(file)
@@ -93,18 +116,18 @@ async function withPrivateDirectory<T>(work: (directory: string) => Promise<T>):
   }
 }
 
-async function restoreByCopy(service: ConfiguredService, file: string, copy: string): Promise<CommandResult> {
+async function restoreByCopy(service: ConfiguredService, backup: NamedBackup, copy: string): Promise<CommandResult> {
   beginFile(copy, 'restore')
   let replacement: Replacement
   try {
-    replacement = await restoreCopy(service, file, copy)
+    replacement = await restoreCopy(service, backup, copy)
   } finally {
     // First of all, since a later file of this name belongs to another restore.
     removeFiles(copy)
   }
   const { database } = service.config
   const leftovers = database.kind === 'postgresql' ? findLeftovers(dirname(copy)) : []
-  return resultOf(service, file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
+  return resultOf(service, backup.file, { ...replacement, leftovers, ...(await withTables(database, countAll)) })
 }
 
 /** Returns the directories of other restores of this user, which were killed or are running. */
@@ -117,8 +140,14 @@ function findLeftovers(ownDirectory: string): readonly string[] {
     .sort()
 }
 
-async function restoreCopy({ kind, config }: ConfiguredService, file: string, copy: string): Promise<Replacement> {
+async function restoreCopy(
+  { kind, config }: ConfiguredService,
+  { file, tell }: NamedBackup,
+  copy: string,
+): Promise<Replacement> {
   const { database } = config
+  const { size } = statSync(file)
+  tellStep(tell, `Copying ${file}`, size)
   // A copy of the files of a stopped service may have a WAL or a journal with part of the data.
   for (const end of FILE_ENDS.filter((each) => each !== '-shm')) {
     if (!existsSync(file + end)) continue
@@ -127,6 +156,7 @@ async function restoreCopy({ kind, config }: ConfiguredService, file: string, co
     chmodSync(copy + end, PRIVATE)
   }
   if (!isSqliteFile(copy)) throw new Error(`${file}: ${NO_SQLITE_FILE}`)
+  tellStep(tell, 'Looking for damage in the copy', size)
   const { damage } = await findDamage(copy, Infinity)
   if (damage !== undefined) throw new Error(`${file}: it is damaged (${damage}); use another backup`)
   const rowsOfBackup = await withTables({ kind: 'sqlite', file: copy }, (reader) => {
@@ -137,8 +167,9 @@ async function restoreCopy({ kind, config }: ConfiguredService, file: string, co
     }
     return countRows(reader)
   })
+  tellStep(tell, 'Making void in the copy what was open in the backup', size)
   const voided = await prepareCopy({ kind, config: { ...config, database: fileDatabase(database, copy) } })
-  return { kept: await replaceDatabase({ kind, config }, copy), voided, rowsOfBackup }
+  return { kept: await replaceDatabase({ kind, config }, copy, createRowReport(tell)), voided, rowsOfBackup }
 }
 
 function copyOrThrow(file: string, copy: string): void {
@@ -171,6 +202,7 @@ async function prepareCopy({ kind, config }: ConfiguredService): Promise<number 
 async function replaceDatabase(
   { kind, config: { database, port } }: ConfiguredService,
   copy: string,
+  progress: CopyProgress,
 ): Promise<string | undefined> {
   const stamp = now().toISOString().replace(/\D/g, '')
   const preparedCopy: DatabaseConfig = { kind: 'sqlite', file: copy }
@@ -188,7 +220,7 @@ async function replaceDatabase(
     onWait: () => reportWait(database),
   }
   return withTables(preparedCopy, (reader) =>
-    replacePostgresTables(replacement, (writer) => copyTables(reader, writer, reader.tables)).catch(
+    replacePostgresTables(replacement, (writer) => copyTables(reader, writer, progress)).catch(
       throwAt(describeDatabase(database)),
     ),
   )
@@ -219,7 +251,7 @@ function resultOf({ kind, config }: ConfiguredService, file: string, restoreResu
     ...(rows === rowsOfBackup
       ? []
       : [`With what the restore adds, such as events of void sessions: ${rowsText(rows)}.`]),
-    ...(newest === null ? [] : [`The newest session in it is of ${newest}.`]),
+    ...(newest === null ? [] : [`The newest session in it is of ${timeText(new Date(newest))}.`]),
     keptText(kept, database),
     ...(kind.name === 'issuer'
       ? [
@@ -231,7 +263,7 @@ function resultOf({ kind, config }: ConfiguredService, file: string, restoreResu
     ...leftovers.map(
       (path) => `${path} has the backup of a restore that was killed; delete this directory if no restore is running.`,
     ),
-    'Start the service. What happened since the backup is not in it: docs/how-to/restore-a-backup.md says what to do.',
+    `Start the service. What happened since the backup is not in it: ${documentPath('docs/how-to/restore-a-backup.md')} says what to do.`,
   ]
   return {
     text: lines.join('\n'),
