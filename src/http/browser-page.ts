@@ -2,6 +2,8 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolError } from '../protocol/error.ts'
+import { choosePageLanguage, type PageLanguage } from './page-language.ts'
+import { REFUSAL_TEXTS } from './refusal-texts.ts'
 
 const STYLE =
   ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25}strong,code{unicode-bidi:isolate}a,button{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;background:none;border:2px solid currentcolor;border-radius:.4rem;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}small{display:block;margin-top:2rem;opacity:.8}'
@@ -22,6 +24,9 @@ export interface BrowserPage {
   readonly links?: readonly PageLink[]
 }
 
+/** Makes a page in a language. */
+export type MakePage = (language: PageLanguage) => BrowserPage
+
 export interface PageLink {
   readonly text: string
   readonly address: string
@@ -38,25 +43,25 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * Makes the response a page, with the status of the reply, and returns its HTML. The page cannot be framed, against
- * clickjacking.
+ * Makes the response a page in the language of the browser, with the status of the reply, and returns its HTML. The
+ * page cannot be framed, against clickjacking.
  */
-export function setBrowserPage(reply: FastifyReply, { title, paragraphs, links = [] }: BrowserPage): string {
+export function setBrowserPage(reply: FastifyReply, makePage: MakePage): string {
   reply.type(TYPE).headers(HEADERS)
+  const language = choosePageLanguage(reply.request.headers['accept-language'])
+  const { title, paragraphs, links = [] } = makePage(language)
   const buttons = links.map(({ text, address }) => {
     return `<a class="button" href="${escapeHtml(address)}" rel="noreferrer">${escapeHtml(text)}</a>`
   })
-  return pageHtml(title, [
-    ...paragraphs.map(paragraphHtml),
-    buttons.length === 0 ? '' : paragraphHtml(buttons.join('')),
-  ])
+  const parts = [...paragraphs.map(paragraphHtml), buttons.length === 0 ? '' : paragraphHtml(buttons.join(''))]
+  return pageHtml(title, parts, language)
 }
 
 /** Returns the HTML of a page: its heading, and below it `parts`, which are HTML. */
-export function pageHtml(title: string, parts: readonly string[]): string {
+export function pageHtml(title: string, parts: readonly string[], language: PageLanguage = 'en'): string {
   const heading = escapeHtml(title)
   const body = `<h1>${heading}</h1>${parts.join('')}`
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
 }
 
 function paragraphHtml(html: string): string {
@@ -72,12 +77,10 @@ export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean 
  * Makes a page for a refusal: what the person can do, and below it, for whoever helps, the error, its sentence, and the
  * id by which the operator finds the request.
  */
-export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): BrowserPage {
-  return {
-    title: 'This did not work',
-    paragraphs: [
-      'Go back to your wallet and begin anew there. If this comes again, tell whoever issues the credential the line below.',
-      `<small>${escapeHtml(code)}, ${escapeHtml(message)}. Request ${escapeHtml(id)}</small>`,
-    ],
-  }
+export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): MakePage {
+  const line = `<small lang="en">${escapeHtml(code)}, ${escapeHtml(message)}. Request ${escapeHtml(id)}</small>`
+  return (language) => ({
+    title: REFUSAL_TEXTS[language].title,
+    paragraphs: [escapeHtml(REFUSAL_TEXTS[language].advice), line],
+  })
 }

@@ -105,7 +105,9 @@ describeInBrowser('a person who signs in', (openWindow) => {
       onTestFinished(() => server.close())
       const paragraphs = [`<strong>${name}</strong>`, `<small><code>${name}</code></small>`, name]
       const links = [{ text: `Sign in at ${name}`, address: '/' }]
-      server.get('/', (_request, reply) => setBrowserPage(reply, { title: `Example: ${name}`, paragraphs, links }))
+      server.get('/', (_request, reply) =>
+        setBrowserPage(reply, () => ({ title: `Example: ${name}`, paragraphs, links })),
+      )
       const opened = await openWindow({ viewport: { width: 320, height: 800 } })
       await opened.page.goto(await server.listen({ host: '127.0.0.1', port: 0 }))
       expect(await faultsForSomebody(opened)).toEqual([])

@@ -60,8 +60,22 @@ describe('signing in for a wallet', () => {
       const text = await see(path)
       // The sentence is for developers, and stands below what the person can do.
       expect(text).toMatch(/<h1>This did not work<\/h1><p>Go back to your wallet and begin anew there\. [^<]*<\/p>/)
-      expect(text).toContain(`<small>${why}`)
+      expect(text).toContain(`<small lang="en">${why}`)
     }
+  })
+
+  it('has its pages in the language of the browser', async () => {
+    const at = await comeToPage(all.services)
+    const headers = { cookie: at.browser.cookie ?? '', accept: 'text/html', 'accept-language': 'de-AT,de;q=0.9' }
+    const see = async (path: string): Promise<string> => {
+      const response = await all.services.fetch(`${ISSUER_URL}${path}`, { headers })
+      return response.text()
+    }
+    const first = await see(`/auth/sign-in?interaction=${at.interaction}`)
+    expect(first).toContain('<html lang="de">')
+    expect(first).toContain('Er geht hierhin: <strong>die App com.example.wallet auf diesem Gerät</strong>.')
+    expect(await see(`/auth/sign-in/stop?interaction=${at.interaction}`)).toContain('<h1>Kein Nachweis</h1>')
+    expect(await see('/auth/sign-in?interaction=nope')).toContain('<h1>Das hat nicht geklappt</h1>')
   })
 
   it('makes a credential of the claims, and of what is the same for all', async () => {
@@ -178,15 +192,15 @@ describe('signing in for a wallet', () => {
     }
     const denied = await come()
     await call(all.services, `${complete}/${denied.sessionId}`, { denied: true })
-    expect(await (await comeBack(all, denied.at)).text()).toContain('since the offer has been denied')
+    expect(await (await comeBack(all, denied.at)).text()).toContain('the offer has been denied')
     const filled = await come()
     await call(all.services, `${complete}/${filled.sessionId}`, { credential_dataset: dataset })
-    expect(await (await comeBack(all, filled.at)).text()).toContain('since the offer has its data already')
+    expect(await (await comeBack(all, filled.at)).text()).toContain('the offer has its data already')
     const shared = await come()
     const other = await comeToPage(all.services, { scope: SCOPE, issuer_state: shared.issuerState })
     await comeBack(all, other)
     const text = await (await comeBack(all, shared.at)).text()
-    expect(text).toContain('since somebody else has signed in for the offer')
+    expect(text).toContain('somebody else has signed in for the offer')
     expect(all.services.logLines.filter((each) => each.includes('sign_in_unfit'))).toEqual([])
   })
 

@@ -5,7 +5,7 @@
  * redirect URI, unless it is trusted. RFC 6749 section 3.1, RFC 9700 section 4.11.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import type { BrowserPage } from '../../http/browser-page.ts'
+import type { MakePage } from '../../http/browser-page.ts'
 import { refuse } from '../../protocol/error.ts'
 import { addParameters, responseAddress } from '../../protocol/redirect-uri.ts'
 import { makeDerivedCode } from '../access/derived-code.ts'
@@ -33,7 +33,7 @@ import {
 import { walletPage } from './sign-in-page.ts'
 
 /** Where the browser is redirected to, or the page that the person sees before. */
-export type BrowserAnswer = ({ readonly address: string } | { readonly page: BrowserPage }) & {
+export type BrowserAnswer = ({ readonly address: string } | { readonly page: MakePage }) & {
   /** Whether the browser returns to this service later, and so needs a cookie. */
   readonly comesBack: boolean
 }

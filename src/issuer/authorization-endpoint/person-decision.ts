@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from '../../codec/json.ts'
 import type { DatasetMapping } from '../../config/claim-datasets.ts'
-import type { BrowserPage } from '../../http/browser-page.ts'
+import type { MakePage } from '../../http/browser-page.ts'
 import { ProtocolError, plainAscii, refuse } from '../../protocol/error.ts'
 import {
   type BroughtAnswer,
@@ -30,7 +30,7 @@ export interface SignInVisit {
 }
 
 /** Where the browser is redirected to, or the page for a person who gets no credential. */
-export type SignInEnd = { readonly address: string } | { readonly page: BrowserPage }
+export type SignInEnd = { readonly address: string } | { readonly page: MakePage }
 
 /** The caller in the audit log, in place of the label of an API key. */
 const CALLER = 'sign-in'

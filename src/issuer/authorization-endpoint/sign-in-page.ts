@@ -4,9 +4,10 @@
  * section 4.11.
  */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
-import { type BrowserPage, escapeHtml } from '../../http/browser-page.ts'
+import { type BrowserPage, escapeHtml, type MakePage } from '../../http/browser-page.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
+import { SIGN_IN_TEXTS, type SignInTexts } from './sign-in-texts.ts'
 
 export interface SignInPage {
   readonly id: string
@@ -20,81 +21,78 @@ export interface SignInPage {
 }
 
 /** Returns the page that shows where a wallet is which answers a trusted offer. */
-export function walletPage({ redirectUri, clientId }: CodeFlowRequest, address: string): BrowserPage {
-  return {
-    title: 'Back to your wallet',
-    paragraphs: [
-      `The link on this page leads to <strong>${escapeHtml(destinationOf(redirectUri))}</strong>.`,
-      'Go on only if you have just answered an offer in your own wallet, and this is where your wallet is. If somebody sent you here by a link or a message, close this page.',
-      walletParagraph(redirectUri, clientId),
-    ],
-    links: [{ text: 'Go on to the wallet', address }],
-  }
+export function walletPage(request: CodeFlowRequest, address: string): MakePage {
+  return inLanguage((texts) => ({
+    title: texts.walletTitle,
+    paragraphs: [texts.leadsTo(destinationOf(request, texts)), texts.afterOffer, walletParagraph(request, texts)],
+    links: [{ text: texts.goOn, address }],
+  }))
 }
 
 /** Returns the first page of a sign-in: it shows the wallet and the credentials, and starts the sign-in. */
-export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): BrowserPage {
-  const { redirectUri, clientId } = request
+export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): MakePage {
   const query = `?interaction=${encodeURIComponent(id)}`
-  return {
-    title: `${issuerName}: ${credentials.join(', ')} for your wallet`,
-    paragraphs: [
-      `A wallet asks for this credential. It will go to <strong>${escapeHtml(destinationOf(redirectUri))}</strong>.`,
-      'Go on only if you have just asked for it in your own wallet, and this is where your wallet is. If somebody sent you here by a link or a message, stop: they would get your credential.',
-      walletParagraph(redirectUri, clientId),
-    ],
+  return inLanguage((texts) => ({
+    title: texts.signInTitle(issuerName, credentials.join(', ')),
+    paragraphs: [texts.asks(destinationOf(request, texts)), texts.afterRequest, walletParagraph(request, texts)],
     links: [
       {
-        text: provider === undefined ? 'Show your credential' : `Sign in at ${provider}`,
+        text: provider === undefined ? texts.show : texts.signInAt(provider),
         address: `${SIGN_IN_PATH}/start${query}`,
       },
-      { text: 'Stop', address: `${SIGN_IN_PATH}/stop${query}` },
+      { text: texts.stop, address: `${SIGN_IN_PATH}/stop${query}` },
     ],
-  }
+  }))
 }
 
 /** Returns the page with the link that opens the wallet on this device. */
-export function presentationPage(link: string): BrowserPage {
-  return {
-    title: 'Show your credential',
-    paragraphs: [
-      'Open your wallet on this device. It says what is asked for, and brings you back to this browser.',
-      'If it does not, or if it refuses, begin anew in the wallet that asked for the credential.',
-    ],
+export function presentationPage(link: string): MakePage {
+  return inLanguage((texts) => ({
+    title: texts.show,
+    paragraphs: [texts.openHere, texts.beginAnew],
     links: [
-      { text: 'Open the wallet', address: link },
-      { text: 'Open another wallet', address: link.replace(/^haip-vp:/, 'openid4vp:') },
+      { text: texts.open, address: link },
+      { text: texts.openOther, address: link.replace(/^haip-vp:/, 'openid4vp:') },
     ],
-  }
+  }))
 }
 
-/** Returns the page for a person whose account gets no credential. */
-export function noCredentialPage(request: CodeFlowRequest, address: string, reason: string): BrowserPage {
-  const text = `There is none for you, since ${escapeHtml(reason)}. Whoever issues the credential can tell you more.`
-  return backPage(request, address, text)
+/** Returns the page for a person whose account gets no credential. The reason is for whoever issues the credential. */
+export function noCredentialPage(request: CodeFlowRequest, address: string, reason: string): MakePage {
+  const line = `<small lang="en">${escapeHtml(reason)}</small>`
+  return inLanguage((texts) => backPage(request, texts, { text: texts.noneForYou, address, line }))
 }
 
 /** Returns the page for a person who stopped, or did not sign in, where the redirect URI is not trusted. */
-export function stoppedPage(request: CodeFlowRequest, address: string): BrowserPage {
-  return backPage(request, address, 'There is none, since you did not go on. You can close this page.')
+export function stoppedPage(request: CodeFlowRequest, address: string): MakePage {
+  return inLanguage((texts) => backPage(request, texts, { text: texts.stopped, address }))
 }
 
-function backPage({ redirectUri }: CodeFlowRequest, address: string, text: string): BrowserPage {
-  const place = `<strong>${escapeHtml(destinationOf(redirectUri))}</strong>`
+function inLanguage(makePage: (texts: SignInTexts) => BrowserPage): MakePage {
+  return (language) => makePage(SIGN_IN_TEXTS[language])
+}
+
+function backPage(
+  request: CodeFlowRequest,
+  texts: SignInTexts,
+  { text, address, line }: { readonly text: string; readonly address: string; readonly line?: string },
+): BrowserPage {
+  const linkText = `${texts.leadsTo(destinationOf(request, texts))} ${texts.follow}`
   return {
-    title: 'There is no credential',
-    paragraphs: [text, `The link on this page leads to ${place}. Follow it only if this is where your wallet is.`],
-    links: [{ text: 'Back to the wallet', address }],
+    title: texts.noneTitle,
+    paragraphs: [text, linkText, ...(line === undefined ? [] : [line])],
+    links: [{ text: texts.back, address }],
   }
 }
 
-function walletParagraph(redirectUri: string, clientId: string): string {
-  return `<small>The wallet calls itself <code>${escapeHtml(clientId)}</code>; its address is <code>${escapeHtml(redirectUri)}</code></small>`
+function walletParagraph({ redirectUri, clientId }: CodeFlowRequest, { wallet }: SignInTexts): string {
+  return `<small>${wallet(`<code>${escapeHtml(clientId)}</code>`, `<code>${escapeHtml(redirectUri)}</code>`)}</small>`
 }
 
-/** Returns the destination of the code, as text for the person. */
-function destinationOf(redirectUri: string): string {
+/** Returns the destination of the code, as HTML for the person. */
+function destinationOf({ redirectUri }: CodeFlowRequest, { app, program }: SignInTexts): string {
   const { protocol, host, hostname } = new URL(redirectUri)
-  if (protocol !== 'https:' && protocol !== 'http:') return `the app ${protocol.slice(0, -1)} on this device`
-  return isLoopback(hostname) ? `a program on this device (${host})` : host
+  const isApp = protocol !== 'https:' && protocol !== 'http:'
+  const destination = isApp ? app(protocol.slice(0, -1)) : isLoopback(hostname) ? program(host) : host
+  return `<strong>${escapeHtml(destination)}</strong>`
 }
