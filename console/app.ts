@@ -7,20 +7,11 @@ import { drawError, element } from './dom.ts'
 import { showEngines } from './engines.ts'
 import { showIssue } from './issue.ts'
 import { showOverview } from './overview.ts'
+import type { ShowPage } from './page.ts'
 import { showSession } from './session.ts'
 import { showSessions } from './sessions.ts'
 import { showTrust } from './trust.ts'
 import { showVerify } from './verify.ts'
-
-/** Fills `main` with a page. `signal` ends when another page is shown. */
-export type ShowPage = (main: HTMLElement, place: Place) => Promise<void>
-
-export interface Place {
-  readonly services: Services
-  /** The parts of the address after the name of the page. */
-  readonly parts: readonly string[]
-  readonly signal: AbortSignal
-}
 
 interface Page {
   readonly title: string
@@ -50,14 +41,15 @@ async function showWallet(...place: Parameters<ShowPage>): Promise<void> {
   await walletModule.showWallet(...place)
 }
 
-let current = new AbortController()
+/** Aborted when another page is shown. */
+let shownPageEnd = new AbortController()
 
 async function show(services: Services): Promise<void> {
   const main = document.querySelector('main')
   if (main === null) return
-  current.abort()
-  current = new AbortController()
-  const { signal } = current
+  shownPageEnd.abort()
+  shownPageEnd = new AbortController()
+  const { signal } = shownPageEnd
   const [name = '', ...parts] = location.hash.replace(/^#\/?/, '').split('/').map(decodePart)
   const page = PAGES[Object.hasOwn(PAGES, name) ? name : 'overview']
   if (page === undefined) return

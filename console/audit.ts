@@ -1,7 +1,7 @@
 /** The audit logs of the services: their records, the newest first, and whether they are intact. */
 import type { IssuerSchemas, OperatorClient } from '../sdk/server/index.ts'
-import type { ShowPage } from './app.ts'
 import { drawTime, element, introduction, showProblem } from './dom.ts'
+import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
 

@@ -1,8 +1,8 @@
 /** The callbacks of a service: the events that wait, those that were given up, and delivering these again. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
-import type { ShowPage } from './app.ts'
 import type { ClientName } from './clients.ts'
 import { drawTime, element, introduction, showProblem } from './dom.ts'
+import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { clientOf, drawServiceSections } from './service-sections.ts'
 import { makeSessionLink } from './session.ts'

@@ -1,8 +1,9 @@
 /** A contract at one engine: its component, what it has there, and its latest calls with what it logged. */
-import type { ShowPage } from './app.ts'
+
 import { drawTime, element } from './dom.ts'
 import { askEngines, type ContractDetails, type EngineCall, readContract } from './engine-data.ts'
 import { componentWords, drawContractState } from './engines.ts'
+import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
 
 const FRESH_MS = 3000

@@ -1,8 +1,9 @@
 /** The execution engines: what each sees of its chain, which contracts it serves, and what their components do. */
-import type { ShowPage } from './app.ts'
+
 import type { ShownEngine } from './clients.ts'
 import { drawTime, element, introduction } from './dom.ts'
 import { askEngines, type ContractStatus, type EngineStatus, type SeenEngine } from './engine-data.ts'
+import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
 
 const FRESH_MS = 5000

@@ -1,12 +1,12 @@
 /** Issues a credential: choose or make a configuration, fill in the claims, and follow the session. */
 import type { IssuerSchemas } from '../sdk/server/index.ts'
-import type { ShowPage } from './app.ts'
 import { drawCard } from './card.ts'
 import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
 import { element, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
 import { configurationName, nameConfigurations } from './labels.ts'
+import type { ShowPage } from './page.ts'
 import { drawLink } from './qr-code.ts'
 import { watchSession } from './session.ts'
 

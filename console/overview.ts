@@ -1,5 +1,5 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
-import type { ShowPage } from './app.ts'
+
 import { type ClientName, isReady, type ShownEngine } from './clients.ts'
 import {
   type Concern,
@@ -15,6 +15,7 @@ import {
 import { drawError, drawTime, element, introduction, localTime } from './dom.ts'
 import { askEngines } from './engine-data.ts'
 import { drawHours } from './hours-chart.ts'
+import type { ShowPage } from './page.ts'
 import { keepFresh, updateChildren } from './refresh.ts'
 import { clientOf } from './service-sections.ts'
 import { makeStateLink } from './session.ts'

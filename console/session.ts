@@ -1,12 +1,12 @@
 /** Shows one session: its state as it changes, the steps of the wallet, its report, and its credentials. */
 import type { IssuerSchemas, VerifierSchemas } from '../sdk/server/index.ts'
-import type { ShowPage } from './app.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations, verifierClient } from './clients.ts'
 import { drawCompletion } from './completion.ts'
 import { element, localTime, oneAtATime, replaceContent, sentence, showProblem } from './dom.ts'
 import { followVisibly } from './follow.ts'
 import { labelsOfType, nameConfigurations } from './labels.ts'
 import { issuanceMoments, verificationMoments } from './moments.ts'
+import type { ShowPage } from './page.ts'
 import { updateChildren } from './refresh.ts'
 import { drawReport, type LabelsOf } from './report.ts'
 import { drawTimeline } from './timeline.ts'

@@ -1,8 +1,9 @@
 /** The sessions of both services: found by an id, or page by page through a filter. */
-import type { ShowPage } from './app.ts'
+
 import { issuerClient, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { nameConfigurations } from './labels.ts'
+import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawState, makeQueryLink, makeSessionLink, readConfigurationsIfAny, readNames, stateWord } from './session.ts'
 

@@ -1,9 +1,9 @@
 /** The trust anchors of the verifier, and a test: which of them, if any, a certificate leads to. */
 import type { VerifierSchemas } from '../sdk/server/index.ts'
-import type { ShowPage } from './app.ts'
 import { verifierClient } from './clients.ts'
 import { daysText, daysUntil } from './concerns.ts'
 import { drawTime, element, field, introduction, showProblem } from './dom.ts'
+import type { ShowPage } from './page.ts'
 import { drawPagedTable } from './paged-table.ts'
 import { drawChecks } from './report.ts'
 

@@ -2,12 +2,12 @@
 
 import type { VerifierSchemas } from '../sdk/server/index.ts'
 import { pathText } from '../src/protocol/claim-path-text.ts'
-import type { ShowPage } from './app.ts'
 import { type OfferedConfiguration, verifierClient } from './clients.ts'
 import { element, errorSentence, field, introduction, oneAtATime, replaceContent } from './dom.ts'
 import { tryQuery } from './dry-run.ts'
 import { createJsonEditor, type JsonEditor } from './json-editor.ts'
 import { labelClaims, nameConfigurations } from './labels.ts'
+import type { ShowPage } from './page.ts'
 import { drawLink } from './qr-code.ts'
 import { type AskedConfiguration, queryFor } from './query.ts'
 import { readConfigurationsIfAny, watchSession } from './session.ts'

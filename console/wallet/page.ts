@@ -1,7 +1,7 @@
 /** The wallet in the page: the reference wallet beside the two services, and a guided walk through both protocols. */
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
-import type { ShowPage } from '../app.ts'
 import { drawError, element, field, introduction, replaceContent } from '../dom.ts'
+import type { ShowPage } from '../page.ts'
 import { drawCredential, drawSteps } from './drawing.ts'
 import { createGuide } from './guide.ts'
 import { drawService, LIBRARY, type OpenLink, UNIVERSITY, type WalletPane } from './service-card.ts'
