@@ -77,7 +77,7 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
   })
 }
 
-/** The maximum number of requests of a session that issue credentials or wait for it. */
+/** The maximum number of requests of a session that get tokens or credentials, or wait for them. */
 const MAX_QUEUED = 64
 
 /** How long a session counts as it was read while none of its requests runs. A small body comes with its headers. */

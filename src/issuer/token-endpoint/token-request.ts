@@ -7,7 +7,6 @@ import { refuse } from '../../protocol/error.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import type { TokenResponse } from '../../protocol/oauth.ts'
 import type { Attempt } from '../../store/retry.ts'
-import type { Row } from '../../store/store.ts'
 import { ACCESS_TOKEN_SECONDS, makeAccessToken } from '../access/access-token.ts'
 import { makeGrantedDetails } from '../access/authorization-details.ts'
 import { type AuthenticatedClient, authenticateClient, type ClientRequest } from '../access/client-attestation.ts'
@@ -16,9 +15,9 @@ import { commitWithSingleUses } from '../access/single-use.ts'
 import { supportedGrants } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { acceptedIdentifiers } from '../issuer-addresses.ts'
-import { type AuthorizedSession, endOfIssuance, type IssuanceSession } from '../session.ts'
+import { type AuthorizedSession, endOfIssuance } from '../session.ts'
 import { findAuthorizationCodeGrant } from './authorization-code.ts'
-import type { Grant, GrantApproval } from './grant.ts'
+import type { Grant, GrantApproval, GrantDecision } from './grant.ts'
 import { findPreAuthorizedGrant } from './pre-authorized-grant.ts'
 import { makeRefreshGrant } from './refresh-token.ts'
 import { readRequestedAccess } from './requested-access.ts'
@@ -71,28 +70,17 @@ export async function answerTokenRequest(
     audiences: acceptedIdentifiers(context.config, sessionId),
   })
   const proof = verifyDpopIfUsed(context, request)
-  const attempt = async (): Promise<Attempt<TokenResponse>> => {
-    const row = (await context.store.get('issuance_session', sessionId)) ?? refuse('invalid_grant', unknownDescription)
-    return attemptAnswer(context, { form: request.form, sessionId, proof, authenticatedClient }, row, decide)
-  }
-  return repeatInTurn(context, sessionId, attempt)
-}
-
-/**
- * Repeats the attempt after a conflict, so that every wrong transaction code is counted. Repeated attempts wait for the
- * other requests of the session, since each signs a token: many requests at once would conflict again and again. The
- * first does not wait, so that whoever knows the session id alone delays nobody.
- */
-function repeatInTurn<T>(
-  { retryOnConflict, queueForSession }: Pick<IssuerContext, 'retryOnConflict' | 'queueForSession'>,
-  sessionId: string,
-  attempt: () => Promise<Attempt<T>>,
-): Promise<T> {
-  let hasConflicted = false
-  return retryOnConflict(async () => {
-    const result = await (hasConflicted ? queueForSession(sessionId, attempt) : attempt())
-    hasConflicted = 'conflict' in result
-    return result
+  const verifiedRequest = { form: request.form, sessionId, proof, authenticatedClient }
+  const decideNow = (): Promise<DecidedSession> =>
+    decideOnStored(context, verifiedRequest, { unknownDescription, decide })
+  // After a conflict, the request is decided again, so that every wrong transaction code is counted.
+  return context.retryOnConflict(async () => {
+    const decidedSession = await decideNow()
+    // Nothing is signed for a request that another one overtakes. Those that are refused at once need not wait, so that
+    // whoever knows the session id alone delays nobody.
+    return context.queueForSession(sessionId, async (hasWaited) =>
+      commitDecision(context, verifiedRequest, hasWaited ? await decideNow() : decidedSession),
+    )
   })
 }
 
@@ -104,24 +92,41 @@ function verifyDpopIfUsed(context: IssuerContext, request: ReceivedTokenRequest)
   return request.dpop !== undefined || context.config.dpopRequired ? verifyDpopProof(context, request) : undefined
 }
 
-/** Decides on the session as it was read, and commits the decision. */
-async function attemptAnswer(
+/** The decision on a session, with the version of its row and the time of the decision. */
+interface DecidedSession {
+  readonly decision: GrantDecision
+  readonly version: number
+  readonly now: Date
+}
+
+/** Decides on the session as it is stored now. */
+async function decideOnStored(
   context: IssuerContext,
-  request: VerifiedTokenRequest,
-  { value: session, version }: Row<IssuanceSession>,
-  decide: Grant['decide'],
-): Promise<Attempt<TokenResponse>> {
-  const { sessionId: id, proof, authenticatedClient } = request
+  { sessionId, proof, authenticatedClient }: VerifiedTokenRequest,
+  { unknownDescription, decide }: Pick<Grant, 'unknownDescription' | 'decide'>,
+): Promise<DecidedSession> {
+  const row = await context.store.get('issuance_session', sessionId)
+  const { value: session, version } = row ?? refuse('invalid_grant', unknownDescription)
   const now = context.now()
-  const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwritten(id).offerFetchedAt
+  const fetchedAt = session.offerFetchedAt ?? context.progress.getUnwritten(sessionId).offerFetchedAt
   const currentSession = fetchedAt === undefined ? session : { ...session, offerFetchedAt: fetchedAt }
   const decision = await decide({
-    sessionId: id,
+    sessionId,
     session: currentSession,
     jkt: proof?.jkt,
     client: authenticatedClient,
     now,
   })
+  return { decision, version, now }
+}
+
+/** Makes the tokens of a decision, or refuses by it, and commits the session. */
+async function commitDecision(
+  context: IssuerContext,
+  request: VerifiedTokenRequest,
+  { decision, version, now }: DecidedSession,
+): Promise<Attempt<TokenResponse>> {
+  const { sessionId: id, proof, authenticatedClient } = request
   if (decision.refusal !== undefined) {
     // A refusal may end the session: too many wrong transaction codes lock it.
     const endedRow = { value: decision.session, dueAt: new Date(endOfIssuance(decision.session)) }
