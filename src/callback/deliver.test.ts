@@ -151,6 +151,7 @@ describe('a callback', () => {
     ],
     ['a key that the receiver does not take', () => answer(403), /answered 403; compare .* and the clocks of both$/],
     ['a redirect, which is not followed', () => answer(307, { location: 'https://else.example' }), /redirects are not/],
+    ['another redirect', () => answer(300), /answered 300, and redirects are not/],
     ['no answer', down, /refused the connection/],
   ])('comes again later after %s, under its id', async (_what, does, problem) => {
     await wait('s1', 'e1')
@@ -269,6 +270,28 @@ describe('a callback', () => {
     expect([told().at(-1), await pending(), await dead()]).toEqual(['e1', [], []])
   })
 
+  it('that a retry let wait again is given up 24 hours later, and not at its first failure', async () => {
+    await wait('s1', 'e1')
+    const deliver = process()
+    receiver = () => answer(500)
+    time += 24 * HOUR
+    await deliver()
+    await requeue('e1')
+    await deliver()
+    expect([told().length, await pending(), await dead()]).toEqual([2, ['e1'], []])
+    time += 24 * HOUR
+    await deliver()
+    expect([told().length, await pending(), await dead()]).toEqual([3, [], ['e1']])
+  })
+
+  it('that is on its way is not made due by a retry of its queue', async () => {
+    await wait('s1', 'e1')
+    await reserveForGood()
+    expect(await retryCallbackNow({ store, retryOnConflict }, 's1', now())).toBe(false)
+    await process()()
+    expect(asked).toEqual([])
+  })
+
   it('is not given up while the clock is doubtful, and is sent when the receiver answers', async () => {
     await wait('s1', 'e1')
     const deliver = process()
@@ -322,6 +345,48 @@ describe('callbacks of sessions', () => {
     await expect(process({ store: withDamage })()).rejects.toThrow('a value is damaged')
     expect([told().length, (await pending()).length]).toEqual([30, 20])
     expect(await countCallbacks(withDamage)).toMatchObject({ waiting: 20 })
+  })
+
+  it('go out four at once to a receiver that has not answered yet, also beside queues that cannot be read', async () => {
+    await wait('damaged', 'damaged')
+    for (let n = 0; n < 30; n += 1) await wait(`s${n}`, `e${n}`)
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    receiver = () => released.then(() => answer(200))
+    const round = process({ store: withDamagedRows(store, (id) => id === 'damaged') })()
+    await expect.poll(() => asked.length).toBe(4)
+    // It looks for more every 300 ms.
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    expect(asked.length).toBe(4)
+    release()
+    await expect(round).rejects.toThrow('a value is damaged')
+    expect(asked.length).toBe(30)
+  })
+
+  it('that follow one that failed begin their own backoff', async () => {
+    await wait('s1', 'e1', 'e2')
+    const deliver = process()
+    const fails = new Set(['e1'])
+    receiver = ({ id }) => (fails.has(id) ? answer(500) : undefined)
+    for (let failures = 0; failures < 5; failures += 1) {
+      await deliver()
+      time = (await store.get('callback', 's1'))?.value.nextAt ?? 0
+    }
+    fails.clear()
+    fails.add('e2')
+    await deliver()
+    const { failures, nextAt = 0 } = (await store.get('callback', 's1'))?.value ?? {}
+    expect([failures, nextAt - time <= 5 * SECOND]).toEqual([1, true])
+  })
+
+  it('are counted with the time of the one that has waited longest', async () => {
+    await wait('s1', 'e1')
+    const oldest = time / SECOND
+    time += HOUR
+    await wait('s0', 'e0')
+    expect(await countCallbacks(store)).toEqual({ waiting: 2, oldest_waiting_at: oldest, dead: 0 })
   })
 
   it('are not held up by one that always fails, nor by one that is slow', async () => {
