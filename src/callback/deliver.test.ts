@@ -357,7 +357,7 @@ describe('callbacks of sessions', () => {
     receiver = () => released.then(() => answer(200))
     const round = process({ store: withDamagedRows(store, (id) => id === 'damaged') })()
     await expect.poll(() => asked.length).toBe(4)
-    // It looks for more every 300 ms.
+    // A round looks for more every 300 ms.
     await new Promise((resolve) => setTimeout(resolve, 700))
     expect(asked.length).toBe(4)
     release()

@@ -161,7 +161,7 @@ describe('a call', () => {
     const slow = put(engine, '', '/slow')
     await expect.poll(() => engine.runtime.runs).toBe(1)
     const reading = engine.engine.app.inject(`${engine.url}/a`)
-    // A GET may write as well.
+    // A GET that writes runs again.
     const { registry } = engine.engine.metrics
     await expect.poll(() => registry.metrics()).toContain('vouchsafe_engine_conflicts_total 1')
     gate.resolve()

@@ -256,7 +256,8 @@ describe('passing events on', () => {
     expect(told).toEqual([])
     await record(store, { type: 'query.created', subject: 'a' })
     await passOn(store)
-    await sign()
+    // Another process signs at the same time.
+    await Promise.all([sign(), sign()])
     await sign()
     expect(told).toHaveLength(1)
     expect(JSON.parse(told[0] ?? '')).toMatchObject({ event: 'audit_checkpoint', sequence: 2 })
