@@ -1,4 +1,5 @@
 /** The signed request object that a wallet fetches. OpenID4VP 1.0, Authorization Request; RFC 9101. */
+import { serialQueueByKey } from '../async/concurrency.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
@@ -22,6 +23,21 @@ export async function requireSessionForRequestObject(
   const { value: session } = await requireVerificationSession(store, sessionId)
   refuseUnlessOpen(session, now(), 'gone')
   return session
+}
+
+/** The maximum number of request objects of a session that are signed or wait. A wallet fetches one. */
+const MAX_QUEUED = 16
+
+/**
+ * Creates the queue of each session for its request objects, so that whoever has the link of one session takes the time
+ * of a slow key from no other. Refuses with `too_many_requests` if too many wait.
+ */
+export function createRequestObjectQueue(): ReturnType<typeof serialQueueByKey> {
+  return serialQueueByKey(MAX_QUEUED, () =>
+    refuse('too_many_requests', 'too many requests for this request object wait; send one after another', {
+      retryAfterSeconds: 1,
+    }),
+  )
 }
 
 /**

@@ -18,7 +18,7 @@ import { listVerificationRoute } from './list-schemas.ts'
 import { startVerificationSession } from './new-session.ts'
 import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
 import { createQuery, getQuery, refuseWrappedQuery } from './queries.ts'
-import { getRequestObject, requireSessionForRequestObject } from './request-object.ts'
+import { createRequestObjectQueue, getRequestObject, requireSessionForRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { VERIFIER_PATHS } from './session.ts'
 import { listVerificationSessions } from './session-list.ts'
@@ -144,9 +144,10 @@ function addRequestObjectRoutes(app: App, context: VerifierContext): void {
   const { onRequest, getResult } = createEarlyLookUp((request) =>
     requireSessionForRequestObject(context, sessionIdOf(request)),
   )
+  const runInTurn = createRequestObjectQueue()
   const sendRequestObject = async (request: FastifyRequest, reply: FastifyReply, wallet?: WalletRequest) => {
     const id = sessionIdOf(request)
-    const requestObject = await getRequestObject(context, id, getResult(request), wallet)
+    const requestObject = await runInTurn(id, () => getRequestObject(context, id, getResult(request), wallet))
     // Previews of links and probes send HEAD.
     if (request.method !== 'HEAD') context.progress.add(id, { requestFetchedAt: context.now().getTime() })
     return reply.type('application/oauth-authz-req+jwt').send(requestObject)

@@ -1,5 +1,6 @@
 /** Services whose key is in a token that is away for a while: callers are told to come back, and nothing is used up. */
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Certificate } from '../../src/keys/certificate.ts'
 import { createSigner } from '../../src/keys/file-signer.ts'
@@ -24,9 +25,14 @@ const DAY_MS = 86_400_000
 
 let services: Services
 let isAway: boolean
+let isSlow: boolean
+/** The signatures that run now, and the most that ran at once. */
+let signing: { running: number; most: number }
 
 beforeEach(async () => {
   isAway = false
+  isSlow = false
+  signing = { running: 0, most: 0 }
   const keys: KeyObject[] = []
   const certify = (url: string) => (privateKey: KeyObject) => {
     keys.push(privateKey)
@@ -40,7 +46,15 @@ beforeEach(async () => {
     createSigner: (_, chain) => {
       const signer = createSigner(keyOf(chain[0] as Certificate) as KeyObject, chain)
       const lost = new Pkcs11Error('the token is not there; put it back (CKR_TOKEN_NOT_PRESENT)')
-      return { ...signer, sign: (data) => (isAway ? Promise.reject(lost) : signer.sign(data)) }
+      const signSlowly = async (data: Uint8Array) => {
+        signing.running += 1
+        signing.most = Math.max(signing.most, signing.running)
+        await setTimeout(20)
+        signing.running -= 1
+        return signer.sign(data)
+      }
+      const sign = (data: Uint8Array) => (isSlow ? signSlowly(data) : signer.sign(data))
+      return { ...signer, sign: (data) => (isAway ? Promise.reject(lost) : sign(data)) }
     },
   }
   const signingWith = (service: string) => ({
@@ -108,4 +122,16 @@ it('a verifier refuses the request object for a while, and the log has the code 
   expect(services.logLines.at(-1)).toContain('CKR_TOKEN_NOT_PRESENT')
   isAway = false
   expect((await services.fetch(requestUri)).status).toBe(200)
+})
+
+it('a verifier signs for one session at a time, so that whoever has one link leaves the token to others', async () => {
+  const [own, other] = [await startVerification(services), await startVerification(services)]
+  const path = `${VERIFIER_URL}/presentation/oid4vp/authorization-request`
+  isSlow = true
+  const flood = Promise.all(Array.from({ length: 40 }, () => services.fetch(`${path}/${own.sessionId}`)))
+  expect((await services.fetch(`${path}/${other.sessionId}`)).status).toBe(200)
+  const statuses = (await flood).map(({ status }) => status)
+  expect(signing.most).toBeLessThanOrEqual(2)
+  expect(new Set(statuses)).toEqual(new Set([200, 429]))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(16)
 })
