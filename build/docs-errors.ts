@@ -139,7 +139,7 @@ const MEANINGS: Readonly<Record<ErrorCode, Meaning>> = {
   },
   too_many_requests: {
     means:
-      'This address asked too often (`rateLimits`), or sent too many requests of one session or with unknown access tokens at once. Wait for the seconds of `Retry-After`',
+      'This address asked too often (`rateLimits`), or sent too many requests of one session, with unknown access tokens or with large bodies at once. Wait for the seconds of `Retry-After`',
   },
   server_error: {
     means:

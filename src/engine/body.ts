@@ -77,8 +77,8 @@ function collectBody({ request, contract, bodyBytes, memory }: BodyCollection): 
       size += part.length
       parts.push(part)
       if (size > bodyBytes) refuse('body-too-large')
-      else if (problem === 'full') refuse('overloaded')
       else if (problem === 'tiny') refuse('body-in-tiny-parts')
+      else if (problem !== undefined) refuse('overloaded')
     }
     const finish = (): void => {
       body.complete()

@@ -135,7 +135,25 @@ describe('the memory of bodies', () => {
     expect([third.addPart(part(1)), dropped]).toEqual([undefined, ['a1']])
     third.addPart(part(15))
     // A sender makes no room for itself at the cost of those that have less.
-    expect([begin('a', 'a3').addPart(part(16)), dropped]).toEqual(['full', ['a1']])
+    expect([begin('a', 'a3').addPart(part(16)), dropped]).toEqual(['share', ['a1']])
+  })
+
+  it('is full for senders that each have little of it, and tells those that have much of it that they have', () => {
+    const clock = { at: 0 }
+    const memory = createBodyMemory(bounds(64, 32), () => new Date(clock.at))
+    const reasons: string[] = []
+    const begin = (owner: string) => memory.begin(owner, (reason) => reasons.push(`${owner} ${reason}`))
+    for (const owner of ['a', 'b', 'c', 'd']) begin(owner).addPart(part(16))
+    begin('e').addPart(part(1))
+    expect(reasons).toEqual(['a full'])
+    clock.at = 3000
+    begin('f').addPart(part(16))
+    expect(reasons.slice(1)).toEqual(['b full', 'c full', 'd full', 'e full'])
+    for (let count = 0; count < 4; count += 1) begin('g').addPart(part(8))
+    clock.at = 6000
+    begin('g').addPart(part(1))
+    // Also the last ones, whose sender had little left when they were dropped.
+    expect(reasons.slice(5)).toEqual(['g share', 'g share', 'g share', 'g share'])
   })
 })
 

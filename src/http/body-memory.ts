@@ -18,18 +18,21 @@ export interface MemoryBounds {
 
 /** Counts the bytes in memory by owner: an API key, a network or a contract. */
 export interface BodyMemory {
-  /** Begins a body. When it has to make room for another, its bytes are released, and `drop` is called. */
-  readonly begin: (owner: string, drop: () => void) => CountedBody
+  /** Begins a body. When it has to make room for another, its bytes are released, and `drop` gets the reason. */
+  readonly begin: (owner: string, drop: (reason: NoRoom) => void) => CountedBody
   readonly countBytes: () => number
 }
+
+/** Why there is no room for a body: its owner has much of the memory, or all of the memory is in use. */
+type NoRoom = 'share' | 'full'
 
 /** A body that is being received, or of which all has come. */
 export interface CountedBody {
   /**
    * Counts a part, for which stalled bodies, and bodies of owners with more bytes, are dropped if there is no room.
-   * Returns `full` if there is none even so, and `tiny` if the parts of the body are too small and too many.
+   * Returns the reason if there is none even so, and `tiny` if the parts of the body are too small and too many.
    */
-  readonly addPart: (part: Uint8Array) => 'full' | 'tiny' | undefined
+  readonly addPart: (part: Uint8Array) => NoRoom | 'tiny' | undefined
   /** Tells that all of the body has come, so that it is not dropped any more. */
   readonly complete: () => void
   /** Frees the bytes of the body, whose later parts are not counted. */
@@ -40,7 +43,7 @@ interface IncomingBody {
   readonly owner: string
   /** When the last part of the body arrived, in milliseconds since the epoch. */
   lastPartAt: number
-  readonly drop: () => void
+  readonly drop: (reason: NoRoom) => void
 }
 
 const MIB = 1024 * 1024
@@ -71,37 +74,41 @@ export function createBodyMemory({ total: maxTotal, perOwner }: MemoryBounds, no
     if (sum === 0) byOwner.delete(owner)
     else byOwner.set(owner, sum)
   }
+  const reasonFor = (owner: string): NoRoom => (bytesOf(owner) > perOwner / 2 ? 'share' : 'full')
   const makeRoom = (owner: string, bytes: number): boolean => {
     if (canFit(owner, bytes)) return true
+    const reasons = new Map([...byOwner.keys()].map((each) => [each, reasonFor(each)]))
     const stalledBefore = now().getTime() - STALLED_MS
     const isOverShare = bytesOf(owner) + bytes > perOwner
     for (const body of [...incomingBodies])
-      if (body.lastPartAt < stalledBefore && (!isOverShare || body.owner === owner)) body.drop()
+      if (body.lastPartAt < stalledBefore && (!isOverShare || body.owner === owner))
+        body.drop(reasons.get(body.owner) ?? 'full')
     const sum = bytesOf(owner) + bytes
     while (!canFit(owner, bytes)) {
       const body = findBodyToDrop(incomingBodies, bytesOf)
       if (sum > perOwner || body === undefined || bytesOf(body.owner) <= sum) return false
-      body.drop()
+      body.drop(reasonFor(body.owner))
     }
     return true
   }
   return {
-    begin: (owner, drop) => beginBody({ owner, drop, incomingBodies, makeRoom, add, now }),
+    begin: (owner, drop) => beginBody({ owner, drop, incomingBodies, makeRoom, reasonFor, add, now }),
     countBytes: () => total,
   }
 }
 
 interface NewBody {
   readonly owner: string
-  readonly drop: () => void
+  readonly drop: (reason: NoRoom) => void
   readonly incomingBodies: Set<IncomingBody>
   /** Drops bodies until `bytes` more fit, and tests whether they do. */
   readonly makeRoom: (owner: string, bytes: number) => boolean
+  readonly reasonFor: (owner: string) => NoRoom
   readonly add: (owner: string, bytes: number) => void
   readonly now: () => Date
 }
 
-function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody): CountedBody {
+function beginBody({ owner, drop, incomingBodies, makeRoom, reasonFor, add, now }: NewBody): CountedBody {
   let [parts, bytes, weight] = [0, 0, 0]
   let isReleased = false
   const complete = (): void => void incomingBodies.delete(body)
@@ -111,13 +118,13 @@ function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody)
     add(owner, -weight)
     weight = 0
   }
-  const releaseAndDrop = (): void => {
+  const releaseAndDrop = (reason: NoRoom): void => {
     release()
-    drop()
+    drop(reason)
   }
   const body: IncomingBody = { owner, lastPartAt: now().getTime(), drop: releaseAndDrop }
   incomingBodies.add(body)
-  const addPart = ({ length }: Uint8Array): 'full' | 'tiny' | undefined => {
+  const addPart = ({ length }: Uint8Array): NoRoom | 'tiny' | undefined => {
     // After a refusal, such as of a body over the limit of the route, the rest of the body still comes.
     if (isReleased) return undefined
     body.lastPartAt = now().getTime()
@@ -127,7 +134,7 @@ function beginBody({ owner, drop, incomingBodies, makeRoom, add, now }: NewBody)
     bytes += length
     weight += partWeight
     add(owner, partWeight)
-    if (!hasRoom) return 'full'
+    if (!hasRoom) return reasonFor(owner)
     return parts > MAX_SMALL_PARTS && bytes < parts * MIN_MEAN_BYTES ? 'tiny' : undefined
   }
   return { addPart, complete, release }
@@ -145,8 +152,9 @@ function findBodyToDrop(
 }
 
 /**
- * Adds the hook that refuses bodies with `temporarily_unavailable` when the limit is reached. A body counts until its
- * response is sent, for the API key of the request or else for the network of the sender.
+ * Adds the hook that refuses bodies when the limit is reached: with `too_many_requests` those of a sender that has much
+ * of the memory, and others with `temporarily_unavailable`, by which operators see that the service lacks memory. A
+ * body counts until its response is sent, for the API key of the request or else for the network of the sender.
  */
 export function limitBodyMemory(app: App, now: () => Date, memory = createBodyMemory(BOUNDS, now)): void {
   app.addHook('preParsing', (request, reply, _payload, done) => {
@@ -183,11 +191,14 @@ function countBody(memory: BodyMemory, { request, response, owner }: CountedRequ
       body.release()
       if (request.listenerCount('error') > 0) request.emit('error', error)
     }
-    const body = memory.begin(owner, () => refuse(memoryFullError()))
+    const body = memory.begin(owner, (reason) => refuse(noRoomError(reason)))
     const countPart = (part: Uint8Array): void => {
       const problem = body.addPart(part)
-      if (problem === 'full') refuse(memoryFullError())
-      if (problem !== 'tiny') return
+      if (problem === undefined) return
+      if (problem !== 'tiny') {
+        refuse(noRoomError(problem))
+        return
+      }
       // The rest of the body is not read.
       response.shouldKeepAlive = false
       refuse(Object.assign(new Error(SMALL_PARTS), { statusCode: 400 }))
@@ -198,6 +209,9 @@ function countBody(memory: BodyMemory, { request, response, owner }: CountedRequ
   request.on('newListener', beginAtFirstListener)
 }
 
-function memoryFullError(): ProtocolError {
-  return new ProtocolError('temporarily_unavailable', 'too many requests are being sent at once; try again in a moment')
+function noRoomError(reason: NoRoom): ProtocolError {
+  const text = 'too many requests are being sent at once; try again in a moment'
+  return reason === 'full'
+    ? new ProtocolError('temporarily_unavailable', text)
+    : new ProtocolError('too_many_requests', text, { retryAfterSeconds: 1 })
 }
