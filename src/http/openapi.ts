@@ -121,7 +121,10 @@ function hoistSchemas(value: Json, schemas: JsonObject): Json {
   const described = memberOf(value, DESCRIBED_SCHEMA)
   if (described !== undefined) return hoistSchemas(described, schemas)
   const inside = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, name === 'examples' ? member : hoistSchemas(member, schemas)]),
+    Object.entries(joinTexts(value)).map(([name, member]) => [
+      name,
+      name === 'examples' ? member : hoistSchemas(member, schemas),
+    ]),
   )
   const { title, ...schema } = inside
   const name = stringMemberOf(value, 'title')
@@ -129,6 +132,18 @@ function hoistSchemas(value: Json, schemas: JsonObject): Json {
   if (title === undefined || name === undefined || !isSchema(value)) return inside
   schemas[name] = schema
   return { $ref: `#/components/schemas/${name}` }
+}
+
+/** Returns a choice between single texts as one enum, of which generators make one type in every language. */
+function joinTexts(value: JsonObject): JsonObject {
+  const { anyOf, ...rest } = value
+  if (!Array.isArray(anyOf) || !anyOf.every(isText)) return value
+  return { ...rest, type: 'string', enum: anyOf.flatMap((choice) => memberOf(choice, 'enum') ?? []) }
+}
+
+/** Tests whether a schema is a list of texts and nothing else, without a description of its own. */
+function isText(schema: Json): boolean {
+  return isObject(schema) && Object.keys(schema).sort().join() === 'enum,type' && schema.type === 'string'
 }
 
 function isSchema(value: JsonObject): boolean {
