@@ -11,6 +11,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 
 interface Answer {
   readonly status: number | undefined
+  readonly headers: IncomingMessage['headers']
   readonly body: string
 }
 
@@ -38,7 +39,7 @@ async function served() {
     const [response] = (await once(asked, 'response')) as [IncomingMessage]
     const parts: Buffer[] = []
     for await (const part of response as AsyncIterable<Buffer>) parts.push(part)
-    return { status: response.statusCode, body: Buffer.concat(parts).toString('utf8') }
+    return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts).toString('utf8') }
   }
   const ask = async (body: unknown): Promise<unknown> => JSON.parse((await post(body)).body)
   return { server, port, done, post, ask }
@@ -179,6 +180,31 @@ it.each([
   const { post, done } = await served()
   expect((await post(give(1, 1), { origin })).status).toBe(status)
   expect(done).toHaveLength(status === 200 ? 1 : 0)
+})
+
+it('lets the browser give a page of this machine what it asked for, after a preflight, and no page of another host', async () => {
+  const { post, done } = await served()
+  const origin = 'http://localhost:3000'
+  const preflight = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type' }
+  expect(await post('', { origin, ...preflight }, 'OPTIONS')).toMatchObject({
+    status: 204,
+    headers: {
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'POST',
+      'access-control-allow-headers': 'content-type',
+      vary: 'origin',
+    },
+  })
+  expect(done).toEqual([])
+  const answers = [await post(give(1, 1), { origin }), await post('', { origin }, 'GET')]
+  expect(answers.map(({ status }) => status)).toEqual([200, 405])
+  for (const { headers } of answers) expect(headers['access-control-allow-origin']).toBe(origin)
+
+  const foreign = await post('', { origin: 'https://dapp.example', ...preflight }, 'OPTIONS')
+  expect([foreign.status, foreign.headers['access-control-allow-origin']]).toEqual([403, undefined])
+  const rebound = await post('', { origin, host: 'rebound.example', ...preflight }, 'OPTIONS')
+  expect(rebound.status).toBe(403)
+  expect((await post('', {}, 'OPTIONS')).status).toBe(405)
 })
 
 it.each([

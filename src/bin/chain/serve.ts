@@ -25,6 +25,8 @@ const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 const INTERNAL_ERROR = -32603
 const TOO_LARGE = -32003
+/** The headers of the answer to a preflight, which a browser sends before it lets a page of another port ask. */
+const PREFLIGHT = { 'access-control-allow-methods': 'POST', 'access-control-allow-headers': 'content-type' }
 const FAILURE = 'The chain failed to answer a request'
 
 /** Serves the chain on loopback until the process ends. Resolves when the server listens. */
@@ -83,6 +85,14 @@ async function answerHttp(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { origin } = request.headers
+  if (origin !== undefined && isAllowedOrigin(origin)) {
+    response.setHeader('access-control-allow-origin', origin).setHeader('vary', 'origin')
+  }
+  if (request.method === 'OPTIONS' && refusalOf(request) === undefined) {
+    response.writeHead(204, PREFLIGHT).end()
+    return
+  }
   const text = await readRequest(request, allowance, (status, why) => {
     const headers = { connection: 'close', 'content-type': 'text/plain', ...(status === 405 ? { allow: 'POST' } : {}) }
     response.writeHead(status, headers).end(`${why}\n`)
@@ -129,17 +139,18 @@ function refusalOf({ method, headers }: IncomingMessage): Parameters<Refuse> | u
   const { host = '', origin, 'content-type': type = '' } = headers
   if (!isLoopback(parseInternationalUrl(`http://${host}`)?.hostname ?? ''))
     return [403, 'Ask at http://127.0.0.1 or http://localhost: other hosts are not answered.']
-  if (origin !== undefined && !isAllowedOrigin(parseInternationalUrl(origin)))
+  if (origin !== undefined && !isAllowedOrigin(origin))
     return [403, 'Pages are answered from http://localhost alone, and extensions of the browser.']
+  if (method === 'OPTIONS' && origin !== undefined) return undefined
   if (method !== 'POST') return [405, 'Ask by POST.']
   if (!/^application\/json *(;|$)/i.test(type)) return [415, 'Ask with the header content-type: application/json.']
   return undefined
 }
 
-/** Tests whether pages of an origin are allowed. An undefined origin means `null`, which any page can have. */
-function isAllowedOrigin(origin: URL | undefined): boolean {
-  if (origin === undefined) return false
-  return isLoopback(origin.hostname) || !['http:', 'https:'].includes(origin.protocol)
+/** Tests whether pages of an origin are allowed. The origin `null`, which is no URL, is one that any page can have. */
+function isAllowedOrigin(origin: string): boolean {
+  const url = parseInternationalUrl(origin)
+  return url !== undefined && (isLoopback(url.hostname) || !['http:', 'https:'].includes(url.protocol))
 }
 
 /** Answers a request or a batch; undefined if there is no response. */
