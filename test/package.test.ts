@@ -15,14 +15,18 @@ function packedFrom(cwd: string): string[] {
   return packed.files.map(({ path }) => path)
 }
 
+/** Returns the files and options by which `npm pack` makes the types for applications. */
+function typesConfiguration(): ts.ParsedCommandLine {
+  const file = ts.readConfigFile(join(ROOT, 'sdk/tsconfig.json'), (path) => ts.sys.readFile(path))
+  const { config } = file as { config: unknown }
+  return ts.parseJsonConfigFileContent(config, ts.sys, join(ROOT, 'sdk'))
+}
+
 /** Returns the types that `npm pack` makes for applications, by their paths below the folder of the types. */
 function packedTypes(): ReadonlyMap<string, string> {
-  const { config } = ts.readConfigFile(join(ROOT, 'sdk/tsconfig.json'), (path) => ts.sys.readFile(path)) as {
-    config: unknown
-  }
-  const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, join(ROOT, 'sdk'))
+  const { fileNames, options } = typesConfiguration()
   const types = new Map<string, string>()
-  const program = ts.createProgram(fileNames, { ...options, tsBuildInfoFile: join(temporaryDirectory(), 'types') })
+  const program = ts.createProgram(fileNames, options)
   program.emit(undefined, (path, text) => types.set(relative(join(ROOT, 'dist/sdk/types'), path), text))
   return types
 }
@@ -61,6 +65,10 @@ describe('the package', () => {
     expect(types.has('sdk/client/index.d.ts')).toBe(true)
     expect(imports.filter(({ name }) => !name.startsWith('node:'))).toEqual([])
     expect([...types.keys()].filter((path) => path.startsWith('test/') || path.includes('.test.'))).toEqual([])
+  })
+
+  it('has its types also where those of before were removed, which an incremental compiler takes for made', () => {
+    expect(typesConfiguration().options.incremental).toBe(false)
   })
 
   it('has of conf/ the examples alone, and never what `init` writes there', () => {
