@@ -10,6 +10,7 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { ChainError } from '../../src/chain/chain.ts'
+import { evmAddress } from '../../src/offchain/address.ts'
 import { filesBelow } from '../../test/support/command.ts'
 import type { Misbehaviour } from '../../test/support/misbehaviour.ts'
 import { behave, forgetDeleted, type SharingEngines, startSharingEngines } from '../../test/support/sharing-engines.ts'
@@ -538,6 +539,32 @@ describe('a request', () => {
     const engine = (await client.engines()).engines[0]
     if (engine === undefined) throw new Error('no engine')
     await expect(client.call(engine, { method: 'GET', path })).rejects.toThrow(TypeError)
+  })
+
+  it('does not go to a contract whose address only begins like its own', async () => {
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    const path = `/../${evmAddress(world.contract)}0/shares/1`
+    await expect(client.call(engine, { method: 'GET', path })).rejects.toThrow(TypeError)
+  })
+
+  it('takes no cookie along, follows no redirect, and leaves nothing of the answer in a cache', async () => {
+    const id = await shared()
+    const requests: (readonly string[])[] = []
+    const noting: typeof fetch = (...request) => {
+      const { credentials, redirect, cache } = new Request(...request)
+      requests.push([credentials, redirect, cache])
+      return fetch(...request)
+    }
+    client = clientWith({ fetch: noting })
+    const engine = (await client.engines()).engines[0]
+    if (engine === undefined) throw new Error('no engine')
+    await client.call(engine, { method: 'GET', path: `/shares/${id}`, signer: owner.signer })
+    // The second asks the engine whose key signed the answer.
+    expect(requests).toEqual([
+      ['omit', 'manual', 'no-store'],
+      ['omit', 'manual', 'default'],
+    ])
   })
 
   it('is signed as it is sent, whatever is in its query', async () => {

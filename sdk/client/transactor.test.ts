@@ -185,6 +185,16 @@ describe('a transactor', () => {
     expect(nonces).toEqual([4, 5])
   })
 
+  it('gives the nonce of one that no node took to the next, also of those that are sent at once', async () => {
+    let submissions = 0
+    const refusal = new ChainError('insufficient funds', { kind: 'failed' })
+    const { chain, nonces } = chainWith(() => (submissions++ === 0 ? Promise.reject(refusal) : Promise.resolve()))
+    const transactor = accountTransactor(chain, new Uint8Array(32), patience)
+    const sent = await Promise.allSettled([1, 2, 3].map(() => transactor.send(ADDRESS, new Uint8Array())))
+    expect(sent.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+    expect(nonces).toEqual([0, 1])
+  })
+
   it.each<[string, ChainError, string]>([
     ['a node refuses, with refused-by-chain', new ChainError('insufficient funds', { kind: 'failed' }), 'ClientError'],
     [
