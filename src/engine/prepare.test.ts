@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { CONTRACT, ENGINE, startEngine, type TestEngine, text } from '../../test/support/engine.ts'
 import { closedAfterwards } from '../../test/support/engine-calls.ts'
+import { ComponentError } from '../component/runtime.ts'
 import { writer } from '../offchain/rpc.ts'
 
 const listOf = (...engines: readonly string[]): Uint8Array =>
@@ -96,4 +97,61 @@ it('writes some of the hooks of a component to the log and to its details, howev
   const headers = { authorization: 'Bearer key' }
   const details = await engine.engine.app.inject({ url: `/engine/contracts/${CONTRACT}`, headers })
   expect(details.json()).toMatchObject({ state: 'served', hooks: hooks.slice(0, 20) })
+})
+
+/** Serves the component `old`, and has the contract name `new` while the first is being looked at, as `look` says. */
+async function changedMeanwhile(look: () => Promise<void>): Promise<TestEngine> {
+  const engine = closedAfterwards(await startEngine())
+  const componentOf = (name: string) => {
+    const { sha256, bytes } = engine.runtime.add(name, { http: () => Promise.resolve(text(name)) })
+    engine.files.set(sha256, bytes)
+    return { sha256, uri: '' }
+  }
+  engine.chain.set({ address: CONTRACT, component: componentOf('old') })
+  const describeComponent = engine.runtime.describe.bind(engine.runtime)
+  engine.runtime.describe = async (component) => {
+    engine.runtime.describe = describeComponent
+    engine.chain.set({ address: CONTRACT, component: componentOf('new') })
+    await engine.task('chain')
+    await look()
+    return describeComponent(component)
+  }
+  await engine.rounds()
+  return engine
+}
+
+it.each([
+  ['could be used', () => Promise.resolve()],
+  ['could not be used', () => Promise.reject(new ComponentError('it is not a component'))],
+])('serves the component that a contract names since, where the one before %s', async (_, look) => {
+  const engine = await changedMeanwhile(look)
+  expect((await engine.engine.app.inject(engine.url)).body).toBe('new')
+})
+
+it('looks at no component of a contract that lists other engines', async () => {
+  const engine = closedAfterwards(await startEngine())
+  const { sha256, bytes } = engine.runtime.add('first', {})
+  engine.files.set(sha256, bytes)
+  let looks = 0
+  engine.runtime.describe = () => Promise.reject(new Error(`look ${++looks}`))
+  const engines = [{ address: `00${'aa'.repeat(20)}`, endpoint: '' }]
+  engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' }, engines })
+  await engine.rounds()
+  expect([looks, await statusOf(engine)]).toMatchObject([0, { state: 'not-this-engine' }])
+})
+
+it('pauses for a second after an error that is not the component’s, and then serves it', async () => {
+  const engine = closedAfterwards(await startEngine())
+  const { sha256, bytes } = engine.runtime.add('first', { http: () => Promise.resolve(text('yes')) })
+  engine.files.set(sha256, bytes)
+  const describeComponent = engine.runtime.describe.bind(engine.runtime)
+  let looks = 0
+  engine.runtime.describe = () => Promise.reject(new Error(`look ${++looks}`))
+  engine.chain.set({ address: CONTRACT, component: { sha256, uri: '' } })
+  await engine.rounds()
+  expect(looks).toBe(1)
+  engine.runtime.describe = describeComponent
+  engine.clock.now = new Date(engine.clock.now.getTime() + 1000)
+  await engine.rounds()
+  expect((await engine.engine.app.inject(engine.url)).body).toBe('yes')
 })

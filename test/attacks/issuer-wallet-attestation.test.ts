@@ -523,6 +523,8 @@ describe('the status of a wallet attestation', () => {
     const refusal = { status: 400, error: 'invalid_client_attestation' } as const
     network.at.delete(LIST)
     await expectRefusal(await send(), { ...refusal, why: /attestation\.status: .*could not be looked at/ })
+    // The issuer of these tests is in a private network itself.
+    expect(network.requests.at(-1)).toMatchObject({ url: LIST, allowPrivateAddresses: true })
     await publish(1)
     await expectRefusal(await send(), { ...refusal, why: /attestation\.status: revoked/ })
     await publish(2)
