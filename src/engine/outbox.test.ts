@@ -327,6 +327,19 @@ describe('the outbox', () => {
     expect(await engine.store.list('failed_transaction')).toHaveLength(2)
   })
 
+  it('signs a transaction three times at most, whatever the node says of each', async () => {
+    const engine = await started()
+    await send(engine, 'a')
+    await engine.rounds()
+    for (const outcome of ['exhausted', 'lost', 'exhausted'] as const) {
+      engine.chain.outcomes.set(engine.chain.submitted.at(-1)?.hash ?? '', outcome)
+      engine.chain.nonce += 1
+      for (let minutes = 0; minutes < 4; minutes++) await pass(engine, 60)
+    }
+    expect(new Set(engine.chain.submitted.map(({ hash }) => hash)).size).toBe(3)
+    expect([await engine.store.list('outbox'), await engine.store.list('failed_transaction')]).toMatchObject([[], [{}]])
+  })
+
   it('does not judge a transaction while another that it may depend on is on its way', async () => {
     const engine = await started()
     let isThere = false

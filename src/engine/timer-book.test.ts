@@ -84,6 +84,19 @@ describe('timers that are over', () => {
     await store.close()
   })
 
+  it('are forgotten in the order in which they ended, and not in which they began', async () => {
+    const { store, book, now, commit } = await openBook()
+    const ids = Array.from({ length: 70 }, (_, id) => id)
+    await commit(ids.map((id) => ({ id, delayMs: 1000, payload: new Uint8Array(0) })))
+    for (const id of ids.toReversed()) {
+      const plan = book.plan(CONTRACT, [{ id, cancel: true }], new Date(now.getTime() + 70 - id))
+      expect(await store.commit(plan.changes)).toBeUndefined()
+      plan.apply()
+    }
+    expect(book.list(CONTRACT).map(({ id }) => id)).toEqual(ids.slice(0, 64))
+    await store.close()
+  })
+
   it('are deleted a day later, however many others are overdue', async () => {
     const { store, book, now, commit } = await openBook()
     await commit(Array.from({ length: 1001 }, (_, id) => ({ id, delayMs: 1000, payload: new Uint8Array(0) })))
