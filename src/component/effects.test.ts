@@ -42,3 +42,10 @@ describe('the values that a call stores', () => {
     expect(store([1, 2], 20 * MIB, limits)).toMatch(/too many bytes/)
   })
 })
+
+it('a signed request that a call asks about twice is accepted once, so that its engine can store its id', () => {
+  const effects = createEffectCollector(DEFAULT_LIMITS)
+  const [one, other] = ['one', 'other'].map((id) => ({ id, until: new Date(0), unlessRefused: false }))
+  for (const request of [one, other, one]) if (request) effects.spend(request)
+  expect(effects.finish()).toMatchObject({ spentRequests: [one, other] })
+})
