@@ -151,6 +151,11 @@ export function addBodylessRoutes(app: App, addRoutes: (scope: App) => void): vo
   void app.register((scope: App, _: unknown, done: () => void) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, callback) => callback(null, undefined))
+    // Fastify refuses a media type that is none, also where nothing follows.
+    scope.addHook('onRequest', ({ raw }, _reply, next) => {
+      raw.headers['content-type'] = undefined
+      next()
+    })
     addRoutes(scope)
     done()
   })

@@ -150,6 +150,9 @@ it.each(['/issuance/oid4vci/nonce', '/issuance/oid4vci/nonce/SESSION', '/credent
       ['application/json', '{"a":'],
       ['application/x-www-form-urlencoded', ''],
       ['text/plain', 'a'],
+      ['', ''],
+      ['json', ''],
+      ['json', 'a'],
     ] as const) {
       const answer = await send({ service: 'issuer', path }, 'POST', { ...authorization, 'content-type': type }, body)
       expect([type, answer.statusCode]).toEqual([type, bare.statusCode])
