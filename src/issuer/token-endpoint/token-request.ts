@@ -53,7 +53,8 @@ export async function findGrant(context: IssuerContext, form: TokenRequest): Pro
 
 /**
  * Answers a token request. Refuses with `invalid_request`, `invalid_grant`, `invalid_authorization_details`,
- * `invalid_dpop_proof` or `use_dpop_nonce`, and like {@link refuseEndedCertificate} and {@link authenticateClient}.
+ * `invalid_dpop_proof` or `use_dpop_nonce`, with `too_many_requests` if too many requests of the session wait, and like
+ * {@link refuseEndedCertificate} and {@link authenticateClient}.
  */
 export async function answerTokenRequest(
   context: IssuerContext,
