@@ -1,5 +1,4 @@
 /** A contract at one engine: its component, what it has there, and its latest calls with what it logged. */
-
 import { drawTime, element } from './dom.ts'
 import { askEngines, type ContractDetails, type EngineCall, readContract } from './engine-data.ts'
 import { componentWords, drawContractState } from './engines.ts'

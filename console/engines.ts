@@ -1,5 +1,4 @@
 /** The execution engines: what each sees of its chain, which contracts it serves, and what their components do. */
-
 import type { ShownEngine } from './clients.ts'
 import { drawTime, element, introduction } from './dom.ts'
 import { askEngines, type ContractStatus, type EngineStatus, type SeenEngine } from './engine-data.ts'

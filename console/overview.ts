@@ -1,5 +1,4 @@
 /** The first page: whether all is well, what ends and what waits, and what became of the sessions of a day. */
-
 import { type ClientName, isReady, type ShownEngine } from './clients.ts'
 import {
   type Concern,

@@ -71,7 +71,7 @@ export const showSession: ShowPage = async (main, { parts, signal }) => {
   await watchSession(main, service, id, signal)
 }
 
-/** Draws the name that the session has in the audit log and in the log of its service. docs/operating.md has it. */
+/** Draws the name that the session has in the audit log and in the log of its service. docs/operating.md says more. */
 async function drawAuditName(id: string): Promise<HTMLElement> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id))
   const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)))

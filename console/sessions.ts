@@ -1,5 +1,4 @@
 /** The sessions of both services: found by an id, or page by page through a filter. */
-
 import { issuerClient, verifierClient } from './clients.ts'
 import { drawTime, element, field, introduction } from './dom.ts'
 import { nameConfigurations } from './labels.ts'

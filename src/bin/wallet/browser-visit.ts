@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { pathOf } from '../../codec/url.ts'
+import { pathOf, queryOf } from '../../codec/url.ts'
 import { PAGE_STYLE_SOURCE, pageHtml } from '../../http/browser-page.ts'
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
@@ -64,7 +64,7 @@ function waitForQuery(server: Server, host: string): Promise<string> {
       isOver = true
       const { url = '' } = request
       // The response is sent before the connection is closed.
-      response.once('close', () => resolve(url.slice(pathOf(url).length + 1)))
+      response.once('close', () => resolve(queryOf(url)))
       sendAnswer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
     })
   })
