@@ -1,28 +1,19 @@
-import { afterEach, describe, expect, it, vi } from 'vitest'
-import { ENGINE, type Script, serving, type TestEngine, type TestEngineOptions } from '../../test/support/engine.ts'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  closeAfterTest,
+  closeEnginesAfterEach,
+  include,
+  pass,
+  payloads,
+  send,
+  sending,
+  started,
+} from '../../test/support/outbox.ts'
 import { ChainError } from '../chain/chain.ts'
 import { END_OF_TIME } from '../store/store.ts'
 
-const open: TestEngine[] = []
-afterEach(async () => {
-  for (const { engine } of open.splice(0)) await engine.app.close()
-})
-const kept = async (made: Promise<TestEngine>): Promise<TestEngine> => {
-  const engine = await made
-  open.push(engine)
-  return engine
-}
-const sending: Script = {
-  http: (hands) => {
-    const { hook } = hands.call
-    for (const word of hook.kind === 'http' ? hook.request.uri.slice(1).split(',') : []) {
-      const [payload = '', gas = '0'] = word.split(':')
-      hands.transact(payload, BigInt(gas))
-    }
-    return Promise.resolve({})
-  },
-}
-const started = (options?: TestEngineOptions) => kept(serving(sending, options))
+closeEnginesAfterEach()
+
 const OTHER = `00${'d2'.repeat(20)}`
 /** Serves another contract too. */
 const withTwo = async () => {
@@ -32,20 +23,6 @@ const withTwo = async () => {
   engine.chain.set({ address: OTHER, component: { sha256, uri: '' } })
   await engine.rounds()
   return engine
-}
-const send = (engine: TestEngine, words: string) =>
-  engine.engine.app.inject({ method: 'POST', url: `${engine.url}/${words}` })
-const payloads = ({ chain }: TestEngine) =>
-  chain.submitted.map(({ raw, nonce }) => [nonce, Buffer.from(raw.split(' ')[1] ?? '', 'hex').toString()])
-/** Lets time pass, and the engine do what it does by itself. */
-const pass = async (engine: TestEngine, seconds: number): Promise<void> => {
-  engine.clock.now = new Date(engine.clock.now.getTime() + seconds * 1000)
-  engine.chain.mine()
-  await engine.rounds()
-}
-const include = ({ chain }: TestEngine): void => {
-  for (const { hash } of chain.submitted) chain.outcomes.set(hash, 'included')
-  chain.mine()
 }
 
 describe('the outbox', () => {
@@ -76,7 +53,7 @@ describe('the outbox', () => {
     engine.clock.aheadMs = -3_600_000
     await send(engine, 'b,c')
     engine.clock.aheadMs = -7_200_000
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     await send(restarted, 'd')
     engine.chain.refuses = () => undefined
@@ -127,7 +104,7 @@ describe('the outbox', () => {
       signed++
       return undefined
     }
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect([payloads(restarted), signed]).toEqual([[[0, 'a']], 0])
   })
@@ -137,11 +114,11 @@ describe('the outbox', () => {
     await send(engine, 'a')
     await engine.rounds()
     const [first] = engine.chain.submitted
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect(new Set(engine.chain.submitted.map(({ raw }) => raw))).toEqual(new Set([first?.raw]))
     include(engine)
-    const again = await kept(engine.restart())
+    const again = await closeAfterTest(engine.restart())
     const before = engine.chain.submitted.length
     await again.rounds()
     expect(engine.chain.submitted).toHaveLength(before)
@@ -389,14 +366,14 @@ describe('the outbox', () => {
     } as const
     await engine.store.commit([{ insert: 'generation', id: 'current', value: generation }])
     engine.chain.isDown = false
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     expect([payloads(restarted), await restarted.store.list('outbox')]).toEqual([[], []])
     expect(await restarted.store.list('failed_transaction')).toHaveLength(1)
     const lines = restarted.logLines.filter((line) => line.includes('transactions_of_backup'))
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ level: 40, transactions: 1 }])
     await send(restarted, 'b')
-    const again = await kept(restarted.restart())
+    const again = await closeAfterTest(restarted.restart())
     await again.rounds()
     expect(payloads(again).map(([, payload]) => payload)).toEqual(['b'])
   })
@@ -486,162 +463,6 @@ describe('the outbox', () => {
   })
 })
 
-describe('a gap in the nonces', () => {
-  /** Sends a transaction when the node says a nonce that is too high. */
-  const sendAt = async (engine: TestEngine, nonce: number, words: string): Promise<void> => {
-    engine.chain.nonce = nonce
-    await send(engine, words)
-    await engine.rounds()
-    engine.chain.nonce = 0
-  }
-  /** Includes what the chain can include: transactions one after another. */
-  const includeInOrder = async (engine: TestEngine): Promise<void> => {
-    const { chain } = engine
-    for (const { nonce, hash } of chain.submitted.toSorted((a, b) => a.nonce - b.nonce)) {
-      if (nonce > chain.nonce) break
-      chain.nonce = Math.max(chain.nonce, nonce + 1)
-      chain.outcomes.set(hash, 'included')
-    }
-    chain.mine()
-    await engine.rounds()
-  }
-  const gaps = ({ logLines }: TestEngine) => logLines.filter((line) => line.includes('nonces_have_gap'))
-
-  it('is filled by the transactions that wait, after two minutes', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await sendAt(engine, 2, 'a')
-    await send(engine, 'b,c')
-    await engine.rounds()
-    expect(payloads(engine).map(([nonce]) => nonce)).toEqual([2, 3, 4])
-    await send(engine, 'd,e')
-    engine.clock.now = new Date(engine.clock.now.getTime() + 120_000)
-    await engine.rounds()
-    expect(payloads(engine).slice(-2)).toEqual([
-      [0, 'd'],
-      [1, 'e'],
-    ])
-    await includeInOrder(engine)
-    expect(await engine.store.list('outbox')).toEqual([])
-    expect(gaps(engine)).toEqual([])
-  })
-
-  it('is filled by empty transactions to the account itself where none waits, also after a restart', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await sendAt(engine, 2, 'a')
-    const restarted = await kept(engine.restart())
-    await restarted.rounds()
-    await pass(restarted, 119)
-    expect(gaps(restarted)).toEqual([])
-    await pass(restarted, 1)
-    expect(gaps(restarted)).toHaveLength(1)
-    const fillers = engine.chain.submitted.filter(({ raw }) => raw.startsWith(ENGINE))
-    expect(fillers.map(({ nonce }) => nonce)).toEqual([0, 1])
-    await includeInOrder(restarted)
-    expect(await restarted.store.list('outbox')).toEqual([])
-    expect(
-      payloads(restarted)
-        .filter(([, payload]) => payload === 'a')
-        .map(([nonce]) => nonce),
-    ).not.toContain(0)
-  })
-
-  it('of hundreds is no reason to wait: what is above it is signed again, in order, and that three times at most', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await sendAt(engine, 1000, 'a,b')
-    await pass(engine, 1)
-    await pass(engine, 120)
-    const signed = [...new Set(payloads(engine).map((each) => each.join(' ')))]
-    expect(signed).toEqual(['1000 a', '1001 b', '0 a', '1 b'])
-    await includeInOrder(engine)
-    expect(await engine.store.list('outbox')).toEqual([])
-  })
-
-  it('of hundreds that a node shows again and again has each transaction signed three times at most', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await send(engine, 'a')
-    const nonces = () => [...new Set(payloads(engine).map(([nonce]) => nonce))]
-    for (let minutes = 0; minutes < 40; minutes++) {
-      engine.clock.now = new Date(engine.clock.now.getTime() + 60_000)
-      engine.chain.mine()
-      await engine.task('chain')
-      // The node says a number that is too high whenever a transaction is about to be signed.
-      const isSigned =
-        engine.logLines.filter((line) => line.includes('transaction_unreachable')).length < nonces().length
-      engine.chain.nonce = isSigned ? 0 : 1000 * (nonces().length + 1)
-      await engine.task('outbox')
-    }
-    expect(nonces()).toEqual([1000, 2000, 3000])
-    expect(await engine.store.list('failed_transaction')).toHaveLength(1)
-  })
-
-  it('keeps no more than sixteen transactions from being sent', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await sendAt(engine, 1000, 'a,a,a,a,a,a,a,a')
-    await send(engine, 'a,a,a,a,a,a,a,a')
-    await send(engine, 'b')
-    await engine.rounds()
-    expect(payloads(engine)).toHaveLength(16)
-    await pass(engine, 120)
-    expect(payloads(engine).at(-1)).toEqual([0, 'b'])
-  })
-
-  it('is filled to its end by transactions that come one at a time', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    await sendAt(engine, 3, 'a')
-    await pass(engine, 1)
-    await send(engine, 'b')
-    await pass(engine, 120)
-    await includeInOrder(engine)
-    await send(engine, 'c')
-    await pass(engine, 1)
-    expect(payloads(engine).at(-1)).toEqual([1, 'c'])
-  })
-
-  it('that was none costs no more transactions: empty ones whose nonces were used are not signed again', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    engine.chain.defaultOutcome = () => 'lost'
-    await sendAt(engine, 2, 'a')
-    engine.chain.outcomes.set(engine.chain.submitted[0]?.hash ?? '', 'pending')
-    await pass(engine, 1)
-    await pass(engine, 120)
-    include(engine)
-    for (const { hash, nonce } of engine.chain.submitted) if (nonce < 2) engine.chain.outcomes.delete(hash)
-    engine.chain.nonce = 3
-    for (let minutes = 0; minutes < 10; minutes++) await pass(engine, 60)
-    expect([...new Set(payloads(engine).map(([nonce]) => nonce))]).toEqual([2, 0, 1])
-    expect(await engine.store.list('outbox')).toEqual([])
-  })
-
-  it('is not made by a number that no account has', async () => {
-    const engine = await started()
-    await sendAt(engine, Number.MAX_SAFE_INTEGER, 'a,b,c')
-    await engine.rounds()
-    expect(payloads(engine).map(([nonce]) => nonce)).toEqual([0, 1, 2])
-  })
-
-  it('is not believed while a node is some blocks behind', async () => {
-    const engine = await started()
-    engine.chain.countsSubmitted = false
-    for (let block = 0; block < 20; block++) {
-      await send(engine, 'a')
-      // The node that is asked for the nonce lacks the last block.
-      engine.chain.nonce = Math.max(0, block - 2)
-      await pass(engine, 12)
-      for (const { nonce, hash } of engine.chain.submitted)
-        if (nonce < block) engine.chain.outcomes.set(hash, 'included')
-      engine.chain.mine()
-    }
-    expect([gaps(engine), new Set(payloads(engine).map(([nonce]) => nonce)).size]).toEqual([[], 20])
-  })
-})
-
 describe('transactions that wait', () => {
   it('are not all read at once, however many there are', async () => {
     const engine = await started({ settings: { limits: { outboxTransactions: 2000, transactions: 1000 } } })
@@ -650,7 +471,7 @@ describe('transactions that wait', () => {
     }
     await send(engine, Array(300).fill('a').join())
     const reads = vi.spyOn(engine.store, 'listDue')
-    const restarted = await kept(engine.restart())
+    const restarted = await closeAfterTest(engine.restart())
     await restarted.rounds()
     await send(restarted, 'a')
     await restarted.rounds()
