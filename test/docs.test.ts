@@ -93,7 +93,7 @@ describe('the changelog', () => {
         ([line]) => line,
       ),
     ).toEqual([])
-    const known = ['Added', 'Changed', 'Fixed', 'Security', 'What you must do when you upgrade']
+    const known = ['What you must do when you upgrade', 'Added', 'Changed', 'Fixed', 'Security']
     const releases = text.split(/^## /m).slice(1)
     for (const release of releases) {
       const headings = [...release.matchAll(/^### (.+)$/gm)].map(([, heading = '']) => heading)
