@@ -32,9 +32,8 @@ export const issuerModules: Section = {
   about: `Plans \`oid4vci-1_0-issuer-test-plan\` and \`oid4vci-1_0-issuer-haip-test-plan\`. Each module is played by a test of its name: with the
 pre-authorized code in every format, and by HAIP with pushed requests, wallet attestation and DPoP in \`dc+sd-jwt\` and \`mso_mdoc\`, against
 the session's identifier and the base one. The plan by HAIP has forty modules of FAPI 2.0 as well. To be certified, set
-\`"profile": "haip"\` ([how](how-to/haip.md)) and \`issuer.identifier: "base"\`. Seen with the suite itself: every OID4VCI module passes where an
-external authorization server that fulfils HAIP gives the tokens ([issuing.md](issuing.md#your-own-authorization-server)); the
-authorization server of this service has been driven by these tests alone so far. With the pre-authorized code the suite wants
+\`"profile": "haip"\` ([how](how-to/haip.md)) and \`issuer.identifier: "base"\`.
+With the pre-authorized code the suite wants
 \`authorization_endpoint\` in the metadata, which RFC 8414 section 2 asks for only where a grant type uses it; the setting \`authentication\`
 brings it. The plan without HAIP looks for the key of a status list as \`jwk\` in the list's header, which has \`x5c\` here: declare
 \`"revocable": false\` for the SD-JWT VCs of that plan. It warns of certificates for \`mso_mdoc\` that are not as
@@ -115,8 +114,7 @@ export const verifierModules: Section = {
   heading: 'The OpenID Foundation’s suite for verifiers',
   file: 'test/conformance/suite.ts',
   about: `Plan \`oid4vp-1final-verifier-test-plan\` with \`x509_hash\` and signed requests. Each module is played by a test of its
-name, in every format, by \`direct_post\` and \`direct_post.jwt\`. Seen with the suite itself: all 33 modules of its plans for SD-JWT VCs pass, plain,
-encrypted and with the profile of HAIP. To be certified, ask for \`dc+sd-jwt\` or \`mso_mdoc\`, and start sessions with \`redirect_uri\` and \`request_uri_method\`
+name, in every format, by \`direct_post\` and \`direct_post.jwt\`. To be certified, ask for \`dc+sd-jwt\` or \`mso_mdoc\`, and start sessions with \`redirect_uri\` and \`request_uri_method\`
 ([verifying.md](verifying.md)), which its modules follow. Give the verifier \`issuerTrustAnchors\` too, since the newest modules want a revoked
 credential refused, and a verifier without anchors asks for no status list: for \`mso_mdoc\` the suite's own CA (\`/mdoc-iaca-root.pem\` of the
 suite; the certificates below it change daily), for \`dc+sd-jwt\` the certificate of the signing JWK in the test's configuration.`,
