@@ -33,11 +33,8 @@ export interface DeferredTransaction {
   readonly configurationId: string
   /** The proved keys; each gets one credential. */
   readonly holderKeys: readonly PublicJwk[]
-  /** The form of the response, as the first request asked for it. */
+  /** The form of the response, if the first request asked for one. */
   readonly responseForm?: CredentialResponseForm
-  /** Members of the form in rows of release 0.1.0. */
-  readonly wantsSingle?: true
-  readonly encryption?: JweParameters
 }
 
 /** The form of a credential response. */

@@ -7,7 +7,7 @@ import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import type { CredentialResponseForm, DeferredTransaction } from '../collections.ts'
+import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { type IssuanceSession, isUndecided, recordFetched } from '../session.ts'
 import { issueCredentials, makeDeferredResponse, refuseDenied } from './issuing.ts'
@@ -52,15 +52,7 @@ export async function answerDeferredRequest(
   const singleUse = { change, refuseReuse: refuseTransaction }
   const prepareSession = (current: IssuanceSession) => recordFetched(current, configurationId)
   const response = await issueCredentials(context, openSession, toIssue, { singleUse, prepareSession })
-  return { response, responseForm: responseFormOf(row.value) }
-}
-
-/**
- * Returns the form of the response of a transaction. Rows of release 0.1.0 have the members of the form outside of
- * `responseForm`.
- */
-function responseFormOf({ responseForm, wantsSingle, encryption }: DeferredTransaction): CredentialResponseForm {
-  return responseForm ?? { ...(wantsSingle && { hasSingleCredential: true }), ...(encryption && { encryption }) }
+  return { response, responseForm: row.value.responseForm ?? {} }
 }
 
 function refuseTransaction(): never {
