@@ -6,6 +6,7 @@ import {
   ChainError,
   isAboutOneRequest,
   type SignedTransaction,
+  type TransactionOutcome,
 } from '../../src/chain/chain.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
@@ -28,12 +29,12 @@ export interface Patience {
 
 const TRANSACTION_PATIENCE_MS = 120_000
 const POLL_MS = 200
-const WHY_NOT = {
+const WHY_NOT: Readonly<Partial<Record<TransactionOutcome, string>>> = {
   failed: 'was refused by the contract',
   exhausted: 'ran out of its gas: the state of the contract had changed; send it again',
   lost: 'was replaced by another one',
   expired: 'was in no block in its time; send it again',
-} as const
+}
 
 /** The transactions of an account that this process is sending. */
 interface AccountUse {
@@ -69,7 +70,8 @@ export function accountTransactor(
     try {
       await waitUntil(patience, async () => {
         const outcome = await account.fetchOutcome(transaction)
-        if (outcome !== 'pending' && outcome !== 'included') refuseByChain(`the transaction ${WHY_NOT[outcome]}`)
+        const whyNot = WHY_NOT[outcome]
+        if (whyNot !== undefined) refuseByChain(`the transaction ${whyNot}`)
         return outcome === 'included'
       })
       const highest = use.lastIncluded?.transaction.nonce ?? -1

@@ -226,7 +226,7 @@ export function describeChain(name: string, start: () => Promise<ChainUnderTest>
       const transaction = await account.sign(contract, call('post(bytes)', '0x07'), 0n, await account.fetchNextNonce())
       const waiting = careful.createAccount(under.key)
       await waiting.submit(transaction)
-      expect(await waiting.fetchOutcome(transaction)).toBe('pending')
+      expect(await waiting.fetchOutcome(transaction)).toBe('unconfirmed')
       const after = await careful.fetchHead()
       expect([after.number, after.newest.number]).toEqual([before.number + 1, before.number + 3])
       expect(await careful.listChanged([contract], before, await careful.fetchHead())).toEqual([])

@@ -46,11 +46,12 @@ export interface SignedTransaction {
 }
 
 /**
- * The outcome of a transaction. `exhausted`: it was included and ran out of gas; with more gas it may succeed. `lost`:
- * by what the node knows, another transaction used its nonce, so that it can never be included. `expired`: the time in
- * which a block may include it is over, and its nonce is not used.
+ * The outcome of a transaction. `unconfirmed`: it is in a block that {@link Chain.fetchHead} has not reached.
+ * `exhausted`: it was included and ran out of gas; with more gas it may succeed. `lost`: by what the node knows, another
+ * transaction used its nonce, so that it can never be included. `expired`: the time in which a block may include it is
+ * over, and its nonce is not used.
  */
-export type TransactionOutcome = 'pending' | 'included' | 'failed' | 'exhausted' | 'lost' | 'expired'
+export type TransactionOutcome = 'pending' | 'unconfirmed' | 'included' | 'failed' | 'exhausted' | 'lost' | 'expired'
 
 export interface Chain {
   /** The decimal chain id of an EVM; the name of the network on Partisia. */

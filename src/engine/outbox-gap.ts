@@ -70,6 +70,7 @@ async function takeSignatures(context: OutboxContext, memory: OutboxMemory, gapN
     if (row === undefined || !isSigned(row)) continue
     memory.sentAt.delete(id)
     memory.goneSince.delete(id)
+    memory.unconfirmedRows.delete(id)
     await takeSignature(context, row, 'unreachable')
   }
 }

@@ -28,6 +28,8 @@ export interface OutboxMemory {
   readonly sentAt: Map<string, number>
   /** The time since which the node says that a transaction is lost, by row id. */
   readonly goneSince: Map<string, number>
+  /** The ids of the signed rows whose transaction is in a block that the engine has not reached. */
+  readonly unconfirmedRows: Set<string>
   /** Whether the next round runs even if the chain has no new block. */
   isDirty: boolean
   /** Whether the chain accepted no transactions in the last round; this is logged once. */
@@ -50,6 +52,7 @@ export function createOutboxMemory(refusedMs: number): OutboxMemory {
     refusedRows: createRetryList(refusedMs),
     sentAt: new Map(),
     goneSince: new Map(),
+    unconfirmedRows: new Set(),
     isDirty: true,
     isBlocked: false,
     hasGaps: false,

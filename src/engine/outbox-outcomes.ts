@@ -115,7 +115,12 @@ async function settleSigned(
   const outcome = await context.account.fetchOutcome(row.value.signed)
   if ((outcome === 'lost' || outcome === 'expired') && !isGoneForLong(context, memory, id)) return undefined
   memory.goneSince.delete(id)
+  memory.unconfirmedRows.delete(id)
   if (outcome === 'pending') return row
+  if (outcome === 'unconfirmed') {
+    memory.unconfirmedRows.add(id)
+    return undefined
+  }
   memory.sentAt.delete(id)
   context.metrics.transactions.inc({ outcome })
   if (outcome === 'expired') return signExpired(context, row)
@@ -138,7 +143,7 @@ export function isSigned(row: QueuedTransaction): row is SignedRow {
 async function recordOutcome(
   context: OutboxContext,
   row: SignedRow,
-  outcome: Exclude<TransactionOutcome, 'pending' | 'expired'>,
+  outcome: Exclude<TransactionOutcome, 'pending' | 'unconfirmed' | 'expired'>,
 ): Promise<void> {
   const { rows, log } = context
   const { signed, contract } = row.value

@@ -44,6 +44,28 @@ describe('the outbox', () => {
     expect(payloads(engine)).toHaveLength(3)
   })
 
+  it('sends on while what it sent is in blocks that it has not reached, and no more than sixteen that no block has', async () => {
+    const engine = await started()
+    const words = Array.from({ length: 40 }, (_, index) => `w${index}`).join(',')
+    await send(engine, words)
+    await engine.rounds()
+    expect(payloads(engine)).toHaveLength(16)
+    for (const { hash } of engine.chain.submitted) engine.chain.outcomes.set(hash, 'unconfirmed')
+    await pass(engine, 12)
+    expect(payloads(engine)).toHaveLength(32)
+    // Only the transactions that no block has are sent again.
+    await pass(engine, 60)
+    expect(
+      payloads(engine)
+        .slice(32)
+        .map(([nonce]) => nonce),
+    ).toEqual(Array.from({ length: 16 }, (_, at) => 16 + at))
+    // Blocks that were taken back make their transactions wait again.
+    engine.chain.outcomes.clear()
+    await pass(engine, 60)
+    expect(Math.max(...payloads(engine).map(([nonce]) => Number(nonce)))).toBe(31)
+  })
+
   it('sends in order also when the clock was set back in between, and after a restart', async () => {
     const engine = await started()
     engine.chain.refuses = () => {

@@ -40,7 +40,7 @@ export interface Outbox extends Pick<OutboxRows, 'load' | 'addStored' | 'invalid
   runRound(block: string | undefined): Promise<void>
 }
 
-/** The most transactions that are signed and not included yet. */
+/** The most transactions that are signed and in no block yet: nodes keep few of an account that wait for a block. */
 const MAX_IN_FLIGHT = 16
 /** The most attempts to sign of a round, after which what was signed is sent; each asks the node twice. */
 const MAX_ATTEMPTS = 32
@@ -129,7 +129,12 @@ async function signQueued(context: OutboxContext, memory: OutboxMemory): Promise
   const plan = planNonces(memory, await account.fetchNextNonce(), usedNonces, monotonicMs())
   const contractsInFlight = new Set(inFlight.map(({ contract }) => contract))
   const waiting = orderFairly(await selectSignable(context, memory, queued), inFlight)
-  const signedRows = await signInTurns(context, memory, waiting, { ...plan, contractsInFlight })
+  const unconfirmedCount = inFlight.filter(({ id }) => memory.unconfirmedRows.has(id)).length
+  const signedRows = await signInTurns(context, memory, waiting, {
+    ...plan,
+    inFlight: plan.inFlight - unconfirmedCount,
+    contractsInFlight,
+  })
   if (signedRows.length === 0) {
     if (plan.missing > 0) await closeGap(context, memory, plan)
     return

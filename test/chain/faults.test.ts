@@ -164,7 +164,7 @@ describe('what a node answers', () => {
 
   it.each([
     ['is in a block that was reached', '0x5', '0x1', 'included'],
-    ['is in a later block', '0x6', '0x0', 'pending'],
+    ['is in a later block', '0x6', '0x0', 'unconfirmed'],
     ['is in no block', null, '0x0', 'pending'],
   ])('is a receipt of too many logs, and the transaction %s', async (_, blockNumber, count, outcome) => {
     const used = { eth_blockNumber: '0x5', eth_getTransactionCount: count }

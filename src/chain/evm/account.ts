@@ -206,7 +206,7 @@ async function fetchOutcome(
   const readReceiptOutcome = async (): Promise<TransactionOutcome | undefined> => {
     const receipt = await fetchReceipt(node, hash)
     if (receipt === undefined) return undefined
-    if (receipt.block > head) return 'pending'
+    if (receipt.block > head) return 'unconfirmed'
     if (receipt.succeeded) return 'included'
     return isExhausted(receipt.gasUsed, Transaction.fromHex(raw).raw.gasLimit) ? 'exhausted' : 'failed'
   }
