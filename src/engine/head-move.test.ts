@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLru } from '../async/cache.ts'
-import type { Block } from '../chain/chain.ts'
+import { type Block, ChainError } from '../chain/chain.ts'
 import { findHeadMove } from './head-move.ts'
 
 const block = (number: number, fork = 'a'): Block => ({ number, hash: `${fork}${number}`, time: new Date(0) })
@@ -29,5 +29,15 @@ describe('the move of the head of a chain', () => {
     ['that of a node that lags behind, to an earlier block of the fork', block(3), true, 'lagging'],
   ] as const)('is %s', async (_, head, hasBlock, kind) => {
     expect(await moveTo(head, hasBlock)).toEqual({ kind, from })
+  })
+
+  it.each([
+    ['the first again where the node keeps no such old block', block(1006), 'failed', { kind: 'first' }],
+    ['unknown where the node says nothing of a newer block', block(1005), 'failed', 'no history'],
+    ['unknown where no node answers', block(1006), 'unreachable', 'no history'],
+  ] as const)('is %s', async (_, head, kind, expected) => {
+    const chain = { hasBlock: () => Promise.reject(new ChainError('no history', { kind })) }
+    const move = findHeadMove(chain, createLru(8), head, from)
+    expect(await move.catch((error: Error) => error.message)).toEqual(expected)
   })
 })

@@ -1,10 +1,10 @@
 /** Tells how the head of the chain moved between two looks (polls). */
 import type { Lru } from '../async/cache.ts'
-import type { Block, Chain } from '../chain/chain.ts'
+import { type Block, type Chain, isAboutOneRequest } from '../chain/chain.ts'
 
 /** The move of the head since the last look; `from` is the block of that look. */
 export type HeadMove =
-  /** There was no look before. */
+  /** There was no look before, or the node does not keep its block any more. */
   | { readonly kind: 'first' }
   /** `forward`: the head is a later block of the same fork. `none`: the head is the block of the last look. */
   | { readonly kind: 'forward' | 'none'; readonly from: Block }
@@ -27,6 +27,28 @@ export async function findHeadMove(
   if (head.hash === from.hash) return { kind: 'none', from }
   // A node that lags behind does not have `from`, and is at a block that was the head before.
   if (head.number < from.number && heads.get(head.number) === head.hash) return { kind: 'lagging', from }
-  if (!(await chain.hasBlock(from))) return { kind: 'reorganised', from }
+  const hasFrom = await hasBlock(chain, from, head)
+  if (hasFrom === 'pruned') return { kind: 'first' }
+  if (!hasFrom) return { kind: 'reorganised', from }
   return { kind: head.number > from.number ? 'forward' : 'lagging', from }
+}
+
+/** How far below the head a block is that no chain takes back, and whose body a node need not keep. */
+const PRUNED_BLOCKS = 1000
+
+/**
+ * Tests whether the chain has a block. Returns `pruned` when the node does not say so of a block far below `head`: nodes
+ * that keep no history refuse questions about its blocks (error 4444 of EIP-4444). Rejects like {@link Chain.hasBlock}.
+ */
+export async function hasBlock(
+  chain: Pick<Chain, 'hasBlock'>,
+  block: Pick<Block, 'number' | 'hash'>,
+  head: Pick<Block, 'number'>,
+): Promise<boolean | 'pruned'> {
+  try {
+    return await chain.hasBlock(block)
+  } catch (error) {
+    if (isAboutOneRequest(error) && head.number - block.number > PRUNED_BLOCKS) return 'pruned'
+    throw error
+  }
 }

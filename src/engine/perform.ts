@@ -154,7 +154,7 @@ async function attemptCall(
   if (target === undefined) return { kind: 'unavailable' }
   const { contract, block, entry } = target
   const contractRow = await context.contractRows.get(contract.address)
-  const standing = await checkFork(context, entry, contractRow)
+  const standing = await checkFork(context, entry, contractRow, block)
   if (standing !== 'settled' && !HOOKS_WHILE_RECONCILING.has(attempt.hook.kind)) {
     return { kind: standing === 'reconciling' ? 'reconciling' : 'stale-chain' }
   }
@@ -174,6 +174,8 @@ async function attemptCall(
   const callToCommit = { address: contract.address, contractRow, storageReads, effects, ...endState }
   if (attempt.mode === 'shared' && isWriting(callToCommit)) return { kind: 'conflict' }
   const commitResult = await commitCall(context, callToCommit)
+  // A look that ended during the commit saw a reorganisation, and another call may have checked the row before.
+  if (entry.fork.number !== fork && entry.fork.standing === 'settled') entry.fork.standing = 'unchecked'
   if (commitResult.kind === 'quota') {
     reportQuota(context, target, attempt, commitResult)
     return { ...commitResult, log: effects.log }

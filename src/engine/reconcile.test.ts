@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { CONTRACT, ENGINE, type Script, serving, type TestEngine, text } from '../../test/support/engine.ts'
+import { openTestStore } from '../../test/support/store.ts'
 import { ChainError } from '../chain/chain.ts'
 import { writer } from '../offchain/rpc.ts'
+import { type EngineCollections, engineMigrations } from './collections.ts'
 
 const open: TestEngine[] = []
 afterEach(async () => {
@@ -356,5 +358,56 @@ describe('a contract that nothing was taken back of', () => {
     engine.chain.hasBlock = ({ number }) => Promise.resolve(number <= old.number)
     await lookOnly(engine)
     expect([await ask(engine), events(engine, 'reorganised')]).toEqual(['1', []])
+  })
+})
+
+describe('a node that does not keep old blocks', () => {
+  it('serves a contract that has been quiet for longer than that, also after a restart', async () => {
+    const engine = await postedTo(counting().script)
+    for (let blocks = 0; blocks < 1100; blocks += 1) engine.chain.mine()
+    await engine.rounds()
+    const { hasBlock } = engine.chain
+    engine.chain.hasBlock = (block) =>
+      block.number > 500 ? hasBlock(block) : Promise.reject(new ChainError('pruned history', { kind: 'failed' }))
+    const restarted = await kept(engine.restart())
+    await restarted.rounds()
+    expect(await ask(restarted)).toBe('1')
+    expect(events(restarted, 'acted_on_lost_block')).toEqual([])
+  })
+})
+
+describe('a commit that is under way when the look that saw a reorganisation ends', () => {
+  it('makes the contract be looked up again, although another call looked it up meanwhile', async () => {
+    const store = await openTestStore<EngineCollections>(engineMigrations)
+    const gate: { reached?: () => void; opened?: Promise<void> } = {}
+    const commit: typeof store.commit = async (changes) => {
+      gate.reached?.()
+      await gate.opened
+      return store.commit(changes)
+    }
+    const engine = await postedTo(counting().script, { store: { ...store, commit } })
+    for (let blocks = 0; blocks < 3; blocks += 1) engine.chain.mine()
+    await engine.rounds()
+    let open: () => void = () => undefined
+    let posted: Promise<unknown> | undefined
+    const { listContracts = () => Promise.resolve([]) } = engine.chain
+    engine.chain.listContracts = async (block) => {
+      engine.chain.listContracts = listContracts
+      const reached = new Promise<void>((resolve) => {
+        gate.reached = resolve
+      })
+      gate.opened = new Promise((resolve) => {
+        open = resolve
+      })
+      posted = ask(engine, 'POST')
+      await reached
+      return listContracts(block)
+    }
+    engine.chain.reorganise(2)
+    await lookOnly(engine)
+    expect(await ask(engine)).toBe('1')
+    open()
+    expect(await posted).toBe('1')
+    expect(await ask(engine)).toEqual(RECONCILING)
   })
 })

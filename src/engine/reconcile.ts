@@ -4,10 +4,11 @@
  * on the current fork, no other call of the contract runs. The log reports the begin and the end.
  */
 import type { Logger } from 'pino'
-import { type Chain, ChainError } from '../chain/chain.ts'
+import { type Block, type Chain, ChainError } from '../chain/chain.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type ContractEntry, type ForkState, requestHookRun } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
+import { hasBlock } from './head-move.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface ReconcileContext {
@@ -32,20 +33,21 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 
 /**
  * Looks up the block of the contract's last commit while the contract is `unchecked`, and begins the reconciliation
- * when the chain lacks the block. Returns the standing that the contract then has, which is still `unchecked` while the
- * chain cannot be asked.
+ * when the chain lacks the block; `head` is the block at which the engine reads the chain. Returns the standing that the
+ * contract then has, which is still `unchecked` while the chain cannot be asked.
  */
 export async function checkFork(
   context: ReconcileContext,
   entry: ContractEntry,
   { block }: ContractRow,
+  head: Block,
 ): Promise<ForkState['standing']> {
   if (entry.fork.standing === 'unchecked') {
     const { number } = entry.fork
-    const isThere = block === undefined || (await hasBlock(context, block))
+    const isThere = block === undefined || (await findBlock(context, block, head))
     // Meanwhile another call may have checked the contract, or there may have been another reorganisation.
     if (isThere !== undefined && isUnchecked(entry, number)) {
-      if (isThere) entry.fork.standing = 'settled'
+      if (isThere !== false) entry.fork.standing = 'settled'
       else beginReconciling(context, entry, block)
     }
   }
@@ -56,13 +58,14 @@ function isUnchecked({ fork }: ContractEntry, number: number): boolean {
   return fork.number === number && fork.standing === 'unchecked'
 }
 
-/** Tests whether the chain has the block; returns undefined when the chain cannot be asked. */
-async function hasBlock(
+/** Looks up a block like {@link hasBlock}; returns undefined when the chain cannot be asked. */
+async function findBlock(
   { chain }: ReconcileContext,
   block: NonNullable<ContractRow['block']>,
-): Promise<boolean | undefined> {
+  head: Block,
+): Promise<boolean | 'pruned' | undefined> {
   try {
-    return await chain.hasBlock(block)
+    return await hasBlock(chain, block, head)
   } catch (error) {
     if (error instanceof ChainError) return undefined
     throw error
