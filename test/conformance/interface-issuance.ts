@@ -30,7 +30,7 @@ export const issuanceInterface: Section = {
       asks: '2 the pre-authorized code flow towards a wallet',
       source: 'Issuance service, What the service does',
       tests: [
-        ['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed'],
+        ['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed'],
         ['test/interop/wallet.test.ts', 'receives a credential with %s and a key proof by %s'],
       ],
     },
@@ -146,7 +146,7 @@ export const issuanceInterface: Section = {
       asks: 'rule: the certificate, never the key, is the trust anchor',
       source: 'Issuance service, Configuration',
       tests: [
-        ['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed'],
+        ['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed'],
         ['src/keys/certificate.test.ts', 'a block of the kind %s is refused, and its content is not repeated'],
       ],
     },

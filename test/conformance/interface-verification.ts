@@ -18,7 +18,7 @@ export const verificationInterface: Section = {
       source: 'Verification service, What the service does',
       tests: [
         [at.verification, 'carries the fields of the interface, signed by the key of its certificate'],
-        ['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed'],
+        ['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed'],
       ],
     },
     {
@@ -198,7 +198,7 @@ export const verificationInterface: Section = {
       asks: '`vp_token`: JSON object by query id, arrays of SD-JWTs with selected disclosures and key binding',
       source: 'Verification service, Presentation response',
       tests: [
-        ['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed'],
+        ['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed'],
         [at.session, 'with $body is refused, and leaves the session open'],
       ],
     },
@@ -238,7 +238,7 @@ export const verificationInterface: Section = {
       id: 'verification-29',
       asks: 'open → `VERIFICATION_SUCCEEDED`',
       source: 'Verification service, States',
-      tests: [['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed']],
+      tests: [['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed']],
     },
     {
       id: 'verification-30',
@@ -258,7 +258,7 @@ export const verificationInterface: Section = {
       id: 'verification-32',
       asks: '`GET /presentation/oid4vp/status/{session_id}`',
       source: 'Verification service, Endpoints',
-      tests: [['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed']],
+      tests: [['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed']],
     },
     {
       id: 'verification-33',
@@ -276,7 +276,7 @@ export const verificationInterface: Section = {
       id: 'verification-35',
       asks: '`POST /presentation/oid4vp/authorization-response/{session_id}`',
       source: 'Verification service, Endpoints',
-      tests: [['test/e2e/main.test.ts', 'verifies what it issued, and reports only what was disclosed']],
+      tests: [['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed']],
     },
     {
       id: 'verification-36',

@@ -1,3 +1,8 @@
+/**
+ * Read this first: the whole path on one page. A credential is issued by one service, presented by its holder, and
+ * verified by the other; what the holder left out is nowhere in the result. Each helper of test/support/wire.ts sends
+ * the requests of one step, as a wallet or an application does.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
