@@ -174,7 +174,7 @@ describe('a right configuration', () => {
     ])
   })
 
-  it('takes every setting of the seeds', () => {
+  it('takes every setting that the interface names', () => {
     const database = {
       persistenceUnitName: 'issuer',
       driver: 'org.sqlite.JDBC',

@@ -89,7 +89,7 @@ export const issuanceInterface: Section = {
       asks: '`port`, `baseUrl`, `database` and its five members, `issuer.id`, `issuer.display.name`, `signing.keyFile`, `signing.certificateFiles`, `integrations.authentication`',
       source: 'Issuance service, Configuration',
       tests: [
-        [at.config, 'takes every setting of the seeds'],
+        [at.config, 'takes every setting that the interface names'],
         ['test/e2e/postgresql.test.ts', 'two processes issue together, and take each code and each nonce once'],
       ],
     },

@@ -71,7 +71,7 @@ export const verificationInterface: Section = {
       asks: '`port`, `baseUrl`, `database`, `clientMetadata.clientName`, `integrations.authentication`, `signing`, `issuerTrustAnchors`',
       source: 'Verification service, Configuration',
       tests: [
-        [at.config, 'takes every setting of the seeds'],
+        [at.config, 'takes every setting that the interface names'],
         ['test/e2e/postgresql.test.ts', 'two processes verify together, and take one response of a session'],
       ],
     },

@@ -1,4 +1,4 @@
-/** The path from configuration to status, field by field, as the first seed and section 3 of the interface have it. */
+/** The path from configuration to status over the HTTP interface, field by field (docs/divergences/interface.md). */
 import { X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isObject, type Json, type JsonObject } from '../../src/codec/json.ts'
@@ -24,8 +24,8 @@ import {
   statusOf,
 } from '../support/wire.ts'
 
-/** Every field of the seed's tables. */
-const seedConfiguration = {
+/** Every field that the interface names. */
+const completeConfiguration = {
   format: 'jwt_vc_json-ld',
   credential_definition: {
     '@context': ['https://www.w3.org/ns/credentials/v2', 'https://schema.example/student'],
@@ -82,7 +82,7 @@ describe('issuance', () => {
 
   it('gives the id of a configuration as plain text, and the configuration back as it was posted', async () => {
     for (const posted of [
-      seedConfiguration,
+      completeConfiguration,
       {
         ...configuration,
         scope: 'student',
@@ -116,7 +116,7 @@ describe('issuance', () => {
   })
 
   it('offers the configurations of the session, by the identifier of the session', async () => {
-    const ids = [await declare(services), await declare(services, seedConfiguration)]
+    const ids = [await declare(services), await declare(services, completeConfiguration)]
     const { sessionId } = await startIssuance(services, { credential_configurations: ids })
     const offer = await get(`/issuance/oid4vci/credential-offer/${sessionId}`)
     expect(offer).toEqual({
@@ -128,10 +128,10 @@ describe('issuance', () => {
   })
 
   it('describes itself to the wallet of a session at all three addresses', async () => {
-    const id = await declare(services, seedConfiguration)
+    const id = await declare(services, completeConfiguration)
     const { sessionId } = await startIssuance(services, { credential_configurations: [id] })
     const identifier = `${ISSUER_URL}/${sessionId}`
-    const { credential_metadata: metadata, ...rest } = seedConfiguration
+    const { credential_metadata: metadata, ...rest } = completeConfiguration
     const claims = metadata.claims.map((claim) => ({ ...claim, mandatory: 'mandatory' in claim && claim.mandatory }))
     const document = {
       credential_issuer: identifier,

@@ -1,5 +1,5 @@
 /**
- * The flow of the given interface, byte for byte: with the pre-authorized code each answer has the members of before,
+ * The flow of the HTTP interface, byte for byte: with the pre-authorized code each answer has the members of before,
  * in their order, and nothing else, also where the authorization code flow is on. What is random is replaced by its
  * name.
  */
