@@ -241,7 +241,7 @@ export interface CredentialFormat<OwnMembers extends object = object> {
    */
   parseMembers(postedConfiguration: CredentialConfiguration): OwnMembers
   readonly datasetMembers: DatasetMembers
-  /** The members of a dataset that the format uses, in words: `mso_mdoc objects with a dot in their name`. */
+  /** The words in which a message says what of a dataset the format takes: `W3C formats take credentialSubject`. */
   readonly datasetRule: string
   /** Returns where credentials of a configuration have a claim from; undefined if they never have it. */
   sourceOf(path: ClaimPath, configuration: Configuration<OwnMembers>): ClaimSource | undefined

@@ -1,4 +1,7 @@
-/** Looks up what a request is for, as its session, before its body is read: an unknown one costs the look-up alone. */
+/**
+ * Looks up what a request is for, as its session, before the body is read, so that a request for an unknown session
+ * costs one look-up, and no body.
+ */
 import type { FastifyRequest } from 'fastify'
 
 interface EarlyLookUp<T> {
