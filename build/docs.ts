@@ -81,7 +81,7 @@ function conformancePage(): string {
 # What others ask of Vouchsafe, and what shows it
 
 On this page you see which demands of others are tested here, and find the test of each. ${all.length} items: the modules of the OpenID Foundation's conformance suite, the security considerations of the specifications, defects that
-other products shipped, and the rules of the given interface. This page has the sums, and the modules of the suite by their names; the rows, each with
+other products shipped, and the rules of the HTTP interface. This page has the sums, and the modules of the suite by their names; the rows, each with
 the tests that show it, are data in the files linked below. [conformance.test.ts](../test/conformance/conformance.test.ts) fails when a test that a row names is gone or skipped, and when a
 row has neither a test nor a reason why it is not offered. Every check of a verification has an attack of its own beside these rows ([checks.md](checks.md)).
 

@@ -102,7 +102,7 @@ describe('the changelog', () => {
   })
 })
 
-describe('what the given interface does not show', () => {
+describe('what the HTTP interface leaves open', () => {
   const chosen = readFileSync(join(ROOT, 'docs/divergences/interface.md'), 'utf8').split(
     '## What the interface does not show',
   )[1]

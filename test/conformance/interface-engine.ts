@@ -1,14 +1,17 @@
-/** The rules of the given interface of the execution engine, in the order of its document. */
+/**
+ * The rules of the HTTP interface of the execution engine, in the order of its document;
+ * docs/divergences/interface.md says what that is.
+ */
 import type { Section } from './row.ts'
 
 export const engineInterface: Section = {
-  heading: 'The given interface: execution engine',
+  heading: 'The HTTP interface: execution engine',
   file: 'test/conformance/interface-engine.ts',
-  about: 'Each row of a table, and each numbered rule, of the document that describes the execution engine.',
+  about: 'Each row and each rule of the document that laid it down ([interface.md](divergences/interface.md)).',
   rows: [
     {
       id: 'engine-1',
-      asks: '1 an off-chain component is a subsystem of a contract',
+      asks: 'an off-chain component is a subsystem of a contract',
       source: 'Execution engine, What the service does',
       tests: [
         ['src/engine/watcher.test.ts', 'are served as they come, change their component, and go'],
@@ -21,7 +24,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-2',
-      asks: '1 the engine runs it, automatically',
+      asks: 'the engine runs it, automatically',
       source: 'Execution engine, What the service does',
       tests: [
         ['src/engine/state-change.test.ts', 'runs once at the start, once for many changes, and not without one'],
@@ -31,7 +34,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-3',
-      asks: '2 HTTP endpoints for requests to the contract',
+      asks: 'HTTP endpoints for requests to the contract',
       source: 'Execution engine, What the service does',
       tests: [
         ['src/engine/routes.test.ts', 'is the target after the address as it was sent: %s'],
@@ -43,7 +46,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-4',
-      asks: '2 confidentially: nothing of the data is published on the chain',
+      asks: 'confidentially: nothing of the data is published on the chain',
       source: 'Execution engine, What the service does',
       tests: [
         ['sdk/client/client.test.ts', 'is on the chain in no form but the commitments to its shares'],
@@ -55,7 +58,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-5',
-      asks: '3 a key management service can be built on them',
+      asks: 'a key management service can be built on them',
       source: 'Execution engine, What the service does',
       tests: [
         [
@@ -70,7 +73,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-6',
-      asks: '3 a secret-sharing service can be built on them',
+      asks: 'a secret-sharing service can be built on them',
       source: 'Execution engine, What the service does',
       tests: [
         ['sdk/client/client.test.ts', 'comes back, and each engine was sent a request of its own'],
@@ -79,7 +82,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-7',
-      asks: '3 with authentication that the contract defines',
+      asks: 'with authentication that the contract defines',
       source: 'Execution engine, What the service does',
       tests: [
         ['components/secret-sharing/suite.test.ts', 'answers 401 for whoever is not the owner, and for nobody'],
@@ -88,7 +91,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-8',
-      asks: '4 contracts may list the endpoints of their engines in their state',
+      asks: 'contracts may list the endpoints of their engines in their state',
       source: 'Execution engine, What the service does',
       tests: [
         ['components/secret-sharing/SecretSharing.test.ts', 'names its engines and its component'],
@@ -97,7 +100,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-9',
-      asks: '4 a client reads the list from the state, and may cache it',
+      asks: 'a client reads the list from the state, and may cache it',
       source: 'Execution engine, What the service does',
       tests: [
         ['sdk/client/client.test.ts', 'is read once, and again when it is old or an engine says that it is'],
@@ -106,7 +109,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-10',
-      asks: '4 it selects the engines that matter, possibly all',
+      asks: 'it selects the engines that matter, possibly all',
       source: 'Execution engine, What the service does',
       tests: [
         ['sdk/client/client.test.ts', 'that is slow is not waited for'],
@@ -115,7 +118,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-11',
-      asks: '4 it sends HTTP requests to them',
+      asks: 'it sends HTTP requests to them',
       source: 'Execution engine, What the service does',
       tests: [['sdk/client/client.test.ts', 'comes back, and each engine was sent a request of its own']],
     },
@@ -217,7 +220,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-22',
-      asks: '1 no standard: the programmer of the contract defines it',
+      asks: 'no standard: the programmer of the contract defines it',
       source: 'Execution engine, Authentication',
       tests: [
         ['components/hello/hello.test.ts', 'counts'],
@@ -227,7 +230,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-23',
-      asks: '2 ECDSA over secp256k1, as transactions are signed: one identity on the chain and off it',
+      asks: 'ECDSA over secp256k1, as transactions are signed: one identity on the chain and off it',
       source: 'Execution engine, Authentication',
       tests: [
         ['src/offchain/authentication/authentication.test.ts', 'knows who signed: $note'],
@@ -240,7 +243,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-24',
-      asks: '3 a malicious engine cannot replay a request to another: the engine’s address is in the signed message',
+      asks: 'a malicious engine cannot replay a request to another: the engine’s address is in the signed message',
       source: 'Execution engine, Authentication',
       tests: [
         ['test/attacks/offchain-authentication.test.ts', 'is not when it $attack'],
@@ -250,7 +253,7 @@ export const engineInterface: Section = {
     },
     {
       id: 'engine-25',
-      asks: '3 nor is a request good twice at the engine that it was for',
+      asks: 'nor is a request good twice at the engine that it was for',
       source: 'Execution engine, Authentication',
       tests: [
         ['src/engine/commit.test.ts', 'is good once, of fifty that come together: %s'],

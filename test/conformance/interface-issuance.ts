@@ -1,14 +1,17 @@
-/** The rules of the given interface of the issuance service, in the order of its document. */
+/**
+ * The rules of the HTTP interface of the issuance service, in the order of its document;
+ * docs/divergences/interface.md says what that is.
+ */
 import { at, type Section } from './row.ts'
 
 export const issuanceInterface: Section = {
-  heading: 'The given interface: issuance service',
+  heading: 'The HTTP interface: issuance service',
   file: 'test/conformance/interface-issuance.ts',
-  about: 'Each row of a table, and each numbered rule, of the document that describes the issuance service.',
+  about: 'Each row and each rule of the document that laid it down ([interface.md](divergences/interface.md)).',
   rows: [
     {
       id: 'issuance-1',
-      asks: '1 (a, b, c) declare configurations, start sessions, read their status',
+      asks: 'declare configurations, start sessions, read their status',
       source: 'Issuance service, What the service does',
       tests: [
         [at.issuance, 'gives the id of a configuration as plain text, and the configuration back as it was posted'],
@@ -18,7 +21,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-2',
-      asks: '1 (d) revoke a credential',
+      asks: 'revoke a credential',
       source: 'Issuance service, What the service does',
       tests: [
         [at.status, 'of the format %s names its entry, and the entry follows it'],
@@ -27,7 +30,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-3',
-      asks: '2 the pre-authorized code flow towards a wallet',
+      asks: 'the pre-authorized code flow towards a wallet',
       source: 'Issuance service, What the service does',
       tests: [
         ['test/e2e/issue-and-verify.test.ts', 'verifies what it issued, and reports only what was disclosed'],
@@ -36,7 +39,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-4',
-      asks: '3 the authorization server role, filled by the service',
+      asks: 'the authorization server role, filled by the service',
       source: 'Issuance service, What the service does',
       tests: [
         [at.issuance, 'describes its authorization server at all three addresses'],
@@ -45,7 +48,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-5',
-      asks: '3 the same, filled by an external server',
+      asks: 'the same, filled by an external server',
       source: 'Issuance service, What the service does',
       tests: [
         [
@@ -58,13 +61,13 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-6',
-      asks: '4 signs with its own key and certificate',
+      asks: 'signs with its own key and certificate',
       source: 'Issuance service, What the service does',
       tests: [[at.issuance, 'issues an SD-JWT with the members that the interface names, and no others']],
     },
     {
       id: 'issuance-7',
-      asks: "5 its OpenAPI document with each endpoint's security",
+      asks: "its OpenAPI document with each endpoint's security",
       source: 'Issuance service, What the service does',
       tests: [
         ['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1'],
@@ -73,7 +76,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-8',
-      asks: '6 `conf/server.json`, read once at start-up, paths relative to the working directory; a relational database',
+      asks: '`conf/server.json`, read once at start-up, paths relative to the working directory; a relational database',
       source: 'Issuance service, What the service does',
       tests: [
         [at.process, 'reads another file and another directory, with paths relative to the working directory'],
@@ -389,37 +392,37 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-54',
-      asks: '1 administrative endpoints require an API key as bearer token',
+      asks: 'administrative endpoints require an API key as bearer token',
       source: 'Issuance service, Authentication',
       tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'issuance-55',
-      asks: '2 the JSON key is the secret; the label is not accepted',
+      asks: 'the JSON key is the secret; the label is not accepted',
       source: 'Issuance service, Authentication',
       tests: [[at.issuance, 'is the JSON key and not its label, and changes with a restart only']],
     },
     {
       id: 'issuance-56',
-      asks: '3 read at start-up; adding, removing and revoking take a restart',
+      asks: 'read at start-up; adding, removing and revoking take a restart',
       source: 'Issuance service, Authentication',
       tests: [[at.issuance, 'is the JSON key and not its label, and changes with a restart only']],
     },
     {
       id: 'issuance-57',
-      asks: '4 no expiry, no rate limit per key',
+      asks: 'no expiry, no rate limit per key',
       source: 'Issuance service, Authentication',
       tests: [['test/e2e/rate-limits.test.ts', 'limits nothing unless it is told to, and an API key never']],
     },
     {
       id: 'issuance-58',
-      asks: '5 missing or unrecognized: 401',
+      asks: 'missing or unrecognized: 401',
       source: 'Issuance service, Authentication',
       tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'issuance-59',
-      asks: '6 wallet-facing endpoints need no API key; the session id secures them; the credential request needs the access token',
+      asks: 'wallet-facing endpoints need no API key; the session id secures them; the credential request needs the access token',
       source: 'Issuance service, Authentication',
       tests: [
         [at.httpWallet, 'needs no API key, and one does no harm'],
@@ -428,7 +431,7 @@ export const issuanceInterface: Section = {
     },
     {
       id: 'issuance-60',
-      asks: '7 recommended: long random keys, one for each application',
+      asks: 'recommended: long random keys, one for each application',
       source: 'Issuance service, Authentication',
       tests: [[at.config, 'warns of a short key by its label']],
     },

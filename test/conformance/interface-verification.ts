@@ -1,20 +1,23 @@
-/** The rules of the given interface of the verification service, in the order of its document. */
+/**
+ * The rules of the HTTP interface of the verification service, in the order of its document;
+ * docs/divergences/interface.md says what that is.
+ */
 import { at, type Section } from './row.ts'
 
 export const verificationInterface: Section = {
-  heading: 'The given interface: verification service',
+  heading: 'The HTTP interface: verification service',
   file: 'test/conformance/interface-verification.ts',
-  about: 'Each row of a table, and each numbered rule, of the document that describes the verification service.',
+  about: 'Each row and each rule of the document that laid it down ([interface.md](divergences/interface.md)).',
   rows: [
     {
       id: 'verification-1',
-      asks: '1 stores DCQL queries, starts any number of sessions from one',
+      asks: 'stores DCQL queries, starts any number of sessions from one',
       source: 'Verification service, What the service does',
       tests: [[at.verification, 'serves any number of sessions']],
     },
     {
       id: 'verification-2',
-      asks: '2 serves a signed request object, receives the presentation and verifies it',
+      asks: 'serves a signed request object, receives the presentation and verifies it',
       source: 'Verification service, What the service does',
       tests: [
         [at.verification, 'carries the fields of the interface, signed by the key of its certificate'],
@@ -23,7 +26,7 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-3',
-      asks: '3 checks the signatures of wallet and issuer',
+      asks: 'checks the signatures of wallet and issuer',
       source: 'Verification service, What the service does',
       tests: [
         [at.verifier, '$attack ($fails)'],
@@ -32,13 +35,13 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-4',
-      asks: '3 checks conformance with the query',
+      asks: 'checks conformance with the query',
       source: 'Verification service, What the service does',
       tests: [[at.credential, 'A claim that was asked for is not disclosed.']],
     },
     {
       id: 'verification-5',
-      asks: '3 checks nonce and session id',
+      asks: 'checks nonce and session id',
       source: 'Verification service, What the service does',
       tests: [
         [at.holder, 'The presentation was made for another session with the same verifier.'],
@@ -47,7 +50,7 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-6',
-      asks: '4 trusts issuers by configured anchors; without any it starts, warns, and only shows well-formedness',
+      asks: 'trusts issuers by configured anchors; without any it starts, warns, and only shows well-formedness',
       source: 'Verification service, What the service does',
       tests: [
         [
@@ -59,7 +62,7 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-7',
-      asks: '5 its OpenAPI document',
+      asks: 'its OpenAPI document',
       source: 'Verification service, What the service does',
       tests: [
         ['test/e2e/openapi.test.ts', 'of the %s is well-formed OpenAPI 3.1'],
@@ -298,25 +301,25 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-38',
-      asks: '1 the endpoints that need the API key',
+      asks: 'the endpoints that need the API key',
       source: 'Verification service, Authentication',
       tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'verification-39',
-      asks: '2 the JSON key is the secret; read at start-up',
+      asks: 'the JSON key is the secret; read at start-up',
       source: 'Verification service, Authentication',
       tests: [[at.issuance, 'is the JSON key and not its label, and changes with a restart only']],
     },
     {
       id: 'verification-40',
-      asks: '3 missing or unrecognized: 401',
+      asks: 'missing or unrecognized: 401',
       source: 'Verification service, Authentication',
       tests: [[at.httpApiKey, 'decides 401 before anything else about the request']],
     },
     {
       id: 'verification-41',
-      asks: '4 wallet-facing endpoints carry none; the session id secures them',
+      asks: 'wallet-facing endpoints carry none; the session id secures them',
       source: 'Verification service, Authentication',
       tests: [
         [at.httpWallet, 'needs no API key, and one does no harm'],
@@ -325,7 +328,7 @@ export const verificationInterface: Section = {
     },
     {
       id: 'verification-42',
-      asks: '5 certificates in `issuerTrustAnchors` decide who is trusted',
+      asks: 'certificates in `issuerTrustAnchors` decide who is trusted',
       source: 'Verification service, Authentication',
       tests: [[at.issuer, 'An attacker signs, with a self-signed certificate that says what that of the issuer says.']],
     },
