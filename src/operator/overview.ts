@@ -10,6 +10,7 @@ import type { Effects } from '../http/effects.ts'
 import { Seconds } from '../http/openapi-responses.ts'
 import { createReadinessCheck } from '../http/readiness.ts'
 import type { GenerationCollections } from '../store/generation.ts'
+import { DamagedValueError } from '../store/statements.ts'
 import type { CreatedRow, RowPosition, Store } from '../store/store.ts'
 import { separateUnreadable } from '../store/unreadable-rows.ts'
 
@@ -100,7 +101,10 @@ export interface CountedSessions {
   readonly lastSuccessAt?: number
 }
 
-/** Counts the sessions of the last 24 hours by the hour in which they started. Rows that cannot be read are skipped. */
+/**
+ * Counts the sessions of the last 24 hours by the hour in which they started. Sessions whose rows are damaged are left
+ * out. Rejects when the database does not answer.
+ */
 export async function countSessions<C, K extends keyof C & string>(
   { store, now }: { readonly store: Store<C>; readonly now: () => Date },
   collection: K,
@@ -116,7 +120,10 @@ export async function countSessions<C, K extends keyof C & string>(
     const rows: readonly CreatedRow<C[K]>[] = await store.listNewest(collection, ROWS_AT_ONCE, lastPosition)
     const recent = rows.filter(({ createdAt }) => createdAt.getTime() >= dayStart)
     for (const { id, value, createdAt } of separateUnreadable(recent).rows) {
-      const outcome = await outcomeOf(id, value).catch(() => undefined)
+      const outcome = await outcomeOf(id, value).catch((error: unknown) => {
+        if (error instanceof DamagedValueError) return undefined
+        throw error
+      })
       const hour = hours[Math.min(Math.floor((createdAt.getTime() - dayStart) / HOUR_MS), HOURS - 1)]
       if (outcome === undefined || hour === undefined) continue
       increment(hour.states, outcome.status)

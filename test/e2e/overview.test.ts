@@ -3,6 +3,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createIssuerClient, createVerifierClient } from '../../sdk/server/index.ts'
+import { DamagedValueError } from '../../src/store/statements.ts'
 import { expectIssued, readySession, requestWithProof, startedSession } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { withDamagedRows } from '../support/store.ts'
@@ -121,6 +122,19 @@ describe('the overview', () => {
     )
     const { sessions } = await verifier().getOverview()
     expect(sum(sessions.hours.map(({ states }) => states))).toEqual({ STARTED: 1 })
+  })
+
+  it('leaves out a session of whose progress the row is damaged, and fails where the database does not answer', async () => {
+    await startIssuance(services)
+    const { issuerStore: store } = services
+    const answerOf = (error: Error) => {
+      Object.assign(store, { get: () => Promise.reject(error) })
+      wait(5)
+      return issuer().getOverview()
+    }
+    const { sessions } = await answerOf(new DamagedValueError('a value is damaged'))
+    expect([sessions.looked_at, sum(sessions.hours.map(({ states }) => states))]).toEqual([1, {}])
+    await expect(answerOf(new Error('the database is away'))).rejects.toMatchObject({ status: 500 })
   })
 
   it('is kept for five seconds, so that no caller makes the service read much', async () => {
