@@ -6,6 +6,7 @@ import tseslint from 'typescript-eslint'
 const TYPED_RULES = {
   '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
   '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+  // A collection of rows is a type and no interface, which has no index signature.
   '@typescript-eslint/consistent-type-definitions': 'off',
   // These two take a third of the linter's time. The compiler refuses enums, and classes here are errors alone.
   '@typescript-eslint/no-unsafe-enum-assignment': 'off',
