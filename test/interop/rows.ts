@@ -71,8 +71,8 @@ Each row is a test: an implementation that is not ours takes every step with our
 that \`test/interop/package.json\` pins. A row that fails names the step, and the test expects
 exactly that failure: when a party or we change, the build notices. The roles are the party's.
 
-If you make a wallet: [issuing.md](issuing.md) and [verifying.md](verifying.md) have each request that it makes of us, under "The
-wallet"; older drafts are in [issuing.md](issuing.md#older-wallets). "Draft 13 (\`compatibility\`)" is an issuer whose setting
+If you make a wallet: [Issuing, message by message](explanation/issuing-messages.md) and
+[Verifying, message by message](explanation/verifying-messages.md) have each request that it makes of us; older drafts are in [issuing.md](issuing.md#older-wallets). "Draft 13 (\`compatibility\`)" is an issuer whose setting
 \`compatibility\` names \`draft13\`; every other row is an issuer without it.
 
 The rows take the pre-authorized code. In the authorization code flow, with pushed requests, PKCE, DPoP and batches of \`dc+sd-jwt\` and
