@@ -33,6 +33,7 @@ export interface EvmAccount extends Account {
   sign(to: Address | undefined, payload: Uint8Array, gas: bigint, nonce: number): Promise<SignedTransaction>
 }
 
+/** The priority fee where a node suggests none, as some do not know the question: one gwei. */
 const DEFAULT_PRIORITY_FEE = 1_000_000_000n
 /** The most gas of a transaction (EIP-7825); no node accepts more. */
 const MAX_GAS = 2n ** 24n
