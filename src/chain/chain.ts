@@ -47,9 +47,9 @@ export interface SignedTransaction {
 
 /**
  * The outcome of a transaction. `unconfirmed`: it is in a block that {@link Chain.fetchHead} has not reached.
- * `exhausted`: it was included and ran out of gas; with more gas it may succeed. `lost`: by what the node knows, another
- * transaction used its nonce, so that it can never be included. `expired`: the time in which a block may include it is
- * over, and its nonce is not used.
+ * `exhausted`: it was included and ran out of gas; with more gas it may succeed. `lost`: by what the node knows,
+ * another transaction used its nonce, so that it can never be included. `expired`: the time in which a block may
+ * include it is over, and its nonce is not used.
  */
 export type TransactionOutcome = 'pending' | 'unconfirmed' | 'included' | 'failed' | 'exhausted' | 'lost' | 'expired'
 

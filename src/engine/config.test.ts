@@ -52,6 +52,14 @@ describe('the configuration of an engine', () => {
     })
   })
 
+  it('refuses a time between looks after which the engine would be stale before the next', () => {
+    const mistake = (seconds: number) =>
+      `pollMilliseconds: it must be less than staleSeconds (${seconds} seconds); make it shorter, a third or less, or staleSeconds longer`
+    expect(mistakesOf({ pollMilliseconds: 60_000 })).toEqual([mistake(60)])
+    expect(mistakesOf({ pollMilliseconds: 2000, staleSeconds: 2 })).toEqual([mistake(2)])
+    expect(mistakesOf({ pollMilliseconds: 59_999 })).toEqual([])
+  })
+
   it('says which file the key of the engine was looked for in, and where a key comes from', () => {
     expect(mistakesOf({ identity: { keyFile: 'absent.key' } })).toEqual([
       'identity.keyFile: there is no such file: absent.key; bring it back from a backup, as an engine with another key is another engine; or make a new one with vouchsafe init engine',

@@ -162,6 +162,7 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
     ...(settings.baseUrl === undefined ? [] : findAddressMistakes(settings.baseUrl)),
     ...mistakesOf(databaseResult, tlsResult, identity, chainSettings),
     ...encryptionMistakes(settings),
+    ...findPollMistakes(settings),
     ...(settings.integrations ? findApiKeyMistakes(settings.integrations.authentication) : []),
     ...(settings.telemetry ? findTelemetryMistakes(settings.telemetry) : []),
     ...findManagementMistakes(settings.management, { port: engineDefaults.port, host: undefined, ...settings }),
@@ -186,6 +187,17 @@ export function readEngineConfig(value: unknown, files: Files, now: Date): ReadR
       ...findApiKeyWarnings(settings.integrations?.authentication ?? {}),
     ],
   }
+}
+
+/** Refuses a time between looks after which the chain would count as out of sight before the next look. */
+function findPollMistakes({
+  staleSeconds,
+  pollMilliseconds,
+}: Pick<Partial<Settings>, 'staleSeconds' | 'pollMilliseconds'>): readonly string[] {
+  const seconds = staleSeconds ?? engineDefaults.staleSeconds
+  if (pollMilliseconds === undefined || pollMilliseconds < seconds * 1000) return []
+  const advice = 'make it shorter, a third or less, or staleSeconds longer'
+  return [`pollMilliseconds: it must be less than staleSeconds (${seconds} seconds); ${advice}`]
 }
 
 function resolveSettings(

@@ -38,6 +38,6 @@ describe('the move of the head of a chain', () => {
   ] as const)('is %s', async (_, head, kind, expected) => {
     const chain = { hasBlock: () => Promise.reject(new ChainError('no history', { kind })) }
     const move = findHeadMove(chain, createLru(8), head, from)
-    expect(await move.catch((error: Error) => error.message)).toEqual(expected)
+    expect(await move.catch((error: unknown) => (error as Error).message)).toEqual(expected)
   })
 })

@@ -37,8 +37,9 @@ export async function findHeadMove(
 const PRUNED_BLOCKS = 1000
 
 /**
- * Tests whether the chain has a block. Returns `pruned` when the node does not say so of a block far below `head`: nodes
- * that keep no history refuse questions about its blocks (error 4444 of EIP-4444). Rejects like {@link Chain.hasBlock}.
+ * Tests whether the chain has a block. Returns `pruned` when the node does not say so of a block far below `head`:
+ * nodes that keep no history refuse questions about its blocks (error 4444 of EIP-4444). Rejects like
+ * {@link Chain.hasBlock}.
  */
 export async function hasBlock(
   chain: Pick<Chain, 'hasBlock'>,

@@ -366,7 +366,7 @@ describe('a node that does not keep old blocks', () => {
     const engine = await postedTo(counting().script)
     for (let blocks = 0; blocks < 1100; blocks += 1) engine.chain.mine()
     await engine.rounds()
-    const { hasBlock } = engine.chain
+    const hasBlock = engine.chain.hasBlock.bind(engine.chain)
     engine.chain.hasBlock = (block) =>
       block.number > 500 ? hasBlock(block) : Promise.reject(new ChainError('pruned history', { kind: 'failed' }))
     const restarted = await kept(engine.restart())
@@ -390,7 +390,7 @@ describe('a commit that is under way when the look that saw a reorganisation end
     await engine.rounds()
     let open: () => void = () => undefined
     let posted: Promise<unknown> | undefined
-    const { listContracts = () => Promise.resolve([]) } = engine.chain
+    const listContracts = engine.chain.listContracts?.bind(engine.chain) ?? (() => Promise.resolve([]))
     engine.chain.listContracts = async (block) => {
       engine.chain.listContracts = listContracts
       const reached = new Promise<void>((resolve) => {

@@ -33,8 +33,8 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 
 /**
  * Looks up the block of the contract's last commit while the contract is `unchecked`, and begins the reconciliation
- * when the chain lacks the block; `head` is the block at which the engine reads the chain. Returns the standing that the
- * contract then has, which is still `unchecked` while the chain cannot be asked.
+ * when the chain lacks the block; `head` is the block at which the engine reads the chain. Returns the standing that
+ * the contract then has, which is still `unchecked` while the chain cannot be asked.
  */
 export async function checkFork(
   context: ReconcileContext,
