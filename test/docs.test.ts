@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { afterAll, describe, expect, it } from 'vitest'
 import { problems } from '../src/engine/problem.ts'
 import { allChecks } from '../src/verifier/checks/index.ts'
-import { headingsOf } from './support/documents.ts'
+import { headingsOf, snippetWith } from './support/documents.ts'
 import { freePort } from './support/free-port.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -154,7 +154,7 @@ describe('the README by hand', () => {
     for (const child of children) child.kill('SIGTERM')
   })
 
-  it('issues and verifies a credential with the commands as they stand there', async () => {
+  it('issues and verifies credentials with the commands as they stand there, and with those of docs/issuing.md', async () => {
     const byHand = readFileSync(join(ROOT, 'README.md'), 'utf8').split('## By hand')[1] ?? ''
     const blocks = [...byHand.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block ?? '')
     expect(blocks).toHaveLength(5)
@@ -178,15 +178,23 @@ describe('the README by hand', () => {
       writeFileSync(file, JSON.stringify({ ...settings, port: Number(port) }))
     }
     await Promise.all([issuer, verifier].map((block) => listening(block, place, children)))
-    const output = await shell(moved(`${issue}\n${verify}`), place)
-    const status = JSON.parse(output.slice(output.lastIndexOf('\n{\n  "session_id"'))) as {
-      status: string
-      result: { credentials: { card: [{ claims: { credentialSubject: object } }] } }
-    }
-    expect(status.status).toBe('VERIFICATION_SUCCEEDED')
-    expect(status.result.credentials.card[0].claims.credentialSubject).toEqual({ given_name: 'Ada' })
+    const w3c = ['CONFIGURATION=', 'QUERY='].map((text) => snippetWith('docs/issuing.md', text))
+    const output = await shell(moved([issue, verify, ...w3c].join('\n')), place)
+    const reports = [...output.matchAll(/^\{\n {2}"session_id"[\s\S]*?^\}$/gm)].map(
+      ([text]) => JSON.parse(text) as Status,
+    )
+    expect(reports.map(({ status }) => status)).toEqual(['VERIFICATION_SUCCEEDED', 'VERIFICATION_SUCCEEDED'])
+    const [claims, w3cClaims] = reports.map(({ result }) => result.credentials.card[0].claims)
+    expect(claims).toEqual({ given_name: 'Ada' })
+    expect(w3cClaims?.credentialSubject).toEqual({ given_name: 'Ada' })
   })
 })
+
+/** The status of a verification session, as far as it is looked at. */
+interface Status {
+  readonly status: string
+  readonly result: { readonly credentials: { readonly card: readonly [{ readonly claims: Record<string, unknown> }] } }
+}
 
 describe('the answers of an engine itself', () => {
   it.each(['docs/engine.md', 'sdk/client/engine-client.ts'])('are all known to %s', (file) => {

@@ -94,6 +94,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'init engine', 'cd try/engine', 'visitors.ts <<', 'CONTRACT='),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'sleep 3', 'visitors.test.ts', 'sed -i.old'),
   ...rowsOf('docs/how-to/write-a-component.md', DOCS, 'notice.ts <<', 'notice.test.ts <<'),
+  ...rowsOf('docs/issuing.md', DOCS, 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/issuing.md', APPLICATION, 'driving_privileges', '"org.iso.18013.5.1": { "given_name"'),
   ...rowsOf(
     'docs/issuing.md',

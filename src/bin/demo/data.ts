@@ -1,6 +1,7 @@
 /** The data of the demo: a student card, and a query for two of its six claims. */
 
-const TYPE = ['VerifiableCredential', 'StudentCard']
+/** The type of the card. */
+export const CARD_TYPE = 'urn:example.edu:student-card'
 
 const CLAIMS = {
   given_name: ['Given name', 'Ada'],
@@ -15,33 +16,32 @@ const REQUESTED_CLAIMS = ['given_name', 'programme'] as const
 type RequestedClaims = Readonly<Record<(typeof REQUESTED_CLAIMS)[number], string>>
 
 export const configuration = {
-  format: 'jwt_vc_json-ld',
+  // The format that most wallets take.
+  format: 'dc+sd-jwt',
+  vct: CARD_TYPE,
   // Wallets can request a configuration with a scope without an offer.
   scope: 'student_card',
-  credential_definition: { '@context': ['https://www.w3.org/ns/credentials/v2'], type: TYPE },
   credential_metadata: {
     display: [{ name: 'Student card', locale: 'en-GB', background_color: '#1f3a5f', text_color: '#ffffff' }],
     claims: Object.entries(CLAIMS).map(([name, [label]]) => ({
-      path: ['credentialSubject', name],
+      path: [name],
       display: [{ name: label, locale: 'en-GB' }],
     })),
   },
 }
 
-export const dataset = {
-  credentialSubject: Object.fromEntries(Object.entries(CLAIMS).map(([name, [, value]]) => [name, value])),
-}
+export const dataset = Object.fromEntries(Object.entries(CLAIMS).map(([name, [, value]]) => [name, value]))
 
 /** The data of another student, for continuing by hand, with the claims of the query. */
-export const newDataset = { credentialSubject: { given_name: 'Grace', programme: 'Physics' } satisfies RequestedClaims }
+export const newDataset = { given_name: 'Grace', programme: 'Physics' } satisfies RequestedClaims
 
 export const dcqlQuery = {
   credentials: [
     {
       id: 'card',
       format: configuration.format,
-      meta: { type_values: [TYPE] },
-      claims: REQUESTED_CLAIMS.map((name) => ({ path: ['credentialSubject', name] })),
+      meta: { vct_values: [CARD_TYPE] },
+      claims: REQUESTED_CLAIMS.map((name) => ({ path: [name] })),
     },
   ],
 }

@@ -12,7 +12,7 @@ const report = {
       {
         checks: [],
         issuer_certificate: { subject: `CN=${evil}`, sha256: 'ab'.repeat(32) },
-        claims: { credentialSubject: { [evil]: [evil] } },
+        claims: { [evil]: [evil] },
       },
     ],
   },

@@ -43,9 +43,7 @@ export function issuerLines({ credentials }: DescribedReport): string[] {
 /** Formats the disclosed claims, one per line. */
 export function claimLines({ credentials }: DescribedReport): string[] {
   return Object.values(credentials).flatMap((reports) =>
-    reports.flatMap(({ claims = {} }) =>
-      leafLines(claims.credentialSubject ?? {}, '').map((line) => `${INDENT}${line}`),
-    ),
+    reports.flatMap(({ claims = {} }) => leafLines(claims, '').map((line) => `${INDENT}${line}`)),
   )
 }
 

@@ -5,7 +5,7 @@ import { type PresentationPlan, planPresentation, sendPresentation } from '../..
 import { receiveOffer } from '../../wallet/receive.ts'
 import { hangingIndent, paint } from '../terminal.ts'
 import { callService, fetchStatus, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
-import { CLAIM_COUNT, configuration, dataset, dcqlQuery, REQUESTED_CLAIM_NAMES } from './data.ts'
+import { CARD_TYPE, CLAIM_COUNT, configuration, dataset, dcqlQuery, REQUESTED_CLAIM_NAMES } from './data.ts'
 import { INDENT, type Narrator, type ShownStep } from './narrator.ts'
 import { claimLines, failureLines, issuerLines, reportLines } from './report.ts'
 import type { DemoService } from './services.ts'
@@ -51,7 +51,7 @@ async function declareConfiguration(cast: Cast): Promise<string> {
   return takeStep(cast, cast.issuer, '/credential-configuration/create', {
     who: 'The university',
     what: 'declared what it issues',
-    sent: `format ${configuration.format}, type StudentCard, names for ${CLAIM_COUNT} claims`,
+    sent: `format ${configuration.format}, type ${CARD_TYPE}, names for ${CLAIM_COUNT} claims`,
     means: 'Once for all cards. The answer is the id of this credential configuration.',
     body: configuration,
   })
@@ -84,7 +84,7 @@ async function storeQuery(cast: Cast): Promise<string> {
   return takeStep(cast, cast.verifier, '/verification-query/create', {
     who: 'The library',
     what: 'stored what it wants to know',
-    sent: `a DCQL query for a StudentCard with ${REQUESTED_CLAIM_NAMES}`,
+    sent: `a DCQL query for a student card with ${REQUESTED_CLAIM_NAMES}`,
     means: 'Once for all visitors. The answer is the id of this verification query.',
     body: { dcql_query: dcqlQuery },
   })

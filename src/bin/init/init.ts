@@ -180,9 +180,7 @@ function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
        curl http://localhost:${port}/credential-configuration/create \\
          -H 'Authorization: Bearer ${apiKey}' \\
          -H 'Content-Type: application/json' \\
-         -d '{"format": "jwt_vc_json-ld", "credential_definition": {
-               "@context": ["https://www.w3.org/ns/credentials/v2"],
-               "type": ["VerifiableCredential", "StudentCard"]}}'
+         -d '{"format": "dc+sd-jwt", "vct": "urn:example.edu:student-card"}'
 
   3. Give the certificate, never the key, to the verifier that is to trust it:
 
@@ -205,9 +203,9 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
        curl http://localhost:${port}/verification-query/create \\
          -H 'Authorization: Bearer ${apiKey}' \\
          -H 'Content-Type: application/json' \\
-         -d '{"dcql_query": {"credentials": [{"id": "card", "format": "jwt_vc_json-ld",
-               "meta": {"type_values": [["VerifiableCredential", "StudentCard"]]},
-               "claims": [{"path": ["credentialSubject", "given_name"]}]}]}}'
+         -d '{"dcql_query": {"credentials": [{"id": "card", "format": "dc+sd-jwt",
+               "meta": {"vct_values": ["urn:example.edu:student-card"]},
+               "claims": [{"path": ["given_name"]}]}]}}'
 `
 }
 
