@@ -1,115 +1,141 @@
 /** docs/performance.md: the figures of `npm run bench -- performance`, and how large an installation has to be. */
 import type { PublishedResults } from '../bench/report.ts'
 import type { Minute } from '../bench/soak.ts'
-import { ratioOf } from '../bench/speed.ts'
 import { spreadOf, spreadText } from '../bench/spread.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 import { aimsText } from './performance-aims.ts'
-import { NOT_MEASURED, readPublished, resultsOf } from './performance-results.ts'
+import { circumstancesText, type ShownParts } from './performance-circumstances.ts'
+import { floorText } from './performance-floor.ts'
+import { NOT_MEASURED, resultsOf } from './performance-results.ts'
 import { sizingText } from './performance-sizing.ts'
 
 type Database = 'sqlite' | 'postgresql'
 
-export function performancePage(file: string): string {
-  const results = readPublished(file)
+interface Section {
+  readonly heading: string
+  readonly parts: ShownParts
+  readonly writeText: (results: PublishedResults) => string
+}
+
+/** The sections of the page: what an installation needs first, and last what only whoever changes the code needs. */
+const sections: readonly Section[] = [
+  {
+    heading: 'How large an installation has to be',
+    parts: {
+      'flows, sqlite': 'flows on SQLite',
+      'flows, postgresql': 'flows on PostgreSQL',
+      'scale, postgresql': 'sizes of sessions',
+    },
+    writeText: sizingText,
+  },
+  {
+    heading: 'Memory and start',
+    parts: { 'memory, sqlite': 'memory', 'startup, sqlite': 'start' },
+    writeText: memoryTable,
+  },
+  { heading: 'On SQLite', parts: { 'flows, sqlite': 'flows' }, writeText: sqliteText },
+  {
+    heading: 'On PostgreSQL',
+    parts: { 'flows, postgresql': 'flows', 'statements, postgresql': 'statements' },
+    writeText: postgresText,
+  },
+  {
+    heading: 'With several workers',
+    parts: { 'workers, sqlite': 'SQLite', 'workers, postgresql': 'PostgreSQL' },
+    writeText: workersText,
+  },
+  {
+    heading: 'With a million sessions',
+    parts: { 'scale, sqlite': 'SQLite', 'scale, postgresql': 'PostgreSQL' },
+    writeText: scaleText,
+  },
+  { heading: 'Half an hour of load', parts: { 'soak, sqlite': 'load' }, writeText: soakText },
+  { heading: 'A backlog of callbacks', parts: { 'callbacks, sqlite': 'callbacks' }, writeText: backlogText },
+  {
+    heading: 'Status lists',
+    parts: { 'status, sqlite': 'one list', 'status-lists, sqlite': 'ten million entries' },
+    writeText: listsText,
+  },
+  { heading: 'Where the processor time goes', parts: { 'parts, sqlite': 'shares' }, writeText: partsText },
+  {
+    heading: 'Beside a floor server',
+    parts: {
+      'flows, sqlite': 'flows on SQLite',
+      'flows, postgresql': 'flows on PostgreSQL',
+      'requests, sqlite': 'requests',
+    },
+    writeText: floorText,
+  },
+  { heading: 'Aims, and how a second run agrees', parts: {}, writeText: aimsText },
+]
+
+export function performancePage(results: PublishedResults): string {
   return `${GENERATED}
 # How fast, and how large an installation has to be
 
-On this page you see what a credential costs in processor time, memory and disk, and work out the machines that you need. The figures
-were measured by \`npm run bench -- performance\` ${circumstancesText(results)}, which the load
-generator shared; run it on your own machine, since processors and disks differ by more than anything here.
+On this page you see what a credential costs in processor time, memory and disk, and work out the machines that you need.
+\`npm run bench -- performance\` measured the figures, with the load generator on the same machine. A line below each heading names
+the processor, Node, the date and the commit of its measurement: figures of different machines cannot be compared. Measure on your
+own machine, since processors and disks differ by more than anything here.
 
-A flow is a whole issuance (7 requests) or a whole verification (4), each with a fresh key of the holder, 16 at a time; every answer is
-checked. The floor is a server on bare \`node:http\` that answers the same requests with recorded bodies and only makes and verifies
-the same signatures: no database, no session, no check. What a service needs beside the floor is all that makes it a service. A figure
-is the median of its rounds, in which what is compared takes turns; in parentheses are the least and the most of the rounds.
+A flow is a whole issuance (7 requests) or a whole verification (4), with a new key of the holder; 16 run at a time, and every answer
+is checked. Each figure is the median of several rounds; parentheses have the lowest and the highest round. What is compared runs
+alternately.
 
-## How large an installation has to be
+${sections.map((section) => sectionText(section, results)).join('\n\n')}
+`
+}
 
-${sizingText(results)}
-## On SQLite
+function sectionText({ heading, parts, writeText }: Section, results: PublishedResults): string {
+  const circumstances = circumstancesText(results, parts)
+  return [`## ${heading}`, ...(circumstances === '' ? [] : [circumstances]), writeText(results)].join('\n\n')
+}
 
-${flowsTable(results, 'sqlite')}
+function sqliteText(results: PublishedResults): string {
+  return `${flowsTable(results, 'sqlite')}
 
 Every commit is on disk before its answer. The times of the answers:
 
-${latencyTable(results)}
+${latencyTable(results)}`
+}
 
-## On PostgreSQL
-
-The server ran on the same cores; its own processor time is in a column of its own.
+function postgresText(results: PublishedResults): string {
+  return `The server ran on the same cores; its own processor time is in a column of its own.
 
 ${flowsTable(results, 'postgresql')}
 
-The statements that it ran for each request; what runs beside requests falls into some of them:
+The statements that it ran for each request; statements that run beside requests are counted with them:
 
-${statementsTable(results)}
+${statementsTable(results)}`
+}
 
-## Where the processor time goes
+function workersText(results: PublishedResults): string {
+  return `Two processes of a service on one port, compared with one. Each process has a fixed share of a core, so that both and the load
+generator fit on the machine; flows a second are therefore fewer than above.
 
-Microseconds of processor time of each request, on SQLite, beside the floor, which reads no session, checks nothing and writes
-nothing. Many flows took each step together, so that the times are of one kind of request alone.
+${workersTable(results)}`
+}
 
-${requestsTable(results)}
+function scaleText(results: PublishedResults): string {
+  return `Whole flows in a database with a million sessions, compared with an empty one.
 
-Shares of the thread that serves, on SQLite. A thread of its own writes to the database.
+${scaleTable(results)}`
+}
 
-${partsTable(results)}
-
-## With several workers
-
-Two processes of a service on one port beside one. Each process has a fixed share of a core, so that both and the load generator fit on
-the machine; flows a second are therefore lower than above.
-
-${workersTable(results)}
-
-## With a million sessions
-
-Whole flows in a database with a million sessions and in an empty one, by turns: ratios of the rounds beside each other.
-
-${scaleTable(results)}
-
-## Status lists
-
-Processor time of an answer with a list that has changed since:
+function listsText(results: PublishedResults): string {
+  return `Processor time of an answer with a list that has changed since the last one:
 
 ${statusTable(results)}
 
 Ten million entries:
 
-${listsTable(results)}
-
-## A backlog of callbacks
-
-${backlogText(results)}
-
-## Half an hour of load
-
-Both services at the same time, minute by minute.
-
-${soakText(results)}
-
-## Memory and start
-
-${memoryTable(results)}
-
-## Aims, and how a second run agrees
-
-${aimsText(results)}
-`
+${listsTable(results)}`
 }
 
-/** Says when the parts were measured, and on which machine and source. */
-function circumstancesText(results: PublishedResults): string {
-  const all = Object.values(results).map(({ now }) => now)
-  const list = (of: (each: (typeof all)[number]) => string) =>
-    new Intl.ListFormat('en-GB').format([...new Set(all.map(of))].sort())
-  const days = list(({ at }) => at.slice(0, 10))
-  const machines = list(
-    ({ machine }) =>
-      `${machine.cores} cores of ${machine.processor} with ${(machine.memoryMegabytes / 1000).toFixed(0)} GB`,
-  )
-  return `on ${days},\nwith Node ${list(({ node }) => node.slice(1))} on ${machines}`
+function partsText(results: PublishedResults): string {
+  return `Shares of the thread that serves, on SQLite. Another thread writes to the database.
+
+${partsTable(results)}`
 }
 
 function flowsTable(results: PublishedResults, database: Database): string {
@@ -117,14 +143,10 @@ function flowsTable(results: PublishedResults, database: Database): string {
   if (flows === undefined) return NOT_MEASURED
   const hasServer = Object.values(flows).some(({ service }) => service.databaseMs !== undefined)
   return tableText(
-    [
-      ...['flow', 'ms of processor', ...(hasServer ? ['of PostgreSQL'] : []), 'floor', 'ratio'],
-      ...['flows a second', 'floor', 'cores used'],
-    ],
-    Object.entries(flows).map(([name, { service, floor }]) => [
-      ...[name, service.processorMs.toFixed(2), ...(hasServer ? [service.databaseMs?.toFixed(2) ?? ''] : [])],
-      ...[floor.processorMs.toFixed(2), spreadText(ratioOf({ service, floor }))],
-      ...[service.perSecond.toFixed(0), floor.perSecond.toFixed(0)],
+    ['flow', 'flows a second', 'ms of processor', ...(hasServer ? ['of PostgreSQL'] : []), 'cores used'],
+    Object.entries(flows).map(([name, { service }]) => [
+      ...[name, service.perSecond.toFixed(0), service.processorMs.toFixed(2)],
+      ...(hasServer ? [service.databaseMs?.toFixed(2) ?? ''] : []),
       spreadText(spreadOf(service.rounds.map((round) => (round.perSecond * round.processorMs) / 1000))),
     ]),
   )
@@ -151,21 +173,6 @@ function statementsTable(results: PublishedResults): string {
   return tableText(
     ['request', 'statements'],
     Object.entries(statements).map(([name, spread]) => [name, spreadText(spread)]),
-  )
-}
-
-function requestsTable(results: PublishedResults): string {
-  const requests = resultsOf(results, 'requests')
-  if (requests === undefined) return NOT_MEASURED
-  return tableText(
-    ['request', 'µs of processor', 'floor', 'more', 'ratio'],
-    Object.entries(requests).flatMap(([kind, costs]) =>
-      Object.entries(costs).map(([name, { service, floor }]) => [
-        `${kind}: ${name}`,
-        ...[service.median, floor.median, service.median - floor.median].map((each) => each.toFixed(0)),
-        (service.median / floor.median).toFixed(1),
-      ]),
-    ),
   )
 }
 
@@ -235,10 +242,12 @@ without callbacks. With a receiver, the last callback comes ${callbacks.lag.seco
 function soakText(results: PublishedResults): string {
   const soak = resultsOf(results, 'soak')
   if (soak === undefined) return NOT_MEASURED
-  return `${tableText(
-    ['service', 'minute', 'flows', 'MB', 'open files', 'half within, ms', '99 of 100 within, ms'],
-    Object.entries(soak).flatMap(([service, { minutes }]) => chosenMinutes(minutes).map((row) => [service, ...row])),
-  )}
+  return `Both services at the same time, minute by minute.
+
+${tableText(
+  ['service', 'minute', 'flows', 'MB', 'open files', 'half within, ms', '99 of 100 within, ms'],
+  Object.entries(soak).flatMap(([service, { minutes }]) => chosenMinutes(minutes).map((row) => [service, ...row])),
+)}
 
 ${tableText(
   ['growth an hour, after the first third', 'MB', 'open files', 'half within, ms'],
@@ -269,7 +278,7 @@ function memoryTable(results: PublishedResults): string {
   if (memory === undefined) return NOT_MEASURED
   const startup = resultsOf(results, 'startup')
   return tableText(
-    ['service', 'MB at the start', 'MB after 50,000 flows', 'most MB', 'ms until it listens'],
+    ['service', 'MB at the start', 'MB after 50,000 flows', 'highest MB', 'ms until it listens'],
     Object.entries(memory).map(([service, { samples, peak }]) => [
       service,
       samples[0]?.megabytes.toFixed(0) ?? '',

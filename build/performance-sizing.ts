@@ -21,20 +21,20 @@ const average = CREDENTIALS_A_DAY / DAY_SECONDS
 
 export function sizingText(results: PublishedResults): string {
   return `A million credentials a day, of which each is shown once, are ${average.toFixed(0)} issuances and verifications a second on average, and
-${(average * PEAK).toFixed(0)} in an hour with ${PEAK} times as many visits.
+${(average * PEAK).toFixed(0)} a second in an hour with ${PEAK} times as many visits.
 
 ${coresTable(results)}
 
 ${settingsText(results)}
 
-- **One machine or several.** Have two for every service, behind a proxy and on PostgreSQL, so that a restart is not noticed
-  ([production](how-to/production.md)); each has to carry the load alone meanwhile.
+- **One machine or several.** Have two for every service, behind a proxy and on PostgreSQL, so that nobody notices a restart
+  ([production](how-to/production.md)); meanwhile the other carries the whole load.
 - **Disk.** The last column, times the days that sessions are kept, is the size of the database without the audit log. Datasets are
-  erased when a session ends (\`retention.personalDataSeconds\`). What decides the speed on SQLite is how long the disk takes for an
-  fsync: commits that wait for the same one share it.
+  erased when a session ends (\`retention.personalDataSeconds\`). The speed on SQLite depends on how long the disk takes for an
+  fsync; commits that wait at the same time share one.
 - **Status lists.** Serve them from a cache or as static files ([how](how-to/status-lists-by-cdn.md)).
-- **Memory.** Twice the most of the table of memory for each process; it does not grow with the number of sessions.
-`
+- **Memory.** Plan twice the highest figure of the [memory table](#memory-and-start) for each process. It does not grow with the
+  number of sessions.`
 }
 
 function coresTable(results: PublishedResults): string {
@@ -58,8 +58,8 @@ function coresTable(results: PublishedResults): string {
   })
   return tableText(
     [
-      ...['flow', 'flows a second a core, SQLite', 'the same, PostgreSQL'],
-      ...[`cores at ${(average * PEAK).toFixed(0)} a second`, 'cores of PostgreSQL then', 'sessions of a day'],
+      ...['flow', 'flows a second on one core, SQLite', 'the same, PostgreSQL'],
+      ...[`cores for ${(average * PEAK).toFixed(0)} a second, PostgreSQL`, 'cores of its server', 'sessions of a day'],
     ],
     rows,
   )
