@@ -9,12 +9,7 @@ const ROOT = join(import.meta.dirname, '..')
 const INTRODUCTION = '# Changelog\n\nWhat changes.\n\n'
 const NOTES = '### Added\n\n- A thing.\n\n### What you must do when you upgrade\n\n- Nothing.'
 const OLDER = '## 0.1.0\n\n### Added\n\n- The first thing.\n'
-const OTHERS = [
-  'src/bin/command-line.ts',
-  'deploy/helm/vouchsafe/Chart.yaml',
-  'docs/how-to/containers.md',
-  'docs/operating.md',
-]
+const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
 const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** Returns a repository with the script, and with what the changelog says of unreleased changes. */
@@ -30,11 +25,9 @@ function repository(unreleased = `## Unreleased (0.2.0)\n\n${NOTES}\n\n`) {
   const read = (file: string): string => readFileSync(join(root, file), 'utf8')
   const write = (file: string, text: string): void => writeFileSync(join(root, file), text)
   for (const file of ['package.json', 'package-lock.json'])
-    write(file, read(file).replace(/"version": "[^"]*"/, '"version": "0.1.0"'))
-  write(OTHERS[0] ?? '', "export const PACKAGE_VERSION = '0.1.0'\n")
-  write(OTHERS[1] ?? '', 'version: 0.1.0\nappVersion: "0.1.0"\n')
-  write(OTHERS[2] ?? '', 'docker build --tag vouchsafe-issuer:0.1.0 .\n')
-  write(OTHERS[3] ?? '', 'npm install vouchsafe-0.1.0.tgz\n')
+    write(file, read(file).replaceAll(/("name": "vouchsafe",\s+"version": )"[^"]*"/g, '$1"0.2.0-dev"'))
+  write(OTHERS[0] ?? '', "export const PACKAGE_VERSION = '0.2.0-dev'\n")
+  write(OTHERS[1] ?? '', 'version: 0.2.0-dev\nappVersion: "0.2.0-dev"\n')
   write('CHANGELOG.md', `${INTRODUCTION}${unreleased}${OLDER}`)
   git('init', '--quiet', '--initial-branch', 'main')
   git('add', '.')
@@ -67,21 +60,36 @@ describe('a release', () => {
     expect(OTHERS.map(read)).toEqual([
       "export const PACKAGE_VERSION = '0.2.0'\n",
       'version: 0.2.0\nappVersion: "0.2.0"\n',
-      'docker build --tag vouchsafe-issuer:0.2.0 .\n',
-      'npm install vouchsafe-0.2.0.tgz\n',
     ])
     const counts = git('diff', '--numstat', '--', 'package.json', 'package-lock.json').toString()
     expect(counts).toBe('2\t2\tpackage-lock.json\n1\t1\tpackage.json\n')
   })
 
-  it('can be followed by the next one', () => {
+  it('can be followed by the next one, whose version main has with -dev until then', () => {
     const { git, read, release, write } = repository()
     release('0.2.0')
     git('commit', '--quiet', '--all', '--message', 'second')
     expect(release('0.3.0')).toMatchObject({ status: 2, stderr: expect.stringContaining('no entry') as string })
-    write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- It.\n'))
+    expect(release('--next', '0.3.0')).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('0.3.0-dev') as string,
+    })
+    expect(read('CHANGELOG.md')).toContain(`## Unreleased (0.3.0)\n\n## 0.2.0 (${today()})\n`)
+    expect(OTHERS.map(read)).toEqual([
+      "export const PACKAGE_VERSION = '0.3.0-dev'\n",
+      'version: 0.3.0-dev\nappVersion: "0.3.0-dev"\n',
+    ])
+    const entry = '## Unreleased (0.3.0)\n\n### Fixed\n\n- It.\n'
+    write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased (0.3.0)\n', entry))
     git('commit', '--quiet', '--all', '--message', 'third')
     expect(release('0.10.0')).toMatchObject({ status: 0, stdout: '### Fixed\n\n- It.\n' })
+  })
+
+  it('can be announced with a higher version before it is made', () => {
+    const { read, release } = repository()
+    expect(release('--next', '1.0.0')).toMatchObject({ status: 0 })
+    expect(read('CHANGELOG.md')).toContain(`## Unreleased (1.0.0)\n\n${NOTES}\n`)
+    expect(JSON.parse(read('package.json'))).toMatchObject({ version: '1.0.0-dev' })
   })
 
   it('has its notes printed, also of an older one', () => {
@@ -117,6 +125,28 @@ describe('the check of a release', () => {
     })
   })
 
+  it('refuses what main is before a release, which is none', () => {
+    const { release } = repository()
+    expect(release('--check')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('0.2.0-dev is what main is before the release 0.2.0') as string,
+    })
+  })
+
+  it('refuses changes after a release that have its version, and a version with -dev that the changelog does not have', () => {
+    const { read, release, write } = released()
+    write('CHANGELOG.md', read('CHANGELOG.md').replace('## Unreleased\n', '## Unreleased\n\n### Fixed\n\n- It.\n'))
+    expect(release('--check')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('changes after the release 0.2.0: npm run release -- --next') as string,
+    })
+    const unreleased = repository('## Unreleased (0.3.0)\n\n### Fixed\n\n- It.\n\n')
+    expect(unreleased.release('--check')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('no heading "## Unreleased (0.2.0)"') as string,
+    })
+  })
+
   it.each([
     ['package-lock.json', '"version": "0.2.0"', 'package-lock.json has another version'],
     [OTHERS[0] ?? '', '0.2.0', 'does not have the version'],
@@ -132,7 +162,9 @@ describe('the check of a release', () => {
       cwd: ROOT,
       encoding: 'utf8',
     })
-    expect(stdout + stderr).not.toMatch(/another version|does not have the version|The newest release/)
+    expect(stdout + stderr).toMatch(
+      /is what main is before the release|has no tag|This commit is the release|work tree/,
+    )
   })
 })
 
@@ -143,8 +175,11 @@ describe('a release is refused, and changes nothing, for', () => {
     ['a version with a letter', ['v0.2.0'], 'is not a version'],
     ['a version of two numbers', ['0.2'], 'is not a version'],
     ['a version with a leading zero', ['0.02.0'], 'is not a version'],
-    ['the same version', ['0.1.0'], 'is not above 0.1.0'],
-    ['a lower version', ['0.0.9'], 'is not above 0.1.0'],
+    ['a version with -dev', ['0.2.0-dev'], 'is not a version'],
+    ['a lower version', ['0.1.9'], 'is below 0.2.0-dev'],
+    ['no next version', ['--next'], 'npm run release -- --next VERSION'],
+    ['the next version with -dev', ['--next', '0.3.0-dev'], 'is not a version'],
+    ['a next version that main has', ['--next', '0.2.0'], 'is not above 0.2.0-dev'],
   ])('%s', (_, words, sentence) => {
     const { git, release } = repository()
     expect(release(...words)).toMatchObject({
@@ -153,6 +188,17 @@ describe('a release is refused, and changes nothing, for', () => {
       stderr: expect.stringContaining(sentence) as string,
     })
     expect(git('status', '--porcelain').toString()).toBe('')
+  })
+
+  it('the same version again', () => {
+    const { git, release } = repository()
+    release('0.2.0')
+    git('commit', '--quiet', '--all', '--message', 'second')
+    expect(release('0.2.0')).toMatchObject({ status: 2, stderr: '0.2.0 is not above 0.2.0, the version of main.\n' })
+    expect(release('--next', '0.1.9')).toMatchObject({
+      status: 2,
+      stderr: '0.1.9 is not above 0.2.0, the version of main.\n',
+    })
   })
 
   it.each([

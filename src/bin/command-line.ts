@@ -12,7 +12,7 @@ import {
 import { usageOf } from './help.ts'
 
 /** The version in package.json, which may be missing in an installation. A test compares the two. */
-export const PACKAGE_VERSION = '0.1.0'
+export const PACKAGE_VERSION = '0.2.0-dev'
 
 /** A wrong command line. The message ends with the usage. */
 export class UsageError extends Error {
