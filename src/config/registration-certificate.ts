@@ -1,6 +1,7 @@
 /**
- * The setting `registrationCertificateFile`: the operator's registration certificate, a JWT that is passed on
- * unchanged. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 475.
+ * The setting `registrationCertificateFile` of issuer and verifier: the operator's registration certificate, a JWT that
+ * is passed on to wallets unchanged. ETSI TS 119 472-3, Issuer Information; ETSI TS 119 472-2, Request Object; ETSI TS
+ * 119 475.
  */
 import { memberOf } from '../codec/json.ts'
 import { readJws } from '../codec/jws.ts'
@@ -8,7 +9,7 @@ import { MalformedError } from '../codec/malformed.ts'
 import { type Files, unreadableReason } from './files.ts'
 
 const SETTING = 'registrationCertificateFile'
-/** The maximum length of a registration certificate, which is in the metadata. */
+/** The maximum length of a registration certificate, which each metadata document and each request object has. */
 const MAX_LENGTH = 64 * 1024
 
 export type ReadRegistrationCertificate =

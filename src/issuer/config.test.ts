@@ -167,19 +167,26 @@ describe('the authentication of wallets', () => {
   })
 })
 
-describe('the registration certificate', () => {
+describe.each(['issuer', 'verifier'] as const)('the registration certificate of the %s', (service) => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const read = (text: string, registrationCertificateFile = 'registration.jwt') =>
-    readIssuerConfig(
-      { ...settings('issuer', ISSUER_URL), registrationCertificateFile },
-      filesOf(new Map([...services.files, ['registration.jwt', text]])),
-      now,
-    )
+  const read = (text: string, registrationCertificateFile = 'registration.jwt') => {
+    const value = {
+      ...settings(service, service === 'issuer' ? ISSUER_URL : VERIFIER_URL),
+      registrationCertificateFile,
+    }
+    const files = filesOf(new Map([...services.files, ['registration.jwt', text]]))
+    return service === 'issuer' ? readIssuerConfig(value, files, now) : readVerifierConfig(value, files, now)
+  }
 
   it('is a JWT in a file, and is warned of when it is over', () => {
     const jwt = `${part({ alg: 'ES256' })}.${part({ exp: 1_577_836_800 })}.AA`
     const result = read(` ${jwt}\n`)
-    expect('config' in result && result.config.registrationCertificate).toBe(jwt)
+    expect(result).toMatchObject({
+      config:
+        service === 'issuer'
+          ? { registrationCertificate: jwt }
+          : { verifierInfo: [{ format: 'registration_cert', data: jwt }] },
+    })
     expect('warnings' in result && result.warnings).toContainEqual(
       expect.stringMatching(/^registrationCertificateFile: it expired on 2020-01-01/),
     )

@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import type { JsonObject } from '../codec/json.ts'
 import { readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
@@ -14,6 +15,7 @@ import {
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
 import { mistakesOf } from '../config/mistakes.ts'
+import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { DEFAULT_RETENTION, MAX_SESSION_SECONDS } from '../config/retention.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
@@ -38,6 +40,12 @@ export const VerifierSettings = Type.Object(
         },
         { additionalProperties: false },
       ),
+    ),
+    registrationCertificateFile: Type.Optional(
+      Type.String({
+        description:
+          'File with the registration certificate of the operator, a JWT; wallets find it in each request object (verifier_info)',
+      }),
     ),
     issuerTrustAnchors: Type.Optional(
       Type.String({
@@ -99,8 +107,12 @@ export const VerifierSettings = Type.Object(
   { additionalProperties: false },
 )
 
+type Settings = Static<typeof VerifierSettings>
+
 export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
+  /** The `verifier_info` of request objects: the registration certificate; undefined if there is none. */
+  readonly verifierInfo: readonly JsonObject[] | undefined
   /** The trust anchors; undefined if none are configured. Issuers are then not checked, and each report says so. */
   readonly trustAnchors: readonly TrustAnchor[] | undefined
   /** The maximum size of a response in bytes. */
@@ -131,20 +143,17 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const { settings } = shape
   const common = readCommon(shape, files, verifierDefaults, now)
   const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
-  const { clientName, logoUri } = settings.clientMetadata ?? {}
-  const isLogo = logoUri === undefined || isImageUri(logoUri)
-  const logoMistakes = isLogo ? [] : [`clientMetadata.logoUri: ${IMAGE_URI_RULE}`]
-  if ('mistakes' in common || 'mistakes' in anchors || !isLogo) {
-    return { mistakes: [...mistakesOf(common, anchors), ...logoMistakes] }
+  const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
+  const clientMetadata = readClientMetadata(settings.clientMetadata)
+  if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in registration || 'mistakes' in clientMetadata) {
+    return { mistakes: mistakesOf(common, anchors, registration, clientMetadata) }
   }
   const trustAnchors = settings.issuerTrustAnchors === undefined ? undefined : anchors.certificates
   return {
     config: {
       ...common.config,
-      clientMetadata: {
-        ...(clientName === undefined ? {} : { client_name: clientName }),
-        ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
-      },
+      clientMetadata: clientMetadata.members,
+      verifierInfo: makeVerifierInfo(registration.registrationCertificate),
       trustAnchors,
       presentationBytes: settings.presentationBytes ?? PRESENTATION_BYTES,
       issuerIdentifier: settings.issuerIdentifier,
@@ -156,13 +165,35 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
     warnings: [
       ...common.warnings,
       ...algorithmWarnings(common.config.keys.signing.chain[0].publicKey),
+      ...registration.warnings,
       ...(trustAnchors === undefined ? [NO_ANCHORS_WARNING] : anchors.warnings),
     ],
   }
 }
 
+/** Returns the members of `client_metadata` that the operator sets. */
+function readClientMetadata({
+  clientName,
+  logoUri,
+}: NonNullable<Settings['clientMetadata']> = {}):
+  | { readonly members: VerifierConfig['clientMetadata'] }
+  | { readonly mistakes: readonly string[] } {
+  if (logoUri !== undefined && !isImageUri(logoUri)) return { mistakes: [`clientMetadata.logoUri: ${IMAGE_URI_RULE}`] }
+  return {
+    members: {
+      ...(clientName === undefined ? {} : { client_name: clientName }),
+      ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
+    },
+  }
+}
+
+/** Makes `verifier_info` in the format of ETSI TS 119 472-2. */
+function makeVerifierInfo(data: string | undefined): VerifierConfig['verifierInfo'] {
+  return data === undefined ? undefined : [{ format: 'registration_cert', data }]
+}
+
 function resolveStatusPolicy(
-  { onUnreachable = 'reject', allowPrivateAddresses }: NonNullable<Static<typeof VerifierSettings>['status']> = {},
+  { onUnreachable = 'reject', allowPrivateAddresses }: NonNullable<Settings['status']> = {},
   baseUrl: string,
 ): VerifierConfig['status'] {
   return {

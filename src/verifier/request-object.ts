@@ -71,6 +71,7 @@ function payloadOf(
   session: VerificationSession,
   dcqlQuery: Json,
 ): JsonObject {
+  const { clientMetadata, verifierInfo } = config
   const { transactionData, encryptionKey } = session
   const encryption = encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
   return {
@@ -85,6 +86,7 @@ function payloadOf(
     exp: epochSeconds(session.expiresAt),
     dcql_query: dcqlQuery,
     ...(transactionData === undefined ? {} : { transaction_data: [...transactionData] }),
-    client_metadata: { ...config.clientMetadata, ...encryption, vp_formats_supported: FORMATS },
+    ...(verifierInfo === undefined ? {} : { verifier_info: [...verifierInfo] }),
+    client_metadata: { ...clientMetadata, ...encryption, vp_formats_supported: FORMATS },
   }
 }

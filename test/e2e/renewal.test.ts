@@ -148,7 +148,15 @@ it('a verifier trusts an issuer from then on, without a request of others being 
 })
 
 it('a verifier has a new name in new sessions, and its old one in those that it had begun', async () => {
-  const directory = await serviceDirectory('verifier')
+  const directory = await serviceDirectory('verifier', { registrationCertificateFile: 'registration.jwt' })
+  const register = (subject: string): string => {
+    const [header = '', payload = ''] = [{ alg: 'ES256' }, { sub: subject }].map((part) =>
+      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    )
+    writeFileSync(join(directory, 'registration.jwt'), `${header}.${payload}.AA`)
+    return `${header}.${payload}.AA`
+  }
+  const registered = register('first')
   const verifier = await started('verifier', directory)
   const id = await (await post(`${verifier.url}/verification-query/create`, { dcql_query: dcqlQuery })).text()
   const session = async () => {
@@ -160,13 +168,17 @@ it('a verifier has a new name in new sessions, and its old one in those that it 
     expect(response.status).toBe(200)
     const [header = '', payload = ''] = (await response.text()).split('.')
     const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, unknown>
-    return { x5c: read(header).x5c, clientId: read(payload).client_id }
+    const { client_id: clientId, verifier_info: verifierInfo } = read(payload)
+    return { x5c: read(header).x5c, clientId, verifierInfo }
   }
   const before = await session()
   const old = await request(before.session_id)
+  expect(old.verifierInfo).toEqual([{ format: 'registration_cert', data: registered }])
   renewCertificate(directory, 'verifier', 'renewed')
+  const registeredAnew = register('second')
   expect(await hangUp(verifier)).toMatchObject({ event: 'renewed' })
-  expect(await request(before.session_id)).toEqual(old)
+  const verifierInfo = [{ format: 'registration_cert', data: registeredAnew }]
+  expect(await request(before.session_id)).toEqual({ ...old, verifierInfo })
   const renewed = await request((await session()).session_id)
   expect(renewed.clientId).not.toBe(old.clientId)
   expect(renewed.x5c).not.toEqual(old.x5c)

@@ -4,7 +4,10 @@
 import { createHash, X509Certificate } from 'node:crypto'
 import { compactVerify, decodeProtectedHeader, importX509 } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readJws } from '../../src/codec/jws.ts'
+import { fetchRequest } from '../../src/wallet/request-object.ts'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
+import { testWallet } from '../support/wallet.ts'
 import { call, dcqlQuery, postForm, startVerification, statusOf } from '../support/wire.ts'
 
 let services: Services
@@ -105,5 +108,24 @@ describe('a request object', () => {
         },
       },
     })
+  })
+
+  it('has the registration certificate of the operator, by GET and POST, which the reference wallet passes over', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const jwt = `${part({ typ: 'rc-wrp+jwt', alg: 'ES256' })}.${part({ exp: 4_000_000_000 })}.AA`
+    const registered = await startServices({
+      verifier: { registrationCertificateFile: 'registration.jwt' },
+      files: { 'registration.jwt': `${jwt}\n` },
+    })
+    const { sessionId, link } = await startVerification(registered)
+    const url = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`
+    const form = new URLSearchParams({ wallet_nonce: 'a-nonce' })
+    for (const response of [await registered.fetch(url), await registered.fetch(url, { method: 'POST', body: form })]) {
+      const { payload } = readJws(await response.text())
+      expect(payload.verifier_info).toEqual([{ format: 'registration_cert', data: jwt }])
+    }
+    const { wallet } = testWallet(registered.fetch, registered.clock)
+    expect(await fetchRequest(wallet, link)).toMatchObject({ clientName: 'Example Shop', transactions: [] })
+    await registered.close()
   })
 })
