@@ -194,6 +194,17 @@ describe('a right configuration', () => {
         'clientMetadata.logoUri: it must be an https: URL of at most 2048 characters, or a data: URI of an image',
       ])
     }
+    const logoWarning = expect.stringMatching(/^clientMetadata\.logoUri: .*Credo.*data:image\/png;base64,/) as string
+    for (const [logoUri, warnings] of [
+      ['https://shop.example/logo.svg', []],
+      ['data:image/png;base64,AAAA', []],
+      ['data:image/svg+xml;base64,AAAA', [logoWarning]],
+      ['data:image/png,AAAA', [logoWarning]],
+      ['data:image/png;charset=utf-8,AAAA', [logoWarning]],
+      ['http://127.0.0.1/logo.png', [logoWarning]],
+    ] as const) {
+      expect([logoUri, verifier({ clientMetadata: { logoUri } })]).toMatchObject([logoUri, { warnings }])
+    }
     expect(verifier({ clientMetadata: { clientName: '' } }).mistakes).toEqual([
       expect.stringMatching(/^clientMetadata\.clientName/),
     ])

@@ -15,6 +15,7 @@ import type { IssuerConfig } from './config.ts'
 import { configurationMetadata } from './configuration-metadata.ts'
 import { refuseUnfitConfiguration } from './configuration-rules.ts'
 import type { IssuerContext, LoadedConfiguration } from './context.ts'
+import { findImageWarnings } from './credential-metadata-rules.ts'
 import { profileProblem } from './haip.ts'
 
 /** The maximum number of parsed configurations in the cache. */
@@ -93,7 +94,7 @@ function refuseLargeMetadata(size: number): void {
 /**
  * Creates the function that loads and parses a configuration, removed or not, and caches it; configurations never
  * change. If the format does not accept a configuration of an earlier release any more, the function logs it and
- * returns undefined.
+ * returns undefined. It also logs images that some wallets cannot read.
  */
 export function createConfigurationLoader({
   store,
@@ -101,6 +102,7 @@ export function createConfigurationLoader({
 }: Pick<IssuerContext, 'store' | 'log'>): IssuerContext['loadConfiguration'] {
   return cacheById(MAX_CACHED_CONFIGURATIONS, async (id) => {
     const row = await store.get('credential_configuration', id)
+    if (row?.value.removed === false) logImageWarnings(log, id, row.value.configuration)
     try {
       return row && { ...parseConfiguration(row.value.configuration), id }
     } catch (error) {
@@ -110,6 +112,13 @@ export function createConfigurationLoader({
       return undefined
     }
   })
+}
+
+function logImageWarnings(log: IssuerContext['log'], id: string, configuration: CredentialConfiguration): void {
+  for (const problem of findImageWarnings(configuration)) {
+    const warning = `credential configuration ${id}: ${problem}`
+    log.warn({ event: 'configuration_warning', warning }, warning)
+  }
 }
 
 /** Removes the configuration for new sessions. Existing sessions keep it. Refuses with `not_found`. */

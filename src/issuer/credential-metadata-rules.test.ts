@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../codec/json.ts'
-import { refuseInvalidCredentialMetadata } from './credential-metadata-rules.ts'
+import { findImageWarnings, refuseInvalidCredentialMetadata } from './credential-metadata-rules.ts'
 
 const MARKS = ['\u200e', '\u200f', '\u061c']
 const TURNS = ['\u202a', '\u202b', '\u202c', '\u202d', '\u202e', '\u2066', '\u2067', '\u2068', '\u2069']
@@ -40,4 +40,17 @@ it('refuses characters that turn other text, and marks in what people do not rea
     ])
       expect(check(members)).toThrow(/: it has a control character, or one that changes the writing direction/)
   }
+})
+
+it('warns of images that some wallets cannot read, at their paths, and of no others', () => {
+  const svg = { uri: 'data:image/svg+xml,%3Csvg%3E' }
+  const display = [
+    { name: 'a', logo: { uri: 'https://a.example/a.svg' }, background_image: { uri: 'data:image/png;base64,AA' } },
+    { name: 'b', locale: 'de', logo: svg, background_image: { uri: 'http://127.0.0.1/a.png' } },
+  ]
+  expect(findImageWarnings({ format: 'dc+sd-jwt', vct: 'x', credential_metadata: { display } })).toEqual([
+    expect.stringMatching(/^credential_metadata\.display\[1]\.logo\.uri: .*Credo/),
+    expect.stringMatching(/^credential_metadata\.display\[1]\.background_image\.uri: .*Credo/),
+  ])
+  expect(findImageWarnings({ format: 'dc+sd-jwt', vct: 'x' })).toEqual([])
 })

@@ -11,7 +11,7 @@ import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'
 import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
-import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
+import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
@@ -34,10 +34,8 @@ export function refuseInvalidCredentialMetadata(configuration: CredentialConfigu
   refuseMisspeltDisclosures(configuration)
   const { display = [], claims = [] } = metadata ?? {}
   refuseLocales(display, 'credential_metadata.display')
-  for (const [index, each] of display.entries()) {
-    const { logo, background_image: background, background_color: backgroundColor, text_color: textColor } = each
-    refuseImage(logo?.uri, `credential_metadata.display[${index}].logo.uri`)
-    refuseImage(background?.uri, `credential_metadata.display[${index}].background_image.uri`)
+  for (const [path, uri] of listImages(metadata)) refuseUnlessImage(uri, path)
+  for (const [index, { background_color: backgroundColor, text_color: textColor }] of display.entries()) {
     refuseColor(backgroundColor, `credential_metadata.display[${index}].background_color`)
     refuseColor(textColor, `credential_metadata.display[${index}].text_color`)
   }
@@ -46,6 +44,14 @@ export function refuseInvalidCredentialMetadata(configuration: CredentialConfigu
   }
   refuseRepeatedClaims(claims)
   refuseContraryReuse(configuration)
+}
+
+/** Returns a warning, which begins with the path, for each image that some wallets cannot read. */
+export function findImageWarnings({ credential_metadata: metadata }: CredentialConfiguration): string[] {
+  return listImages(metadata).flatMap(([path, uri]) => {
+    const problem = imageProblem(uri)
+    return problem === undefined ? [] : [`${path}: ${problem}`]
+  })
 }
 
 /** Refuses with `invalid_request` member names that resemble known ones. Wallets would ignore them. */
@@ -167,9 +173,18 @@ function canonicalLocale(locale: string, path: string): string {
   }
 }
 
+/** Returns the URIs of the images by their paths. */
+function listImages({ display = [] }: Metadata = {}): (readonly [path: string, uri: string])[] {
+  return display.flatMap(({ logo, background_image: background }, index) => {
+    const at = `credential_metadata.display[${index}]`
+    const images = [[`${at}.logo.uri`, logo?.uri] as const, [`${at}.background_image.uri`, background?.uri] as const]
+    return images.flatMap(([path, uri]) => (uri === undefined ? [] : [[path, uri] as const]))
+  })
+}
+
 /** Refuses with `invalid_request` an image URI other than https, `data:`, or http to the local network (for tests). */
-function refuseImage(uri: string | undefined, path: string): void {
-  if (uri !== undefined && !isImageUri(uri)) refuse('invalid_request', `${path}: ${IMAGE_URI_RULE}`)
+function refuseUnlessImage(uri: string, path: string): void {
+  if (!isImageUri(uri)) refuse('invalid_request', `${path}: ${IMAGE_URI_RULE}`)
 }
 
 /**

@@ -10,3 +10,14 @@ export function isImageUri(uri: string): boolean {
   const url = parseInternationalUrl(uri)
   return url !== undefined && isSecureTransport(url)
 }
+
+/**
+ * Returns why some wallets cannot read an image that {@link isImageUri} accepts; undefined if all known wallets can.
+ * Those made with Credo refuse the whole request, or the whole metadata, with such an image (oid4vc-ts, August 2026).
+ */
+export function imageProblem(uri: string): string | undefined {
+  if (/^https:/i.test(uri) || /^data:image\/[\w.-]+;base64,/.test(uri)) return undefined
+  const form = /^data:/i.test(uri) ? 'a data: URI of SVG, or without ;base64' : 'an http: URL'
+  const remedy = 'use an https: URL, or a data: URI that begins like data:image/png;base64,'
+  return `wallets made with Credo, such as Paradym, read nothing of a document with ${form}; ${remedy}`
+}

@@ -19,7 +19,7 @@ import { readRegistrationCertificate } from '../config/registration-certificate.
 import { DEFAULT_RETENTION, MAX_SESSION_SECONDS } from '../config/retention.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
-import { IMAGE_URI_RULE, isImageUri } from '../protocol/image-uri.ts'
+import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
 import { isPrivateHost } from '../protocol/private-host.ts'
 
 /** The default of `presentationBytes`. */
@@ -166,6 +166,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       ...common.warnings,
       ...algorithmWarnings(common.config.keys.signing.chain[0].publicKey),
       ...registration.warnings,
+      ...clientMetadata.warnings,
       ...(trustAnchors === undefined ? [NO_ANCHORS_WARNING] : anchors.warnings),
     ],
   }
@@ -176,14 +177,17 @@ function readClientMetadata({
   clientName,
   logoUri,
 }: NonNullable<Settings['clientMetadata']> = {}):
-  | { readonly members: VerifierConfig['clientMetadata'] }
+  | { readonly members: VerifierConfig['clientMetadata']; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  if (logoUri !== undefined && !isImageUri(logoUri)) return { mistakes: [`clientMetadata.logoUri: ${IMAGE_URI_RULE}`] }
+  const setting = 'clientMetadata.logoUri'
+  if (logoUri !== undefined && !isImageUri(logoUri)) return { mistakes: [`${setting}: ${IMAGE_URI_RULE}`] }
+  const problem = logoUri && imageProblem(logoUri)
   return {
     members: {
       ...(clientName === undefined ? {} : { client_name: clientName }),
       ...(logoUri === undefined ? {} : { logo_uri: logoUri }),
     },
+    warnings: problem ? [`${setting}: ${problem}`] : [],
   }
 }
 

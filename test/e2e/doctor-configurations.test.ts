@@ -78,6 +78,12 @@ describe('the credential configurations of an issuer', () => {
       /^wallets cannot get it: .*no attester is trusted/,
     ],
     [
+      'has a logo that some wallets cannot read',
+      { ...card, credential_metadata: { display: [{ name: 'Card', logo: { uri: 'data:image/svg+xml,%3Csvg%3E' } }] } },
+      {},
+      /^credential_metadata\.display\[0]\.logo\.uri: .*Credo/,
+    ],
+    [
       'has a scope without a dataset of claims',
       { ...card, scope: 'card' },
       { authentication: { openidConnect: signIn('other') } },

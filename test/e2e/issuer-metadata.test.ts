@@ -175,6 +175,15 @@ describe('issuer metadata', () => {
     await registered.close()
   })
 
+  it('has images that some wallets cannot read, of which the log tells once', async () => {
+    const display = [{ name: 'Card', logo: { uri: 'data:image/svg+xml,%3Csvg%3E' } }]
+    const id = await declare(services, { ...configuration, credential_metadata: { display } })
+    await get(PATH)
+    await get(PATH)
+    const lines = services.logLines.filter((line) => line.includes(id) && line.includes('configuration_warning'))
+    expect(lines).toEqual([expect.stringMatching(/credential_metadata\.display\[0]\.logo\.uri: .*Credo/)])
+  })
+
   it('comes signed without the trust anchor among its certificates', async () => {
     const ca = await makeAuthority('Example CA')
     const chained = await startServices({

@@ -7,6 +7,7 @@ import { mappingsOf } from '../../issuer/claims-dataset.ts'
 import type { StoredConfiguration } from '../../issuer/collections.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import { refuseUnattestable } from '../../issuer/configuration-rules.ts'
+import { findImageWarnings } from '../../issuer/credential-metadata-rules.ts'
 import { profileProblem } from '../../issuer/haip.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { ProtocolError } from '../../protocol/error.ts'
@@ -62,6 +63,7 @@ function problemsOf({ id, posted, parsed }: OfferedConfiguration, config: Issuer
     ...(profileText === undefined ? [] : [`it is not offered: ${profileText}`]),
     ...(attestation === undefined ? [] : [`wallets cannot get it: ${attestation.problem}`]),
     ...(unnamed === undefined ? [] : [unnamed]),
+    ...findImageWarnings(posted),
   ]
 }
 
