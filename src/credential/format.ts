@@ -174,8 +174,12 @@ export interface HolderEvidence {
   readonly validity: Validity
   /** Whether the proof covers exactly these disclosures. */
   readonly coversPresentation: boolean
-  /** Tests whether the proof approves exactly these entries of `transaction_data`. OpenID4VP 1.0, Transaction Data. */
-  approves(transactionData: readonly string[]): boolean
+  /**
+   * Tests whether the proof approves these entries of `transaction_data`, and beside them none but those of
+   * `requestTransactionData`, all entries of the request; none at all when that is absent. OpenID4VP 1.0, Transaction
+   * Data.
+   */
+  approves(transactionData: readonly string[], requestTransactionData?: readonly string[]): boolean
 }
 
 /** A credential in a wallet, with all its claims. */

@@ -167,6 +167,6 @@ export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: memberOf(payload, 'sd_hash') === computeSdHash(sdJwt),
-    approves: (transactionData) => isApproval(payload, transactionData),
+    approves: (transactionData, requestTransactionData) => isApproval(payload, transactionData, requestTransactionData),
   }
 }

@@ -43,6 +43,25 @@ describe('the approval of transactions', () => {
     },
   )
 
+  const another = transaction({ credential_ids: ['ticket'] })
+
+  it.each<[string, readonly string[]]>([
+    ['every transaction of the request', [one, another, other]],
+    ['some of the others', [one, other]],
+    ['its own alone', [one]],
+  ])('may be of other transactions of the request too: %s', (_, approved) => {
+    expect(isApproval(makeApproval(approved), [one], [one, another, other])).toBe(true)
+  })
+
+  it.each<[string, readonly string[]]>([
+    ['in another order than in the request', [other, one]],
+    ['twice', [one, other, other]],
+    ['of one that is not in the request', [one, transaction({ amount: '14.00' })]],
+    ['without its own', [another, other]],
+  ])('is none when it is of others %s', (_, approved) => {
+    expect(isApproval(makeApproval(approved), [one], [one, another, other])).toBe(false)
+  })
+
   const named = transaction({ transaction_data_hashes_alg: ['sha-256'] })
   const wrong: readonly (readonly [string, JsonObject, readonly string[]])[] = [
     ['missing', {}, [one]],

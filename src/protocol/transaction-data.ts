@@ -55,18 +55,26 @@ export function makeApproval(transactionData: readonly string[]): JsonObject {
 }
 
 /**
- * Tests whether the payload of a key binding approves exactly these transactions, in order, with a hash algorithm that
- * each of them accepts.
+ * Tests whether the payload of a key binding approves these transactions, with a hash algorithm that each of them
+ * accepts. It may also approve others of the request, as some wallets do with each credential, and nothing else; all
+ * are in the order of the request.
  */
-export function isApproval(payload: JsonObject, transactionData: readonly string[]): boolean {
+export function isApproval(
+  payload: JsonObject,
+  transactionData: readonly string[],
+  requestTransactionData = transactionData,
+): boolean {
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined
   const name = statedName === undefined ? DEFAULT_HASH : statedName
   if (!isHashName(name) || !findCommonHashes(transactionData).includes(name)) return false
-  const expectedApproval = makeApprovalByHash(name, transactionData)
   // `transaction_data_hashes_alg` is required if the request has it.
-  if (statedName === undefined && Object.hasOwn(expectedApproval, 'transaction_data_hashes_alg')) return false
-  return isDeepStrictEqual(hashes, expectedApproval.transaction_data_hashes)
+  if (!Array.isArray(hashes) || (statedName === undefined && hasNamedHashes(transactionData))) return false
+  const expectedHashes = requestTransactionData.flatMap((text) => {
+    const digest = digestOf(text, name)
+    return transactionData.includes(text) || hashes.includes(digest) ? [digest] : []
+  })
+  return isDeepStrictEqual(hashes, expectedHashes)
 }
 
 function requireNames(value: Json | undefined, name: string): readonly string[] {
@@ -78,11 +86,14 @@ function requireNames(value: Json | undefined, name: string): readonly string[] 
 }
 
 function makeApprovalByHash(name: HashName, transactionData: readonly string[]): JsonObject {
-  const isNamed = transactionData.some((text) => readNamedHashes(text) !== undefined)
   return {
     transaction_data_hashes: transactionData.map((text) => digestOf(text, name)),
-    ...(isNamed ? { transaction_data_hashes_alg: name } : {}),
+    ...(hasNamedHashes(transactionData) ? { transaction_data_hashes_alg: name } : {}),
   }
+}
+
+function hasNamedHashes(transactionData: readonly string[]): boolean {
+  return transactionData.some((text) => readNamedHashes(text) !== undefined)
 }
 
 /** Returns the hash algorithms in the transaction; undefined if it has none. */

@@ -271,6 +271,19 @@ describe('a response that answers the query', () => {
     expect(report.checks.find(({ id }) => id === 'presentation.session')).toMatchObject({ outcome: 'passed' })
   })
 
+  it('and approves every transaction of the request with each of its credentials', async () => {
+    const { services } = world
+    const dcql = { credentials: [query('card'), query('second')] }
+    const transactions = ['card', 'second'].map((id) => ({ type: 'urn:example:payment', credential_ids: [id] }))
+    const { sessionId, request } = await startVerification(services, dcql, { transaction_data: transactions })
+    const vpToken = JSON.stringify({ card: [await show(request)], second: [await show(request)] })
+    expect((await postForm(services, request.response_uri, { vp_token: vpToken })).status).toBe(200)
+    const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
+    expect(status).toBe('VERIFICATION_SUCCEEDED')
+    const approvals = allChecksOf(result as VerificationReport).filter(({ id }) => id === 'holder.transaction_data')
+    expect(approvals.map(({ outcome }) => outcome)).toEqual(['passed', 'passed'])
+  })
+
   it('whose first three presentations fail is not looked at any further', async () => {
     const { code, report } = await respond({ credentials: [query('card', { multiple: true })] }, async (request) => ({
       card: [await show(request), 'a', 'b', 'c', await show(request), 'd'],

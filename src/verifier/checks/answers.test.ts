@@ -53,6 +53,7 @@ beforeAll(async () => {
     credentialQuery: query,
     format,
     binding: { ...bindingTo(request.nonce, request.client_id, now) },
+    transactions: [],
     sessionStart: now,
     now,
     clockSkewSeconds: SKEW,

@@ -4,6 +4,7 @@ import type { StatusPolicy } from '../../check/status/status-list-loader.ts'
 import type { Binding, CredentialFormat, Evidence } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
+import type { RequestedTransaction } from '../../protocol/transaction-data.ts'
 import type { FindIssuerPath, IssuerChain } from '../issuer-path.ts'
 
 /** The binding that a presentation must have. Members are undefined if another party made the request. */
@@ -34,6 +35,8 @@ export interface PresentationCheckContext extends OperatorPolicy {
   readonly credentialQuery: CredentialQuery
   readonly format: CredentialFormat
   readonly binding: ExpectedBinding
+  /** All transactions of the request. The binding has those that this presentation must approve. */
+  readonly transactions: readonly RequestedTransaction[]
   /** When the session started; undefined if there was no session. */
   readonly sessionStart: Date | undefined
   readonly findIssuerPath: FindIssuerPath

@@ -109,8 +109,11 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     needs: NEEDS,
     notApplicableReason: ({ binding, format }) =>
       binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : format.transactionProblem,
-    run: ({ holder }, { binding }) =>
-      holder?.approves(binding.transactionData)
+    run: ({ holder }, { binding, transactions }) =>
+      holder?.approves(
+        binding.transactionData,
+        transactions.map(({ text }) => text),
+      )
         ? pass()
         : fail("the holder's proof does not approve the transactions of the request, all of them and no others"),
   },
