@@ -25,7 +25,7 @@ export function readForm({
 }: PlainResponseForm): WalletResponse {
   if (error) return { error, description, state }
   if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
-  return { vpToken: readOrRefuse('invalid_request', 'vp_token', () => parseJsonObject(text)), state }
+  return { vpToken: parseVpToken(text), state }
 }
 
 /**
@@ -65,8 +65,14 @@ function readMembers(members: JsonObject): WalletResponse {
   if (error) return { error, description, state }
   const token = memberOf(members, 'vp_token')
   if (token === undefined) return refuse('invalid_request', 'the encrypted response has neither vp_token nor error')
+  // Some wallets encrypt the text of a form.
+  if (typeof token === 'string') return { vpToken: parseVpToken(token), state }
   if (!isObject(token)) return refuse('invalid_request', 'vp_token: it is not a JSON object')
   return { vpToken: token, state }
+}
+
+function parseVpToken(text: string): JsonObject {
+  return readOrRefuse('invalid_request', 'vp_token', () => parseJsonObject(text))
 }
 
 function readText(members: JsonObject, name: string): string | undefined {

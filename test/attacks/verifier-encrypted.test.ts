@@ -125,9 +125,29 @@ const unreadable: readonly Row[] = [
   { attack: 'nothing in the JWE', form: jwe({ plaintext: '' }), says: /decrypted|not JSON/ },
   { attack: 'an empty object', form: inside(() => ({})), says: /neither vp_token nor error/ },
   {
-    attack: 'a vp_token that is a text, as forms have it',
-    form: inside((members) => ({ ...members, vp_token: JSON.stringify(members.vp_token) })),
+    attack: 'a vp_token that is a text and no JSON',
+    form: inside((all) => ({ ...all, vp_token: 'card' })),
+    says: /vp_token: it is not JSON/,
+  },
+  {
+    attack: 'a vp_token that is the text of an array',
+    form: inside((all) => ({ ...all, vp_token: '["x"]' })),
     says: /vp_token: it is not a JSON object/,
+  },
+  {
+    attack: 'a vp_token that is a text of a text',
+    form: inside((all) => ({ ...all, vp_token: JSON.stringify(JSON.stringify(all.vp_token)) })),
+    says: /vp_token: it is not a JSON object/,
+  },
+  {
+    attack: 'a vp_token whose text has a query twice',
+    form: inside((all) => ({ ...all, vp_token: '{"card":[],"card":["x"]}' })),
+    says: /vp_token: card: .*twice/,
+  },
+  {
+    attack: 'a vp_token whose text is too deep',
+    form: inside((all) => ({ ...all, vp_token: deep(40) })),
+    says: /vp_token: .*nested deeper/,
   },
   {
     attack: 'a vp_token that is an array',
@@ -205,6 +225,14 @@ describe('attacks on encrypted responses', () => {
       expect([response.status, await response.json()]).toEqual([200, {}])
       expect(await status(session)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
     }
+  })
+
+  it('and its vp_token may be the JSON text that an unencrypted response has', async () => {
+    const session = await started()
+    const members = { ...session.members, vp_token: JSON.stringify(session.members.vp_token) }
+    const response = await post(session, { response: await encryptedResponse(session.request, members) })
+    expect([response.status, await response.json()]).toEqual([200, {}])
+    expect(await status(session)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED', result: { verified: true } })
   })
 
   it('and need not name the key of the session', async () => {
