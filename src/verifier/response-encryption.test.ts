@@ -34,3 +34,10 @@ it('a response is read up to its limit', async () => {
     message: `response: it is larger than ${text.length - 1} bytes`,
   })
 })
+
+it('the first encryption of a request is A128GCM, since many wallets take the first or know no other', () => {
+  const { encrypted_response_enc_values_supported: encryptions } = responseEncryptionMetadata(
+    makePrivateJwk(randomBytes),
+  )
+  expect(encryptions).toEqual(['A128GCM', 'A256GCM'])
+})
