@@ -28,14 +28,13 @@ const REQUEST_MS = 10_000
  * the service, with several workers of all of them.
  */
 export async function createMetricsServer(source: MetricsSource): Promise<App> {
-  const options = {
+  const app: App = Fastify({
     requestTimeout: REQUEST_MS,
     connectionTimeout: SILENCE_MS,
     schemaController: makeSchemaController(),
     logger: false,
     forceCloseConnections: true,
-  }
-  const app = Fastify(options as unknown as Parameters<typeof Fastify>[0]) as unknown as App
+  })
   const readMetrics = singleFlight(() => source.metrics())
   app.get('/metrics', async (_request, reply) => {
     reply.header('content-type', source.contentType)

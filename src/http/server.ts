@@ -3,9 +3,10 @@
  * have once (Node takes the first of several, and a proxy perhaps another), and the response to invalid HTTP. Each
  * service adds its routes and errors.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerOptions as NodeServerOptions, Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
-import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify'
+import type { ConnectionError, FastifyHttpOptions, FastifyHttpsOptions, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import { toBase64url } from '../codec/base64url.ts'
 import { originFormOf } from '../codec/url.ts'
@@ -57,16 +58,27 @@ export interface ErrorResponse {
   readonly body: string | Buffer
 }
 
+/** The options of a server with TLS or without it, for which Fastify has a type each. */
+type FastifyOptions = FastifyHttpOptions<Server> & Partial<Pick<FastifyHttpsOptions<TlsServer>, 'https'>>
+type SchemaController = NonNullable<FastifyOptions['schemaController']>
+type BuildValidator = NonNullable<NonNullable<SchemaController['compilersFactory']>['buildValidator']>
+
 /** Creates a server without routes. The caller makes it listen. */
 export function createServer(options: ServerOptions): App {
   const { random, tls, trustedProxies = [], maxHeaderSize, bodyLimit, validatorOf } = options
   const { rewriteUrl = ({ url = '/' }: IncomingMessage) => originFormOf(url) } = options
   // The service itself refuses requests without `Host`, with its own error.
-  const ofNode = { requireHostHeader: false, ...(maxHeaderSize === undefined ? {} : { maxHeaderSize }) }
-  const app = Fastify({
+  const ofNode: NodeServerOptions = {
+    requireHostHeader: false,
+    ...(maxHeaderSize === undefined ? {} : { maxHeaderSize }),
+  }
+  const ofProtocol: Pick<FastifyOptions, 'http' | 'https'> = tls
+    ? { https: { ...tls, ...ofNode, handshakeTimeout: HANDSHAKE_MS } }
+    : { http: ofNode }
+  const fastifyOptions: FastifyOptions = {
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     rewriteUrl,
-    ...(tls ? { https: { ...tls, ...ofNode, handshakeTimeout: HANDSHAKE_MS } } : { http: ofNode }),
+    ...ofProtocol,
     trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     requestTimeout: options.requestTimeoutMs,
     keepAliveTimeout: 65_000,
@@ -78,11 +90,11 @@ export function createServer(options: ServerOptions): App {
     logger: false,
     genReqId: () => makeRequestId(random),
     schemaController: makeSchemaController(validatorOf),
-    clientErrorHandler: (error: ConnectionError, socket: Socket) =>
+    clientErrorHandler: (error, socket) =>
       app.connections.answerUnreadableBytes(socket, () => answerUnreadableBytes(options, error, socket)),
-    frameworkErrors: (_error: unknown, request: FastifyRequest, reply: FastifyReply) =>
-      options.answerUnreadableRequest(request, reply),
-  } as unknown as Parameters<typeof Fastify>[0]) as unknown as App
+    frameworkErrors: (_error, request, reply) => options.answerUnreadableRequest(request, reply),
+  }
+  const app: App = Fastify(fastifyOptions)
   watchConnections(app)
   // Ignores unknown expectations, as RFC 9110 section 10.1.1 allows.
   app.server.on('checkExpectation', (request, response) => void app.server.emit('request', request, response))
@@ -93,12 +105,14 @@ export function createServer(options: ServerOptions): App {
  * Replaces Fastify's schema compilers, which are not bundled. Responses are serialized by JSON.stringify: compiled
  * serializers would slow the start and use memory.
  */
-export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] = () => () => true) {
+export function makeSchemaController(validatorOf: ServerOptions['validatorOf'] = () => () => true): SchemaController {
+  const buildValidator = () => (route: { readonly schema: object; readonly httpPart?: string }) =>
+    validatorOf(route.schema, route.httpPart)
   return {
     compilersFactory: {
-      buildValidator: () => (route: { readonly schema: object; readonly httpPart?: string }) =>
-        validatorOf(route.schema, route.httpPart),
-      buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+      // Fastify calls a validator as a function alone; its type has the other members of one by Ajv.
+      buildValidator: buildValidator as unknown as BuildValidator,
+      buildSerializer: () => () => (value) => JSON.stringify(value),
     },
   }
 }
