@@ -86,11 +86,9 @@ export async function runChecks<Evidence, Context>(
   for (const check of checks) {
     const running = runCheck(check, evidence, context, runSoFar)
     // Awaits only promises: most checks are synchronous, and needless awaits are slow.
-    const verdict = running instanceof Promise ? await running : running
-    logVerdict(check.id, verdict, run)
-    const { outcome, detail } = outcomeOf(check.level, verdict, run.requestId)
-    outcomes.set(check.id, outcome)
-    results.push({ id: check.id, outcome, ...(detail === undefined ? {} : { detail: shortenDetail(detail) }) })
+    const result = recordConclusion(check, running instanceof Promise ? await running : running, run)
+    outcomes.set(check.id, result.outcome)
+    results.push(result)
   }
   return results
 }
@@ -108,35 +106,39 @@ export function allHold(results: readonly CheckResult[]): boolean {
   return results.every(({ outcome }) => outcome === 'passed' || outcome === 'warning' || outcome === 'not_applicable')
 }
 
-/** The outcome of a check, as in the report. */
-interface CheckOutcome {
-  readonly outcome: CheckResult['outcome']
-  readonly detail?: string | undefined
-}
+/** How a check ended: with its verdict, or as the runner alone says. */
+type Conclusion =
+  | Verdict
+  | { readonly answer: 'does_not_apply'; readonly detail: string }
+  | { readonly answer: 'threw'; readonly error: unknown }
 
 /** A run, with the outcomes of its checks so far. */
 interface RunSoFar extends CheckRun {
   readonly outcomes: ReadonlyMap<string, CheckResult['outcome']>
 }
 
-/** An error that a check threw. */
-interface ThrownError {
-  readonly error: unknown
-}
-
-/** Returns the outcome of a check that does not run; undefined if it runs. */
-function findOutcomeWithoutRun<Evidence, Context>(
+/** Runs a check, unless it does not apply or cannot be asked. An error is a failure if it tells of malformed input. */
+function runCheck<Evidence, Context>(
   check: Check<Evidence, Context>,
   evidence: Evidence | undefined,
   context: Context,
   run: RunSoFar,
-): CheckOutcome | undefined {
-  const reason = check.notApplicableReason?.(context) ?? run.notApplicableChecks?.[check.id]
-  if (reason !== undefined) return { outcome: 'not_applicable', detail: reason }
-  if (evidence === undefined)
-    return { outcome: 'not_run', detail: `the ${run.judged ?? 'presentation'} could not be read` }
-  const unmet = check.needs?.find((id) => isUnmet(id, run))
-  return unmet === undefined ? undefined : { outcome: 'not_run', detail: `${unmet} did not pass` }
+): Conclusion | Promise<Conclusion> {
+  const onError = (error: unknown): Conclusion =>
+    error instanceof MalformedError
+      ? fail(`could not be checked: ${error.message}`, error.cause)
+      : { answer: 'threw', error }
+  try {
+    const reason = check.notApplicableReason?.(context) ?? run.notApplicableChecks?.[check.id]
+    if (reason !== undefined) return { answer: 'does_not_apply', detail: reason }
+    if (evidence === undefined) return cannotAsk(`the ${run.judged ?? 'presentation'} could not be read`)
+    const unmet = check.needs?.find((id) => isUnmet(id, run))
+    if (unmet !== undefined) return cannotAsk(`${unmet} did not pass`)
+    const verdict = check.run(evidence, context)
+    return verdict instanceof Promise ? verdict.catch(onError) : verdict
+  } catch (error) {
+    return onError(error)
+  }
 }
 
 /**
@@ -151,56 +153,42 @@ function isUnmet(id: string, { outcomes, checksLeftOut }: RunSoFar): boolean {
   return outcome === 'failed' || outcome === 'not_run'
 }
 
-/** Runs a check. Returns its verdict, a failure for malformed input, or another error as a {@link ThrownError}. */
-function runCheck<Evidence, Context>(
-  check: Check<Evidence, Context>,
-  evidence: Evidence | undefined,
-  context: Context,
-  run: RunSoFar,
-): CheckOutcome | Verdict | ThrownError | Promise<Verdict | ThrownError> {
-  const onError = (error: unknown): Verdict | ThrownError =>
-    error instanceof MalformedError ? fail(`could not be checked: ${error.message}`, error.cause) : { error }
-  try {
-    const outcomeWithoutRun = findOutcomeWithoutRun(check, evidence, context, run)
-    if (outcomeWithoutRun !== undefined) return outcomeWithoutRun
-    const verdict = check.run(evidence as Evidence, context)
-    return verdict instanceof Promise ? verdict.catch(onError) : verdict
-  } catch (error) {
-    return onError(error)
-  }
-}
-
-/** Logs what the report does not have: the error that a check threw, and the cause of a failure. */
-function logVerdict(
-  check: string,
-  verdict: CheckOutcome | Verdict | ThrownError,
+/**
+ * Returns the result of a check for the report, and logs what the report does not have: the error that the check threw,
+ * and the cause of a failure.
+ */
+function recordConclusion(
+  { id, level }: Check<never, never>,
+  conclusion: Conclusion,
   { logger, requestId }: CheckRun,
-): void {
-  if ('error' in verdict) {
-    const line = { event: 'check_threw', request: requestId, check, error: describeErrorForLog(verdict.error) }
-    logger.error(line, 'a check threw an error')
-  } else if ('answer' in verdict && verdict.answer === 'fail' && verdict.cause !== undefined) {
-    const line = { event: 'check_failed', request: requestId, check, cause: describeCauseForLog(verdict.cause) }
-    logger.info(line, 'a check failed on what a library refused')
-  }
-}
-
-/** Returns the outcome for a verdict. */
-function outcomeOf(
-  level: CheckDescription['level'],
-  verdict: CheckOutcome | Verdict | ThrownError,
-  requestId: string,
-): CheckOutcome {
-  if ('outcome' in verdict) return verdict
+): CheckResult {
   const failedOutcome = level === 'MUST' ? 'failed' : 'warning'
-  if ('error' in verdict) {
-    return {
-      outcome: failedOutcome,
-      detail: `could not be decided because of an error in this service; its log has the error, under request ${requestId}`,
+  switch (conclusion.answer) {
+    case 'pass':
+      return makeResult(id, 'passed', conclusion.detail)
+    case 'tolerate':
+      return makeResult(id, 'warning', conclusion.detail)
+    case 'cannot_ask':
+      return makeResult(id, 'not_run', conclusion.detail)
+    case 'does_not_apply':
+      return makeResult(id, 'not_applicable', conclusion.detail)
+    case 'fail':
+      if (conclusion.cause !== undefined) {
+        const cause = describeCauseForLog(conclusion.cause)
+        const line = { event: 'check_failed', request: requestId, check: id, cause }
+        logger.info(line, 'a check failed on what a library refused')
+      }
+      return makeResult(id, failedOutcome, conclusion.detail)
+    case 'threw': {
+      const error = describeErrorForLog(conclusion.error)
+      const line = { event: 'check_threw', request: requestId, check: id, error }
+      logger.error(line, 'a check threw an error')
+      const where = `its log has the error, under request ${requestId}`
+      return makeResult(id, failedOutcome, `could not be decided because of an error in this service; ${where}`)
     }
   }
-  const { answer, detail } = verdict
-  if (answer === 'cannot_ask') return { outcome: 'not_run', detail }
-  if (answer === 'tolerate') return { outcome: 'warning', detail }
-  return { outcome: answer === 'pass' ? 'passed' : failedOutcome, detail }
+}
+
+function makeResult(id: string, outcome: CheckResult['outcome'], detail: string | undefined): CheckResult {
+  return detail === undefined ? { id, outcome } : { id, outcome, detail: shortenDetail(detail) }
 }
