@@ -9,11 +9,12 @@ import { formatOf, supportedFormats } from '../src/credential/formats.ts'
 import { FORMAT_IDS, FORMATS_IN_WORDS } from '../src/protocol/credential-configuration.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const quotedIn = (page: string): string[] =>
-  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-const namesIn = (page: string): string[] => quotedIn(page).filter((name) => /^\w+$/.test(name))
-const paths = quotedIn('docs/adding-a-format.md').filter((name) => name.includes('/'))
-const names = namesIn('docs/adding-a-format.md')
+const read = (page: string): string => readFileSync(join(ROOT, page), 'utf8')
+const quotedIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+const namesIn = (text: string): string[] => quotedIn(text).filter((name) => /^\w+$/.test(name))
+const page = read('docs/adding-a-format.md')
+const paths = quotedIn(page).filter((name) => name.includes('/'))
+const names = namesIn(page)
 
 const source = ['src', 'test'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -23,14 +24,16 @@ const source = ['src', 'test'].flatMap((folder) =>
     .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(ROOT, folder, path), 'utf8') })),
 )
 const format = source.find(({ path }) => path === 'src/credential/format.ts')?.text ?? ''
-/** The members of `CredentialFormat`, as they stand in its file. */
-const members = [
-  ...(format.split('export interface CredentialFormat')[1] ?? '').matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm),
-].map(([, name = '']) => name)
+const membersIn = (text: string): string[] =>
+  [...text.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, name = '']) => name)
+/** The interface `CredentialFormat`, as it stands in its file. */
+const interfaceText = format.split('export interface CredentialFormat')[1] ?? ''
+const members = membersIn(interfaceText)
 
-it.each(['docs/adding-a-format.md', 'docs/changing-the-code.md'])('%s names what the code has', (page) => {
-  expect(namesIn(page).length).toBeGreaterThan(30)
-  const missing = namesIn(page).filter((name) => !source.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)))
+it.each(['docs/adding-a-format.md', 'docs/changing-the-code.md'])('%s names what the code has', (path) => {
+  const pageNames = namesIn(read(path))
+  expect(pageNames.length).toBeGreaterThan(30)
+  const missing = pageNames.filter((name) => !source.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)))
   expect(missing).toEqual([])
 })
 
@@ -43,6 +46,21 @@ describe('docs/adding-a-format.md', () => {
   it('names every member of a format', () => {
     expect(members.length).toBeGreaterThan(20)
     expect(members.filter((member) => !names.includes(member))).toEqual([])
+  })
+
+  it('has the members in the groups of the interface, and in its order', () => {
+    const [, list = ''] = /says what each member owes:\n([\s\S]*?)\n\n/.exec(page) ?? []
+    const groupsOfPage = list.split(/^ *- /m).slice(1)
+    const [, ...groups] = interfaceText.split(/^ {2}\/\/ /m)
+    expect(groups.length).toBeGreaterThan(3)
+    expect(
+      groupsOfPage.map((text) => [text.split(':')[0], ...namesIn(text).filter((name) => members.includes(name))]),
+    ).toEqual(
+      groups.map((text) => {
+        const [title = ''] = text.split('.\n')
+        return [title.charAt(0).toLowerCase() + title.slice(1), ...membersIn(text)]
+      }),
+    )
   })
 
   it('names the tests to which a format adds, and each is there', () => {

@@ -201,6 +201,7 @@ export const bindingMethods: readonly string[] = ['jwk', 'did:jwk', 'did:key']
 
 /** A credential format. `OwnMembers` are the members that its parsed configurations have beyond the common ones. */
 export interface CredentialFormat<OwnMembers extends object = object> {
+  // How a configuration names the format.
   /** All identifiers of the format. */
   readonly ids: readonly [string, ...string[]]
   /** The identifier in OpenID4VCI drafts up to 14, if it was different. */
@@ -208,42 +209,13 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   readonly typeMember: TypeMember
   /** The members besides `typeMember` that only posted configurations of this format may have. */
   readonly ownConfigurationMembers: readonly (keyof CredentialConfiguration)[]
-  /** The claim that has the type of a credential; undefined if there is none. */
-  readonly typeClaim: 'type' | 'vct' | undefined
-  /** The member of `meta` that has the types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
-  readonly metaMember: 'type_values' | 'vct_values' | 'doctype_value'
-  /** Names that a claim cannot have. */
-  readonly reservedNames: readonly string[]
-  /** The members of its claims that the issuer writes about the credential itself, beside `securingMembers`. */
-  readonly descriptiveMembers: readonly string[]
-  /** Whether the response must be encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
-  readonly requiresEncryptedResponse: boolean
-  /** The preferred form of status list tokens. Token Status List, Status List Token in JWT and in CWT Format. */
-  readonly statusListType: 'jwt' | 'cwt'
-  /**
-   * The format's value in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
-   */
-  readonly presentationAlgorithms: JsonObject
-  /** Whether HAIP 1.0 allows the format. HAIP 1.0, Credential Format Profiles. */
-  readonly isInHaip: boolean
-  /** Whether the holder's signature covers the nonce, the client identifier and the response address themselves. */
-  readonly signatureCoversRequest: boolean
-  /** Why a presentation of this format cannot approve transactions, for the report; undefined if it can. */
-  readonly transactionProblem?: string
-  /** The ids of checks that do not apply to this format, each with the reason for the report. */
-  readonly notApplicableChecks: Readonly<Record<string, string>>
-  /**
-   * Returns the identifier of the algorithm of issuer signatures in the format's metadata. OpenID4VCI 1.0, Credential
-   * Format Profiles.
-   */
-  signingAlgorithm(alg: Algorithm): string | number
-  /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-  readonly bindingMethods: readonly string[]
   /**
    * Parses the members that only this format has. Refuses with `invalid_request` and the path a configuration that this
    * format cannot issue. `parseConfiguration` refuses members of other formats before.
    */
   parseMembers(postedConfiguration: CredentialConfiguration): OwnMembers
+
+  // How a dataset fills a credential.
   readonly datasetMembers: DatasetMembers
   /** The words in which a message says what of a dataset the format takes: `W3C formats take credentialSubject`. */
   readonly datasetRule: string
@@ -253,6 +225,14 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   refuseInvalidDataset(dataset: JsonObject, configuration: Configuration<OwnMembers>): void
   /** Returns the claims of a valid dataset, as they will be in the credential. */
   claimsOf(dataset: JsonObject): JsonObject
+
+  // How queries ask for a credential.
+  /** The member of `meta` that has the types. OpenID4VP 1.0, Credential Format Specific Parameters and Rules. */
+  readonly metaMember: 'type_values' | 'vct_values' | 'doctype_value'
+  /** The claim that has the type of a credential; undefined if there is none. */
+  readonly typeClaim: 'type' | 'vct' | undefined
+  /** Names that a claim cannot have. */
+  readonly reservedNames: readonly string[]
   /**
    * Returns the format-specific mistakes in a credential query (in `meta` and paths), as sentences that begin with the
    * path. `findQueryMistakes` finds the common ones.
@@ -262,6 +242,8 @@ export interface CredentialFormat<OwnMembers extends object = object> {
   metaOf(configuration: JsonObject): JsonObject
   /** Tests whether a credential with these types and claims matches `meta`. OpenID4VP 1.0, `meta` of each format. */
   matchesMeta(credential: Pick<Evidence, 'types' | 'claims'>, meta: JsonObject): boolean
+
+  // The credential itself.
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
   /**
    * Tests whether an issued credential matches its order, when it is parsed as a wallet does. Throws like `readHeld`.
@@ -281,11 +263,40 @@ export interface CredentialFormat<OwnMembers extends object = object> {
     binding: Binding & { readonly at: Date },
     holder: Signer,
   ): Promise<string>
+  /** Parses a presentation, and verifies its digests alone. Throws a MalformedError if it cannot be parsed. */
+  read(presentation: string): Evidence
+
+  // How metadata and protocols treat the format.
+  /**
+   * Returns the identifier of the algorithm of issuer signatures in the format's metadata. OpenID4VCI 1.0, Credential
+   * Format Profiles.
+   */
+  signingAlgorithm(alg: Algorithm): string | number
+  /** `cryptographic_binding_methods_supported`. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
+  readonly bindingMethods: readonly string[]
+  /**
+   * The format's value in `vp_formats_supported`. OpenID4VP 1.0, Additional Parameters to the Authorization Request.
+   */
+  readonly presentationAlgorithms: JsonObject
+  /** Whether the response must be encrypted. OpenID4VP 1.0, Handover and SessionTranscript. */
+  readonly requiresEncryptedResponse: boolean
+  /** The preferred form of status list tokens. Token Status List, Status List Token in JWT and in CWT Format. */
+  readonly statusListType: 'jwt' | 'cwt'
+  /** Whether HAIP 1.0 allows the format. HAIP 1.0, Credential Format Profiles. */
+  readonly isInHaip: boolean
+  /** Whether the holder's signature covers the nonce, the client identifier and the response address themselves. */
+  readonly signatureCoversRequest: boolean
+  /** Why a presentation of this format cannot approve transactions, for the report; undefined if it can. */
+  readonly transactionProblem?: string
+  /** The ids of checks that do not apply to this format, each with the reason for the report. */
+  readonly notApplicableChecks: Readonly<Record<string, string>>
+
+  // How people read the claims.
+  /** The members of its claims that the issuer writes about the credential itself, beside `securingMembers`. */
+  readonly descriptiveMembers: readonly string[]
   /**
    * Formats the position of a claim for people, without the member around all claims. `claims` are all claims of the
    * credential.
    */
   positionText(position: ClaimPosition, claims: JsonObject): string
-  /** Parses a presentation, and verifies its digests alone. Throws a MalformedError if it cannot be parsed. */
-  read(presentation: string): Evidence
 }

@@ -15,13 +15,6 @@ import { parseMembers } from './schema.ts'
 export const w3cJwt: CredentialFormat = {
   ...w3cFormat,
   ids: IDS,
-  presentationAlgorithms: { alg_values: [...joseAlgorithms] },
-  transactionProblem: 'the specification has no place for an approval in a presentation of this format',
-  notApplicableChecks: {
-    'credential.doc_type': 'only an mdoc states its type twice',
-    'disclosures.valid': 'a plain JWT has no disclosures',
-    'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
-  },
   parseMembers,
   sourceOf: (path, configuration) => sourceOfMember(path, configuration, ['issuanceDate', 'expirationDate']),
   issue,
@@ -29,4 +22,11 @@ export const w3cJwt: CredentialFormat = {
   readHeld,
   present,
   read,
+  presentationAlgorithms: { alg_values: [...joseAlgorithms] },
+  transactionProblem: 'the specification has no place for an approval in a presentation of this format',
+  notApplicableChecks: {
+    'credential.doc_type': 'only an mdoc states its type twice',
+    'disclosures.valid': 'a plain JWT has no disclosures',
+    'holder.sd_hash': 'the holder signs the credential itself, which is inside the presentation',
+  },
 } satisfies CredentialFormat<W3cMembers>

@@ -12,9 +12,6 @@ import { parseMembers } from './schema.ts'
 export const w3cSdJwt: CredentialFormat = {
   ...w3cFormat,
   ids: IDS,
-  // Wallets that know `jwt_vc_json-ld` from OpenID4VCI expect `alg_values`, as in the other JWT formats.
-  presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
-  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
   parseMembers,
   sourceOf,
   issue,
@@ -22,4 +19,7 @@ export const w3cSdJwt: CredentialFormat = {
   readHeld,
   present: presentSdJwt,
   read,
+  // Wallets that know `jwt_vc_json-ld` from OpenID4VCI expect `alg_values`, as in the other JWT formats.
+  presentationAlgorithms: { alg_values: sdJwtAlgorithms['sd-jwt_alg_values'], ...sdJwtAlgorithms },
+  notApplicableChecks: { 'credential.doc_type': 'only an mdoc states its type twice' },
 } satisfies CredentialFormat<W3cMembers>
