@@ -57,18 +57,18 @@ function vetImport(module: string, name: string, actual: FunctionType): void {
   const functions = Object.hasOwn(importTable, module) ? importTable[module] : undefined
   const expected = functions && Object.hasOwn(functions, name) ? functions[name] : undefined
   if (expected === undefined) {
-    refuseModule(
-      `The module imports ${quoteImport(module, name)}, which this engine does not have. It has ${Object.entries(
-        importTable,
-      )
-        .map(([from, names]) => `${Object.keys(names).join(', ')} of "${from}"`)
-        .join('; ')}.`,
-    )
+    const imported = quoteImport(module, name)
+    refuseModule(`The module imports ${imported}, which this engine does not have. It has ${describeImportTable()}.`)
   } else if (!isSameType(expected, actual)) {
     refuseModule(
       `The module imports ${quoteImport(module, name)} as ${formatFunctionType(actual)}; it is ${formatFunctionType(expected)}.`,
     )
   }
+}
+
+function describeImportTable(): string {
+  const lists = Object.entries(importTable).map(([from, names]) => `${Object.keys(names).join(', ')} of "${from}"`)
+  return lists.join('; ')
 }
 
 const HOOK: FunctionType = { parameters: 'ii', results: 'I' }

@@ -54,7 +54,7 @@ export interface SessionChange {
  * requireSessionOfExternalToken}. RFC 6750 section 3.1, RFC 9449 section 7.1.
  */
 export async function requireSessionOfToken(context: AccessContext, request: AuthorizedRequest): Promise<OpenSession> {
-  const { config, externalAuthorizationServer } = context
+  const { config } = context
   const [, scheme, token] = TOKEN.exec(request.authorization ?? '') ?? []
   if (scheme === undefined || token === undefined) {
     if (!config.dpopRequired) return refuse('invalid_token', 'send the access token as Authorization: Bearer <token>')
@@ -65,12 +65,7 @@ export async function requireSessionOfToken(context: AccessContext, request: Aut
   }
   const isDpop = scheme.toLowerCase() === 'dpop'
   return withDpopChallenge(config, isDpop, async () => {
-    const { jkt, ...session } = await (externalAuthorizationServer === undefined
-      ? requireSessionOfOwnToken(context, token)
-      : requireSessionOfExternalToken(context, externalAuthorizationServer, {
-          token,
-          network: networkOf(request.address),
-        }))
+    const { jkt, ...session } = await requireSessionOfIssuedToken(context, token, request.address)
     const dpopUse = verifyTokenBinding(context, request, { digest: digestOf(token), jkt, isDpop })
     if (dpopUse !== undefined) await refuseIfUsed(context.store, dpopUse)
     return { ...session, dpopUse, readAt: context.now() }
@@ -170,6 +165,14 @@ export function claimedSessionId(
 ): string | undefined {
   const [, , token = ''] = TOKEN.exec(authorization ?? '') ?? []
   return externalAuthorizationServer === undefined ? unverifiedSubject(token) : undefined
+}
+
+/** Returns the session of a token that this service issued, or the external authorization server. */
+function requireSessionOfIssuedToken(context: AccessContext, token: string, address: string): Promise<SessionOfToken> {
+  const { externalAuthorizationServer } = context
+  return externalAuthorizationServer === undefined
+    ? requireSessionOfOwnToken(context, token)
+    : requireSessionOfExternalToken(context, externalAuthorizationServer, { token, network: networkOf(address) })
 }
 
 async function requireSessionOfOwnToken(context: AccessContext, text: string): Promise<SessionOfToken> {
