@@ -4,7 +4,7 @@
  */
 import { COMMAND_GROUPS, type CommandEntry } from '../src/bin/command-table/command.ts'
 import { commandEntry, commandNames } from '../src/bin/command-table/index.ts'
-import { optionText } from '../src/bin/help.ts'
+import { optionText } from '../src/bin/terminal/help.ts'
 import { GENERATED, tableText } from './docs-text.ts'
 
 export function commandsPage(): string {

@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const BRANCH = 'main'
-const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
+const OTHERS = ['src/bin/terminal/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
 const EMPTY = '## Unreleased\n\n'
 /** The end of the version that main has before a release. */
 const DEV = '-dev'

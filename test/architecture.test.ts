@@ -162,7 +162,7 @@ const PACKAGES: Record<string, readonly string[]> = {
  * component said for its log, or what a page's own server says to it.
  */
 const OWN_TEXTS =
-  /^(codec\/(json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/config-file|telemetry\/telemetry|sdk\/(component|element).*|components\/.*)\.ts$/
+  /^(codec\/(json|der)|store\/.*|engine\/app|issuer\/signed-metadata|component\/.*|bin\/(demo|doctor|secret|chain)\/.*|bin\/service\/config-file|telemetry\/telemetry|sdk\/(component|element).*|components\/.*)\.ts$/
 
 interface Import {
   readonly typeOnly: boolean

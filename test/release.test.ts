@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..')
 const INTRODUCTION = '# Changelog\n\nWhat changes.\n\n'
 const NOTES = '### Added\n\n- A thing.\n\n### What you must do when you upgrade\n\n- Nothing.'
 const OLDER = '## 0.1.0\n\n### Added\n\n- The first thing.\n'
-const OTHERS = ['src/bin/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
+const OTHERS = ['src/bin/terminal/command-line.ts', 'deploy/helm/vouchsafe/Chart.yaml']
 const today = (): string => new Date().toISOString().slice(0, 10)
 
 /** Returns a repository with the script, and with what the changelog says of unreleased changes. */

@@ -1,7 +1,7 @@
 /** The chains that a suite of contracts runs on, each of which only answers JSON-RPC. */
 import { join } from 'node:path'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
-import { createOutbound } from '../../src/bin/outbound.ts'
+import { createOutbound } from '../../src/bin/network/outbound.ts'
 import type { BlockFiles } from '../../src/chain/local/files.ts'
 import { openLocalRpc } from '../../src/chain/local/methods.ts'
 import { startHardhat } from '../../test/support/hardhat.ts'

@@ -6,7 +6,7 @@ export interface Task {
   /**
    * Runs a round. A round that rejects does not stop the next, which begins only after this one has ended. A long
    * round ends early when `stop` is aborted. `isClockDoubtful` tests whether the clock of the machine may have jumped
-   * ahead (`bin/clock-watch.ts`): meanwhile nothing is ended, deleted or given up because its time has come.
+   * ahead (`bin/service/clock-watch.ts`): meanwhile nothing is ended, deleted or given up because its time has come.
    */
   readonly run: (stop?: AbortSignal, isClockDoubtful?: () => boolean) => Promise<void>
   /** Whether there is a last round when the service stops. */

@@ -18,10 +18,10 @@ import type { OriginWatch } from '../store/postgres-origin.ts'
 import { type ConflictCounts, createRetryOnConflict } from '../store/retry.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Migration, Store } from '../store/store.ts'
-import { makeDirectory } from './directory.ts'
 import { fileProblem } from './embedded-database/database-file.ts'
 import { isWalMissing, noteClosed } from './embedded-database/generation-file.ts'
-import { createOutbound } from './outbound.ts'
+import { makeDirectory } from './files/directory.ts'
+import { createOutbound } from './network/outbound.ts'
 
 /** Resolves after `seconds`. */
 export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)

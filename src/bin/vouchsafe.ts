@@ -1,11 +1,12 @@
 /** The command `vouchsafe`. The code of each command is only loaded when it is used. */
-import { commandName, PACKAGE_VERSION, readWords, UsageError, wordHint } from './command-line.ts'
+
 import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
-import { reportFailure } from './failure.ts'
 import { endFirstProcessOnSignal } from './first-process.ts'
-import { helpOf, overallHelp } from './help.ts'
-import { bypassProxy } from './proxy.ts'
+import { bypassProxy } from './network/proxy.ts'
 import type { ServiceName } from './service/service-kind.ts'
+import { commandName, PACKAGE_VERSION, readWords, UsageError, wordHint } from './terminal/command-line.ts'
+import { reportFailure } from './terminal/failure.ts'
+import { helpOf, overallHelp } from './terminal/help.ts'
 
 /** The function of each command, which gets the words after it. */
 const commands: Readonly<Record<CommandName, (args: string[]) => Promise<void>>> = {

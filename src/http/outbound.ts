@@ -1,6 +1,6 @@
 /**
  * The interface for requests to other servers, such as callbacks, status lists and keys. Each request is limited in
- * size and time, and redirects are not followed. `bin/outbound.ts` implements it.
+ * size and time, and redirects are not followed. `bin/network/outbound.ts` implements it.
  */
 
 import type { TraceHeaders } from '../codec/trace-context.ts'

@@ -57,7 +57,7 @@ export const at = {
   status: 'test/e2e/status.test.ts',
   statusLists: 'test/attacks/verifier-status.test.ts',
   statusFetches: 'test/attacks/verifier-status-fetches.test.ts',
-  outbound: 'src/bin/outbound.test.ts',
+  outbound: 'src/bin/network/outbound.test.ts',
   statusProcesses: 'test/e2e/status-processes.test.ts',
   issuance: 'test/e2e/issuance.test.ts',
   verification: 'test/e2e/verification.test.ts',

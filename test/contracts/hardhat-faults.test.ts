@@ -1,7 +1,7 @@
 /** Tests what a chain port says of a hardhat node that takes back blocks, or is killed and started again. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHttpJsonRpc } from '../../src/bin/chain/json-rpc-http.ts'
-import { createOutbound } from '../../src/bin/outbound.ts'
+import { createOutbound } from '../../src/bin/network/outbound.ts'
 import { type ChainUnderTest, call, deployedComponent, sent } from '../../src/chain/chain.contract.ts'
 import { evmChain, fetchChainId } from '../../src/chain/evm/evm.ts'
 import { HARDHAT_KEY, type Hardhat, startHardhat } from '../support/hardhat.ts'

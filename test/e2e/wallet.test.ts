@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { paint } from '../../src/bin/terminal.ts'
+import { paint } from '../../src/bin/terminal/terminal.ts'
 import { walletFiles } from '../../src/bin/wallet/files.ts'
 import { runWallet } from '../../src/bin/wallet/wallet.ts'
 import { removeControlCharacters } from '../../src/codec/control-characters.ts'

@@ -5,7 +5,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
 import { describe, expect, it, onTestFinished, type TestContext } from 'vitest'
-import { openServiceDatabase } from '../../src/bin/checked-database.ts'
+import { openServiceDatabase } from '../../src/bin/database/checked-database.ts'
 import { ChainError } from '../../src/chain/chain.ts'
 import { type EngineCollections, engineMigrations } from '../../src/engine/collections.ts'
 import { withConnection } from '../../src/store/postgres-connections.ts'

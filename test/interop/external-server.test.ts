@@ -5,7 +5,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createOutbound } from '../../src/bin/outbound.ts'
+import { createOutbound } from '../../src/bin/network/outbound.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { receiveOffer as receiveByOurs } from '../../src/wallet/receive.ts'
 import { expectIssued, expectRefusal, type Ready, request } from '../support/issuance.ts'

@@ -12,10 +12,10 @@ import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { parseJsonObject } from '../../codec/json.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { readPemCertificates } from '../../keys/certificate.ts'
-import { commandName, readSubcommand, shellWord, UsageError } from '../command-line.ts'
-import { printResult } from '../command-result.ts'
+import { withStore } from '../database/operator-store.ts'
 import { files } from '../effects.ts'
-import { withStore } from '../operator-store.ts'
+import { commandName, readSubcommand, shellWord, UsageError } from '../terminal/command-line.ts'
+import { printResult } from '../terminal/command-result.ts'
 
 /** The maximum length of a line of a copy. */
 const MAX_LINE = 1024 * 1024

@@ -15,11 +15,11 @@ import { redeliverDeadCallback, redeliverDeadCallbacks } from '../../event/redel
 import { changeEveryRow, readEveryRow } from '../../store/every-row.ts'
 import { END_OF_TIME, partOf, type Store } from '../../store/store.ts'
 import { separateUnreadable } from '../../store/unreadable-rows.ts'
-import { commandName, readSubcommand, UsageError } from '../command-line.ts'
-import { printResult, rowsText } from '../command-result.ts'
+import { withStore } from '../database/operator-store.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
-import { withStore } from '../operator-store.ts'
-import { timeText } from '../terminal.ts'
+import { commandName, readSubcommand, UsageError } from '../terminal/command-line.ts'
+import { printResult, rowsText } from '../terminal/command-result.ts'
+import { timeText } from '../terminal/terminal.ts'
 
 /** The maximum number of sessions with waiting events, and of dead events, in the list. */
 const MAX_LISTED_ROWS = 1000

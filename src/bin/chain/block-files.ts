@@ -9,8 +9,8 @@ import { link, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlockFiles } from '../../chain/local/files.ts'
 import { sha256Hex } from '../../codec/digest.ts'
-import { makeDirectory } from '../directory.ts'
-import { writeDurably } from '../flush-to-disk.ts'
+import { makeDirectory } from '../files/directory.ts'
+import { writeDurably } from '../files/flush-to-disk.ts'
 
 const NAME = /^(\d{10})\.json$/
 /** The prefix of temporary files, which a killed process may leave behind. */

@@ -7,8 +7,8 @@ import { type JsonRpc, JsonRpcError } from '../../chain/json-rpc.ts'
 import { isObject, type Json, memberOf, parseJson } from '../../codec/json.ts'
 import { parseInternationalUrl } from '../../codec/url.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { endFailedRequest, reportError } from '../failed-request.ts'
-import { closeServer, listenOnLoopback } from '../network.ts'
+import { endFailedRequest, reportError } from '../network/failed-request.ts'
+import { closeServer, listenOnLoopback } from '../network/network.ts'
 import { MAX_ANSWER_BYTES } from './answer-size.ts'
 
 const MAX_CONNECTIONS = 1000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readWords } from '../command-line.ts'
-import { helpOf, overallHelp } from '../help.ts'
+import { readWords } from '../terminal/command-line.ts'
+import { helpOf, overallHelp } from '../terminal/help.ts'
 import { commandEntry, commandNames } from './index.ts'
 
 describe.each(commandNames)('the table says of %s', (name) => {

@@ -1,5 +1,5 @@
 /** `vouchsafe completion`: prints a script for shell completion, made from the table of commands. */
-import { readWords, UsageError } from '../command-line.ts'
+import { readWords, UsageError } from '../terminal/command-line.ts'
 import { bashScript } from './bash.ts'
 import { fishScript } from './fish.ts'
 import { zshScript } from './zsh.ts'

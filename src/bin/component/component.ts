@@ -7,9 +7,9 @@ import { basename, join } from 'node:path'
 import { DEFAULT_LIMITS } from '../../component/runtime.ts'
 import { bundleTest, readComponent } from '../../toolchain/bundle.ts'
 import { startRuntime } from '../../toolchain/places.ts'
-import { readSubcommand, UsageError } from '../command-line.ts'
-import { printResult } from '../command-result.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
+import { readSubcommand, UsageError } from '../terminal/command-line.ts'
+import { printResult } from '../terminal/command-result.ts'
 
 /** Runs `vouchsafe component` with the words after it. */
 export async function runComponent(args: string[]): Promise<void> {

@@ -1,5 +1,5 @@
 /** Asks the services of a console, when it opens, whether they answer and take its keys. */
-import { ANSWER_MS } from '../who-listens.ts'
+import { ANSWER_MS } from '../network/who-listens.ts'
 import { type ConsoleEngine, type ConsoleServices, KEY_VARIABLES, type ServiceWord } from './endpoints.ts'
 import { refusedKeyText } from './pass-on.ts'
 

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { pathOf } from '../../codec/url.ts'
-import { isClientGone } from '../failed-request.ts'
+import { isClientGone } from '../network/failed-request.ts'
 import {
   type ConsoleAnswer,
   type ConsoleFile,

@@ -2,10 +2,10 @@
 import { statSync } from 'node:fs'
 import { describeDatabase } from '../../config/database.ts'
 import { compactSqlite } from '../../store/sqlite-compact.ts'
-import { bytesText, type CommandResult } from '../command-result.ts'
-import type { ConfiguredService } from '../configured-service.ts'
 import { refuseDamagedFile, refuseMissingFile, refuseWhileOpen } from '../embedded-database/file-refusals.ts'
 import { throwAt } from '../embedded-database/storage-advice.ts'
+import type { ConfiguredService } from '../service/configured-service.ts'
+import { bytesText, type CommandResult } from '../terminal/command-result.ts'
 
 /** Compacts the database. Throws a message for the operator; the database is then unchanged. */
 export async function compactDatabase({ config: { database, port } }: ConfiguredService): Promise<CommandResult> {

@@ -1,8 +1,8 @@
 /** `vouchsafe db`: backs up, restores, copies, migrates and describes a database. */
 
-import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
-import { type CommandResult, printResult } from '../command-result.ts'
-import { readConfiguredService } from '../configured-service.ts'
+import { readConfiguredService } from '../service/configured-service.ts'
+import { readSubcommand, type Subcommand, UsageError } from '../terminal/command-line.ts'
+import { type CommandResult, printResult } from '../terminal/command-result.ts'
 import { createRowReport, type Tell, tellNothing } from './progress.ts'
 
 /** Runs `vouchsafe db` with the words after it. */

@@ -5,11 +5,11 @@
 import { existsSync } from 'node:fs'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { unknownStepsProblem } from '../../store/statements.ts'
-import type { CommandResult } from '../command-result.ts'
-import type { ConfiguredService } from '../configured-service.ts'
 import { openDatabase } from '../effects.ts'
 import { refuseDamagedFile } from '../embedded-database/file-refusals.ts'
 import { throwAt } from '../embedded-database/storage-advice.ts'
+import type { ConfiguredService } from '../service/configured-service.ts'
+import type { CommandResult } from '../terminal/command-result.ts'
 import { schemaOf, schemaText } from './status.ts'
 import { withTables } from './tables.ts'
 

@@ -1,6 +1,6 @@
 /** Tells how far the work with a large database is; of a small one nothing is told. */
 import type { CopyProgress } from '../../store/tables.ts'
-import { bytesText, rowsText } from '../command-result.ts'
+import { bytesText, rowsText } from '../terminal/command-result.ts'
 
 /** The interval of the reports about rows. */
 const REPORT_EVERY_MS = 2000

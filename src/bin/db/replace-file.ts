@@ -3,7 +3,7 @@ import { existsSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { FILE_ENDS } from '../embedded-database/database-file.ts'
 import { generationFile, readWitnesses, writeWitnesses } from '../embedded-database/generation-file.ts'
-import { flushToDisk } from '../flush-to-disk.ts'
+import { flushToDisk } from '../files/flush-to-disk.ts'
 
 export interface FileReplacement {
   readonly file: string

@@ -1,10 +1,10 @@
 /** The temporary file of a command, which is renamed when it is complete. Only one command at a time can have it. */
 import { rmSync, writeFileSync } from 'node:fs'
-import { PRIVATE } from '../directory.ts'
 import { FILE_ENDS } from '../embedded-database/database-file.ts'
 import { generationFile } from '../embedded-database/generation-file.ts'
 import { lockFileOf } from '../embedded-database/open-lock.ts'
 import { describeStorageError, findStorageAdvice } from '../embedded-database/storage-advice.ts'
+import { PRIVATE } from '../files/directory.ts'
 
 /** Advice for errors of the path; that for errors of the disk is in `storage-advice.ts`. */
 const PATH_ADVICE: Readonly<Record<string, string>> = {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { EngineStore } from '../../engine/collections.ts'
 import { readEngineConfig } from '../../engine/config.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { readConfigFile } from '../config-file.ts'
 import { filesIn, now } from '../effects.ts'
 import { openStore } from '../engine/store.ts'
+import { readConfigFile } from '../service/config-file.ts'
 
 /**
  * Runs `work` on the embedded database of the engine in `directory`. The engine must not be running. Throws a message

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Address } from '../../offchain/address.ts'
-import { makeDirectory, PRIVATE } from '../directory.ts'
 import { makeEngineFiles } from '../engine/init.ts'
+import { makeDirectory, PRIVATE } from '../files/directory.ts'
 import { writeFiles } from '../init/files.ts'
-import { findFreePort } from '../network.ts'
+import { findFreePort } from '../network/network.ts'
 
 export interface DemoEngine {
   readonly name: string

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, request as requestFrom, type Server, type ServerResponse } from 'node:http'
 import { isObject, type JsonObject, memberOf } from '../../codec/json.ts'
 import { pathOf } from '../../codec/url.ts'
-import { closeServer, findFreePort } from '../network.ts'
+import { closeServer, findFreePort } from '../network/network.ts'
 
 /** A service behind the front. */
 export interface FrontService {

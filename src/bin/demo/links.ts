@@ -1,10 +1,10 @@
 /** The links of the demo for other wallets, and the commands for continuing by hand. */
 import { join } from 'node:path'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { commandName, shellWord } from '../command-line.ts'
 import { certificateFile } from '../init/files.ts'
-import { qrLines } from '../qr.ts'
-import { hangingIndent, paint } from '../terminal.ts'
+import { commandName, shellWord } from '../terminal/command-line.ts'
+import { qrLines } from '../terminal/qr.ts'
+import { hangingIndent, paint } from '../terminal/terminal.ts'
 import { callService, readStartedSession, requireSuccess, type StartedSession } from './calls.ts'
 import { dataset, newDataset } from './data.ts'
 import type { DemoService } from './services.ts'

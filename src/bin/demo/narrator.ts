@@ -2,7 +2,7 @@
 
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Step } from '../../wallet/context.ts'
-import { hangingIndent, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal/terminal.ts'
 
 /** A step of the wallet or of another party; `what` follows `who`. */
 export interface ShownStep extends Omit<Step, 'spec'> {

@@ -1,6 +1,6 @@
 /** The page of the university in the demo, where its issuer does not answer. */
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { findFreePort } from '../network.ts'
+import { findFreePort } from '../network/network.ts'
 import { listenAsPortal } from './portal.ts'
 
 it('answers 500 when the issuer cannot be asked, and writes why to the terminal', async () => {

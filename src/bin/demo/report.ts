@@ -3,7 +3,7 @@
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { isObject, type Json } from '../../codec/json.ts'
 import type { DescribedCheckResult, DescribedReport } from '../../verifier/check-descriptions.ts'
-import { hangingIndent, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal/terminal.ts'
 import { INDENT } from './narrator.ts'
 
 /** The number of shown characters of a fingerprint. */

@@ -3,11 +3,11 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CommonConfig } from '../../config/common.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { readConfigFile } from '../config-file.ts'
 import { filesIn, now, openDatabase } from '../effects.ts'
 import { certificateFile, makeFiles, TRUST_ANCHORS, writeFiles } from '../init/files.ts'
 import { createLog } from '../log.ts'
-import { chooseDefaultHost, findFreePort, findLanAddress } from '../network.ts'
+import { chooseDefaultHost, findFreePort, findLanAddress } from '../network/network.ts'
+import { readConfigFile } from '../service/config-file.ts'
 import { credentialServiceKind } from '../service/credential-service-kind.ts'
 import {
   type ConfigOf,

@@ -1,10 +1,10 @@
 /** The end of the demo: links for wallets, commands, and the console with its wallet. */
 import { CONSOLE_PORT, openConsole } from '../console/console.ts'
 import type { ConsoleEngine, ConsoleServices } from '../console/endpoints.ts'
-import { findFreePort } from '../network.ts'
-import { browserCommand, openBrowser } from '../open-browser.ts'
+import { findFreePort } from '../network/network.ts'
 import { credentialServices } from '../service/credential-services.ts'
-import { hangingIndent, paint } from '../terminal.ts'
+import { browserCommand, openBrowser } from '../terminal/open-browser.ts'
+import { hangingIndent, paint } from '../terminal/terminal.ts'
 import { curlText, linksText, startLinks } from './links.ts'
 import type { Cast, DeclaredIds } from './walk.ts'
 import { reportWalletUse } from './watch.ts'

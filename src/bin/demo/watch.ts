@@ -1,7 +1,7 @@
 /** Reports that a wallet has used a link of the demo. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
-import { paint } from '../terminal.ts'
+import { paint } from '../terminal/terminal.ts'
 import { fetchStatus, type Status } from './calls.ts'
 import type { Links } from './links.ts'
 import { claimLines, reportLines } from './report.ts'

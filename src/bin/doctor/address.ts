@@ -13,8 +13,8 @@ import {
   findListenProblem,
   HOST_OF_CONTAINER,
   isInContainer,
-} from '../network.ts'
-import { ANSWER_MS, describeListener, fetchTitle, servesMetrics } from '../who-listens.ts'
+} from '../network/network.ts'
+import { ANSWER_MS, describeListener, fetchTitle, servesMetrics } from '../network/who-listens.ts'
 import { type Finding, makeFinding } from './finding.ts'
 import { clockFinding } from './machine.ts'
 import { isOwnListener, type ServiceStart } from './own-listener.ts'

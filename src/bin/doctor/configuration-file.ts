@@ -1,5 +1,5 @@
 /** Checks the configuration file itself, apart from its settings. */
-import { workingDirectoryHint } from '../config-file.ts'
+import { workingDirectoryHint } from '../service/config-file.ts'
 import { type Finding, makeFinding } from './finding.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 

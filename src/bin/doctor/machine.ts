@@ -4,7 +4,7 @@ import { cpus, release, totalmem } from 'node:os'
 import { dirname } from 'node:path'
 import type { DatabaseConfig } from '../../config/database.ts'
 import { loadDriver } from '../../store/sqlite.ts'
-import { PACKAGE_VERSION } from '../command-line.ts'
+import { PACKAGE_VERSION } from '../terminal/command-line.ts'
 import { databaseFinding, type Finding, makeFinding } from './finding.ts'
 
 const GB = 1e9

@@ -8,7 +8,7 @@ import type { PresentationConfig } from '../../config/presentation.ts'
 import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
 import { outbound } from '../effects.ts'
-import { ANSWER_MS } from '../who-listens.ts'
+import { ANSWER_MS } from '../network/who-listens.ts'
 import { type Finding, makeFinding } from './finding.ts'
 
 /** The maximum size of an answer, which is the largest that the services take from these parties. */

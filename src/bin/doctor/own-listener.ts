@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, type Stats, statSync } from 'n
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { isSameFile } from '../same-file.ts'
+import { isSameFile } from '../files/same-file.ts'
 import type { ServiceName } from '../service/service-kind.ts'
 
 /** The state of a listening socket in `/proc/net/tcp`. */

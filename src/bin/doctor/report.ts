@@ -1,5 +1,5 @@
 /** Prints the findings of `vouchsafe doctor`, and sets its exit status. */
-import { hangingIndent, paint } from '../terminal.ts'
+import { hangingIndent, paint } from '../terminal/terminal.ts'
 import type { Finding } from './finding.ts'
 import type { MachineFacts } from './machine.ts'
 

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync } from 'node:fs'
 import { loadDriver } from '../../store/sqlite.ts'
 import { findDamage } from '../../store/sqlite-check.ts'
 import { hasResultCode } from '../../store/sqlite-error.ts'
-import { fetchTitle } from '../who-listens.ts'
+import { fetchTitle } from '../network/who-listens.ts'
 import { fileProblem, findKindProblem } from './database-file.ts'
 import { withClosingNoted } from './generation-file.ts'
 

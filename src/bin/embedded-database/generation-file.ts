@@ -4,7 +4,7 @@
  * docs/decisions/0010-generations.md.
  */
 import { existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { PRIVATE } from '../directory.ts'
+import { PRIVATE } from '../files/directory.ts'
 import { runUnlessOpen } from './open-lock.ts'
 
 /** Why the latest changes of a database may be missing. */

@@ -7,8 +7,8 @@ import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { sha256Hex } from '../../codec/digest.ts'
 import { type ComponentFiles, SourceError } from '../../engine/component-source.ts'
-import { makeDirectory } from '../directory.ts'
 import { findStorageAdvice } from '../embedded-database/storage-advice.ts'
+import { makeDirectory } from '../files/directory.ts'
 
 /** The folder with the fetched components, in the first directory. */
 const FETCHED = 'fetched'

@@ -6,8 +6,8 @@ import { dirname } from 'node:path'
 import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
 import { lockSqlite } from '../../store/sqlite-lock.ts'
 import type { ProcessLock } from '../../store/store.ts'
-import { openingMistakeOf } from '../checked-database.ts'
-import { makeDirectory } from '../directory.ts'
+import { openingMistakeOf } from '../database/checked-database.ts'
+import { makeDirectory } from '../files/directory.ts'
 import type { OpeningMistake } from '../service/service-kind.ts'
 
 /** Takes the lock. Returns a mistake, which begins with the setting, if another process has it. */

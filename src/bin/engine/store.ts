@@ -4,7 +4,7 @@ import { type EngineStore, engineEncryptedCollections, engineMigrations } from '
 import type { EngineConfig } from '../../engine/config.ts'
 import { storageEncryptionKey } from '../../engine/engine-key.ts'
 import { encryptStore, makeEncryptionKey } from '../../store/encrypted.ts'
-import { openEncryptedDatabase, openServiceDatabase } from '../checked-database.ts'
+import { openEncryptedDatabase, openServiceDatabase } from '../database/checked-database.ts'
 import { now, openDatabase, random } from '../effects.ts'
 import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
 

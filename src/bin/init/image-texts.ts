@@ -1,8 +1,8 @@
 /** The parts of the texts of `vouchsafe init` that differ in an image: there, other containers use the new files. */
 import { existsSync, realpathSync } from 'node:fs'
-import { commandName, FILE_IN_IMAGE, shellWord } from '../command-line.ts'
-import { isInContainer } from '../network.ts'
+import { isInContainer } from '../network/network.ts'
 import type { ServiceName } from '../service/service-kind.ts'
+import { commandName, FILE_IN_IMAGE, shellWord } from '../terminal/command-line.ts'
 
 /** Tests whether the command is that of an image of the Dockerfile, as its first process or by its name. */
 export function isInImage(): boolean {

@@ -5,14 +5,14 @@
 import { resolve } from 'node:path'
 import { findAddressMistakes } from '../../config/address.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
-import { commandName, readWords, serviceProblem, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { findLanAddress, HOST_OF_CONTAINER, isInContainer } from '../network.ts'
+import { findLanAddress, HOST_OF_CONTAINER, isInContainer } from '../network/network.ts'
 import {
   type CredentialServiceName,
   credentialServices,
   isCredentialServiceName,
 } from '../service/credential-services.ts'
+import { commandName, readWords, serviceProblem, shellWord } from '../terminal/command-line.ts'
 import {
   certificateFile,
   existingFiles,

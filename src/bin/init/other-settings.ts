@@ -3,8 +3,8 @@ import { parseJson } from '../../codec/json.ts'
 import type { checkSettings } from '../../config/common.ts'
 import { listVariables } from '../../config/environment.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
-import { documentPath } from '../document-path.ts'
-import { wrap } from '../terminal.ts'
+import { documentPath } from '../terminal/document-path.ts'
+import { wrap } from '../terminal/terminal.ts'
 import type { NewFiles } from './files.ts'
 
 /** The maximum width of the output of `init`. */

@@ -8,8 +8,8 @@ import { readIdentity } from '../../engine/engine-key.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { evmAddress } from '../../offchain/address.ts'
 import { accountOfKey } from '../../offchain/authentication/recover.ts'
-import { commandName } from '../command-line.ts'
-import { PRIVATE } from '../directory.ts'
+import { PRIVATE } from '../files/directory.ts'
+import { commandName } from '../terminal/command-line.ts'
 
 /** Writes a new secp256k1 key in PEM. Does not overwrite a file. */
 export async function makeKey(file: string): Promise<{ readonly address: string }> {

@@ -3,7 +3,7 @@ import { existsSync, unlinkSync } from 'node:fs'
 import { prepareUpload, type Upload } from '../../../sdk/client/upload.ts'
 import { isObject, memberOf, parseJson, stringMemberOf, stringsIn } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { shellWord } from '../command-line.ts'
+import { shellWord } from '../terminal/command-line.ts'
 import { readSecret, readText, writePrivate } from './files.ts'
 import { DEFAULT_SCHEME, type SecretCommand } from './words.ts'
 

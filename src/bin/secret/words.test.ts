@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { UsageError } from '../command-line.ts'
+import { UsageError } from '../terminal/command-line.ts'
 import { readCommand } from './words.ts'
 
 const CONTRACT = `0x${'0A'.repeat(20)}`

@@ -4,7 +4,7 @@ import { parseSharingId, type SecretSharing } from '../../../sdk/client/secret-s
 import type { Scheme } from '../../../sdk/client/shares.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import { type Address, parseAddress } from '../../offchain/address.ts'
-import { readSubcommand, type Subcommand, UsageError } from '../command-line.ts'
+import { readSubcommand, type Subcommand, UsageError } from '../terminal/command-line.ts'
 
 /** The scheme of a secret whose command names none. */
 export const DEFAULT_SCHEME: Scheme = 'shamir'

@@ -1,9 +1,9 @@
 /** Reports why a service does not start, in the log and to the operator. */
 import type { Logger } from 'pino'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
-import { workingDirectoryHint } from '../config-file.ts'
-import { describeHostProblem } from '../network.ts'
-import { describeListener } from '../who-listens.ts'
+import { describeHostProblem } from '../network/network.ts'
+import { describeListener } from '../network/who-listens.ts'
+import { workingDirectoryHint } from './config-file.ts'
 import type { OpeningMistake } from './service-kind.ts'
 
 /** The address at which a service should listen. `within` is the path of its settings, without their names. */

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Task } from '../../async/task.ts'
-import { machineClocks, watchForClockJump } from '../clock-watch.ts'
+import { machineClocks, watchForClockJump } from './clock-watch.ts'
 
 /** The number of failed rounds in this process, by task name, for metrics. */
 export const failedRounds = new Map<string, number>()

@@ -1,7 +1,7 @@
 /** Finds the service of a configuration, by the settings that only one service has. */
 import { isObject } from '../../codec/json.ts'
-import { commandName, shellWord } from '../command-line.ts'
 import { CONFIG_FILE } from '../command-table/command.ts'
+import { commandName, shellWord } from '../terminal/command-line.ts'
 import { kindLoaders, serviceNames } from './kind-loaders.ts'
 import type { ServiceName } from './service-kind.ts'
 

@@ -4,11 +4,11 @@ import { dirname, join, resolve } from 'node:path'
 import { parseJsonObject } from '../../codec/json.ts'
 import { isListPath, type ListFile, listFiles } from '../../issuer/status-list/export.ts'
 import { createKeyRing } from '../../keys/key-ring.ts'
-import type { CommandResult } from '../command-result.ts'
-import { makeDirectory, PRIVATE } from '../directory.ts'
+import { withIssuer } from '../database/operator-store.ts'
 import { now, pkcs11Tokens } from '../effects.ts'
-import { flushToDisk } from '../flush-to-disk.ts'
-import { withIssuer } from '../operator-store.ts'
+import { makeDirectory, PRIVATE } from '../files/directory.ts'
+import { flushToDisk } from '../files/flush-to-disk.ts'
+import type { CommandResult } from '../terminal/command-result.ts'
 
 interface ExportResult {
   readonly written: readonly string[]

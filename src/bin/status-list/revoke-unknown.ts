@@ -4,11 +4,11 @@ import type { CredentialStatus } from '../../issuer/status-rows.ts'
 import { parseColumn } from '../../store/statements.ts'
 import { partOf } from '../../store/store.ts'
 import type { TableReader } from '../../store/tables.ts'
-import type { CommandResult } from '../command-result.ts'
-import { refuseUnnoticedRestore } from '../confirm-generation.ts'
+import { refuseUnnoticedRestore } from '../database/confirm-generation.ts'
+import { withIssuer } from '../database/operator-store.ts'
 import { withTables } from '../db/tables.ts'
 import { now, random, retryOnConflict } from '../effects.ts'
-import { withIssuer } from '../operator-store.ts'
+import type { CommandResult } from '../terminal/command-result.ts'
 
 /**
  * Revokes the unknown credentials of the issuer with this configuration. Throws a message for the operator if no

@@ -1,6 +1,6 @@
 /** `vouchsafe status-list`: exports the lists of an issuer, and revokes unknown credentials after a restore. */
-import { readSubcommand, UsageError } from '../command-line.ts'
-import { type CommandResult, printResult } from '../command-result.ts'
+import { readSubcommand, UsageError } from '../terminal/command-line.ts'
+import { type CommandResult, printResult } from '../terminal/command-result.ts'
 import { exportLists } from './export-lists.ts'
 import { runRevokeUnknown } from './revoke-unknown.ts'
 

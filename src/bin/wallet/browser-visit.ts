@@ -10,7 +10,7 @@ import { pathOf, queryOf } from '../../codec/url.ts'
 import { PAGE_STYLE_SOURCE, pageHtml } from '../../http/browser-page.ts'
 import type { BrowserVisit } from '../../wallet/context.ts'
 import { WalletError } from '../../wallet/error.ts'
-import { closeServer } from '../network.ts'
+import { closeServer } from '../network/network.ts'
 
 export interface VisitOptions {
   /** Shows the URL to the person, or opens it in a browser. */

@@ -9,9 +9,9 @@ import { importPrivateKey } from '../../keys/private-jwk.ts'
 import type { TextStore, WalletAttestation, WalletStore } from '../../wallet/context.ts'
 import { refuseWith } from '../../wallet/error.ts'
 import { createJwkHolderKeys } from '../../wallet/holder-key.ts'
-import { makeDirectory, PRIVATE } from '../directory.ts'
 import { random } from '../effects.ts'
-import { writeDurably } from '../flush-to-disk.ts'
+import { makeDirectory, PRIVATE } from '../files/directory.ts'
+import { writeDurably } from '../files/flush-to-disk.ts'
 
 /** An attestation, and the directory of the test provider that made it. */
 export interface StoredAttestation extends WalletAttestation {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
-import { wrapIndented } from '../terminal.ts'
+import { wrapIndented } from '../terminal/terminal.ts'
 
 /** Shows `what` and asks whether to continue. Refuses with `not_agreed` without a terminal. */
 export type AskConsent = (what: string) => Promise<boolean>

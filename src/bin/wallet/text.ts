@@ -9,7 +9,7 @@ import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../w
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
-import { columnWidth, formatColumns, paint, timeText, wrapIndented } from '../terminal.ts'
+import { columnWidth, formatColumns, paint, timeText, wrapIndented } from '../terminal/terminal.ts'
 import { transactionText } from './transaction-text.ts'
 
 const MAX_VALUE = 72

@@ -4,7 +4,7 @@ import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { pathText } from '../../protocol/claim-path-text.ts'
 import { leavesOf } from '../../wallet/disclosure.ts'
 import type { Approval } from '../../wallet/transaction.ts'
-import { formatColumns, hangingIndent, paint } from '../terminal.ts'
+import { formatColumns, hangingIndent, paint } from '../terminal/terminal.ts'
 
 /** The members that do not describe the transaction itself. */
 const ABOUT = new Set(['type', 'credential_ids', 'transaction_data_hashes_alg'])

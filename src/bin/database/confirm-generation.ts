@@ -2,18 +2,18 @@
  * Detects a restored database, by the file beside an embedded database and by the setting `database.generation`.
  * docs/decisions/0010-generations.md.
  */
-import { toBase64url } from '../codec/base64url.ts'
-import type { DatabaseConfig } from '../config/database.ts'
+import { toBase64url } from '../../codec/base64url.ts'
+import type { DatabaseConfig } from '../../config/database.ts'
 import {
   confirmGeneration,
   type ExternalState,
   findUnnoticedRestore,
   type GenerationCollections,
-} from '../store/generation.ts'
-import type { Store } from '../store/store.ts'
-import { now, random, retryOnConflict } from './effects.ts'
-import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from './embedded-database/generation-file.ts'
-import type { OpeningOptions } from './service/service-kind.ts'
+} from '../../store/generation.ts'
+import type { Store } from '../../store/store.ts'
+import { now, random, retryOnConflict } from '../effects.ts'
+import { generationFile, readWitnesses, WAL_MISSING, writeWitnesses } from '../embedded-database/generation-file.ts'
+import type { OpeningOptions } from '../service/service-kind.ts'
 
 /**
  * Compares the open database with the generation file and the setting. If the database is, or may be, a restored copy,

@@ -7,6 +7,6 @@ import { join } from 'node:path'
  * parts, or this source. An image has no documents, and there the name is that of the project.
  */
 export function documentPath(name: string): string {
-  const candidates = ['..', '../..'].map((above) => join(import.meta.dirname, above, name))
+  const candidates = ['..', '../..', '../../..'].map((above) => join(import.meta.dirname, above, name))
   return candidates.find((path) => existsSync(path)) ?? name
 }

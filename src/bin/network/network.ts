@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { isPrivateHost } from '../protocol/private-host.ts'
+import { isPrivateHost } from '../../protocol/private-host.ts'
 
 /** The interfaces of containers, virtual machines and tunnels, which phones cannot reach. */
 const VIRTUAL = /^(docker|br-|veth|virbr|vmnet|vboxnet|cni|utun|tun|tap|wg|zt|tailscale)/

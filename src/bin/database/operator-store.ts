@@ -1,14 +1,14 @@
 /** Opens the configured database for commands of operators, while the service may be running. */
-import type { DatabaseConfig } from '../config/database.ts'
-import type { EventCollections } from '../event/event.ts'
-import type { IssuerCollections } from '../issuer/collections.ts'
-import type { IssuerConfig } from '../issuer/config.ts'
-import type { Migration, Store } from '../store/store.ts'
+import type { DatabaseConfig } from '../../config/database.ts'
+import type { EventCollections } from '../../event/event.ts'
+import type { IssuerCollections } from '../../issuer/collections.ts'
+import type { IssuerConfig } from '../../issuer/config.ts'
+import type { Migration, Store } from '../../store/store.ts'
+import { openDatabase } from '../effects.ts'
+import { refuseMissingFile } from '../embedded-database/file-refusals.ts'
+import { readConfiguredService, type ServiceWords } from '../service/configured-service.ts'
+import { credentialServiceNames } from '../service/credential-services.ts'
 import { openingMistakeOf } from './checked-database.ts'
-import { readConfiguredService, type ServiceWords } from './configured-service.ts'
-import { openDatabase } from './effects.ts'
-import { refuseMissingFile } from './embedded-database/file-refusals.ts'
-import { credentialServiceNames } from './service/credential-services.ts'
 
 /**
  * Runs `work` on the database of an issuer or a verifier. Throws a message for the operator if the configuration or the

@@ -1,8 +1,8 @@
 /** Tells the operator of certificates that end while the service runs. */
 import type { Logger } from 'pino'
-import type { Task } from '../async/task.ts'
-import { findEndedCertificate, findEndedMetadataCertificate, findEndingWarnings } from '../config/certificate-end.ts'
-import type { CommonConfig } from '../config/common.ts'
+import type { Task } from '../../async/task.ts'
+import { findEndedCertificate, findEndedMetadataCertificate, findEndingWarnings } from '../../config/certificate-end.ts'
+import type { CommonConfig } from '../../config/common.ts'
 
 const MINUTE_MS = 60_000
 const ERROR_MS = 60 * MINUTE_MS

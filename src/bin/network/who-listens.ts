@@ -1,11 +1,11 @@
 /** Identifies the service at a URL by the title of its OpenAPI document, and its metrics by their names. */
 import { isIPv6 } from 'node:net'
-import { isObject, parseJson } from '../codec/json.ts'
-import { readOrUndefined } from '../codec/malformed.ts'
-import type { MetricsAddress } from '../config/management.ts'
-import { OutboundError } from '../http/outbound.ts'
-import { outbound } from './effects.ts'
-import type { ServiceName } from './service/service-kind.ts'
+import { isObject, parseJson } from '../../codec/json.ts'
+import { readOrUndefined } from '../../codec/malformed.ts'
+import type { MetricsAddress } from '../../config/management.ts'
+import { OutboundError } from '../../http/outbound.ts'
+import { outbound } from '../effects.ts'
+import type { ServiceName } from '../service/service-kind.ts'
 
 /** The time limit for a response. */
 export const ANSWER_MS = 3000

@@ -1,6 +1,6 @@
 /** Formats the help of the command from the table of commands. */
-import { COMMAND_GROUPS, type CommandOption, type ExitStatus } from './command-table/command.ts'
-import { type CommandName, commandEntry, commandNames, optionNamesOf } from './command-table/index.ts'
+import { COMMAND_GROUPS, type CommandOption, type ExitStatus } from '../command-table/command.ts'
+import { type CommandName, commandEntry, commandNames, optionNamesOf } from '../command-table/index.ts'
 import { hangingIndent, paint } from './terminal.ts'
 
 const INDENT = '  '

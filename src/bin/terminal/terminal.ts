@@ -1,6 +1,6 @@
 /** Formats text for a terminal: wrapping, colours, and removal of control characters in text of others. */
 import { styleText } from 'node:util'
-import { removeControlCharacters } from '../codec/control-characters.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 
 const WIDTH = 80
 const WIDEST_COLUMN = 32

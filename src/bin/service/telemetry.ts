@@ -1,16 +1,16 @@
 /** The traces and log lines for a collector. The code is only loaded if telemetry is configured. */
 import type { Logger } from 'pino'
-import { toBase64url } from '../codec/base64url.ts'
-import type { DatabaseConfig } from '../config/database.ts'
-import type { TelemetryConfig } from '../config/telemetry.ts'
-import type { Effects } from '../http/effects.ts'
-import { describeErrorForLog } from '../http/logged-error.ts'
-import type { Store } from '../store/store.ts'
-import type { Telemetry } from '../telemetry/telemetry.ts'
-import { PACKAGE_VERSION } from './command-line.ts'
-import { outbound, random } from './effects.ts'
-import { createLog } from './log.ts'
-import type { Observability, ServiceName } from './service/service-kind.ts'
+import { toBase64url } from '../../codec/base64url.ts'
+import type { DatabaseConfig } from '../../config/database.ts'
+import type { TelemetryConfig } from '../../config/telemetry.ts'
+import type { Effects } from '../../http/effects.ts'
+import { describeErrorForLog } from '../../http/logged-error.ts'
+import type { Store } from '../../store/store.ts'
+import type { Telemetry } from '../../telemetry/telemetry.ts'
+import { outbound, random } from '../effects.ts'
+import { createLog } from '../log.ts'
+import { PACKAGE_VERSION } from '../terminal/command-line.ts'
+import type { Observability, ServiceName } from './service-kind.ts'
 
 /** The difference from the system clock at which the high-resolution clock is adjusted. */
 const CLOCKS_DIFFER_MS = 50
@@ -25,7 +25,7 @@ export async function openObservability(
   { ownLog, worker }: { readonly ownLog: Logger; readonly worker: number | undefined },
 ): Promise<Observability> {
   if (config === undefined) return { log: ownLog }
-  const { createTelemetry } = await import('../telemetry/telemetry.ts')
+  const { createTelemetry } = await import('../../telemetry/telemetry.ts')
   const telemetry = createTelemetry(config, {
     resource: {
       'service.name': config.serviceName ?? `vouchsafe-${service}`,

@@ -1,7 +1,7 @@
 /** Ends a request that a small server of a command could not answer. */
 import type { ServerResponse } from 'node:http'
 import { inspect } from 'node:util'
-import { removeControlCharactersByLine } from './terminal.ts'
+import { removeControlCharactersByLine } from '../terminal/terminal.ts'
 
 /** Tests whether `error` only means that the client has disconnected. */
 export function isClientGone(error: unknown): boolean {

@@ -11,10 +11,10 @@ import {
 } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type Authority, certify, makeAuthority } from '../../test/support/forge.ts'
-import { makeKey, pemOf } from '../../test/support/services.ts'
-import { type HttpClientRequest, OutboundError } from '../http/outbound.ts'
-import { toPem } from '../keys/make-certificate.ts'
+import { type Authority, certify, makeAuthority } from '../../../test/support/forge.ts'
+import { makeKey, pemOf } from '../../../test/support/services.ts'
+import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
+import { toPem } from '../../keys/make-certificate.ts'
 import { createOutbound } from './outbound.ts'
 
 /** The connections that a client opens to one host and port. */

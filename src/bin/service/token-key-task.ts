@@ -3,10 +3,10 @@
  * processes may share the token, and what needs no signature goes on.
  */
 import type { Logger } from 'pino'
-import type { Task } from '../async/task.ts'
-import { listKeys, type ServiceKeys } from '../keys/key-ring.ts'
-import { findSigningProblem } from '../keys/pkcs11/check.ts'
-import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
+import type { Task } from '../../async/task.ts'
+import { listKeys, type ServiceKeys } from '../../keys/key-ring.ts'
+import { findSigningProblem } from '../../keys/pkcs11/check.ts'
+import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
 
 const MINUTE_MS = 60_000
 /** How often a key that stays lost is logged. */

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { temporaryDirectory } from '../../test/support/command.ts'
-import { fakeTimersOf } from '../../test/support/fake-timers.ts'
+import { temporaryDirectory } from '../../../test/support/command.ts'
+import { fakeTimersOf } from '../../../test/support/fake-timers.ts'
 import { browserCommand, FAILS_WITHIN_MS, openBrowser } from './open-browser.ts'
 
 const stdout = { isTTY: true }

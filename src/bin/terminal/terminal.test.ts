@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { removeControlCharacters } from '../codec/control-characters.ts'
+import { removeControlCharacters } from '../../codec/control-characters.ts'
 import { hangingIndent, hasColours, removeControlCharactersByLine, wrap, wrapIndented } from './terminal.ts'
 
 describe('wrapped text', () => {

@@ -1,5 +1,5 @@
 /** Describes why a request to another server failed, for the operator. */
-import { describeCertificateProblem } from '../protocol/tls-problem.ts'
+import { describeCertificateProblem } from '../../protocol/tls-problem.ts'
 
 const SYSTEM: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: look for a mistake in the name, and at the DNS of this machine',

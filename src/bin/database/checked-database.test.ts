@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { temporaryDirectory } from '../../test/support/command.ts'
+import { temporaryDirectory } from '../../../test/support/command.ts'
 import { openingMistakeOf } from './checked-database.ts'
 
 const failed = (members: object) => Object.assign(new Error('no'), members)

@@ -1,5 +1,5 @@
 /** The result of a command, for people and for programs. */
-import type { Json } from '../codec/json.ts'
+import type { Json } from '../../codec/json.ts'
 import { removeControlCharactersByLine } from './terminal.ts'
 
 export interface CommandResult {

@@ -3,29 +3,29 @@ import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { type DatabaseConfig, describeDatabase } from '../config/database.ts'
-import { MissingKeyError } from '../store/encrypted.ts'
-import type { GenerationCollections } from '../store/generation.ts'
-import { isUnreachable } from '../store/postgres-connections.ts'
-import { refuseMissingRights } from '../store/postgres-schema.ts'
-import { type DamageReport, findDamage } from '../store/sqlite-check.ts'
-import { hasResultCode } from '../store/sqlite-error.ts'
-import { findDamageInThread, openSqliteInThreads } from '../store/sqlite-threads.ts'
-import { type Migration, partOf, type Store } from '../store/store.ts'
-import { findBuiltDirectory } from '../toolchain/places.ts'
-import { confirmDatabase } from './confirm-generation.ts'
-import { openDatabase } from './effects.ts'
+import { type DatabaseConfig, describeDatabase } from '../../config/database.ts'
+import { MissingKeyError } from '../../store/encrypted.ts'
+import type { GenerationCollections } from '../../store/generation.ts'
+import { isUnreachable } from '../../store/postgres-connections.ts'
+import { refuseMissingRights } from '../../store/postgres-schema.ts'
+import { type DamageReport, findDamage } from '../../store/sqlite-check.ts'
+import { hasResultCode } from '../../store/sqlite-error.ts'
+import { findDamageInThread, openSqliteInThreads } from '../../store/sqlite-threads.ts'
+import { type Migration, partOf, type Store } from '../../store/store.ts'
+import { findBuiltDirectory } from '../../toolchain/places.ts'
+import { openDatabase } from '../effects.ts'
 import {
   generationFile,
   isWalMissing,
   noteClosed,
   readWitnesses,
   writeWitnesses,
-} from './embedded-database/generation-file.ts'
-import { runInStartTurn, startInTurn } from './embedded-database/open-lock.ts'
-import { describeStorageError } from './embedded-database/storage-advice.ts'
-import { watchDatabase } from './embedded-database/watched-database.ts'
-import type { OpeningMistake, OpeningOptions } from './service/service-kind.ts'
+} from '../embedded-database/generation-file.ts'
+import { runInStartTurn, startInTurn } from '../embedded-database/open-lock.ts'
+import { describeStorageError } from '../embedded-database/storage-advice.ts'
+import { watchDatabase } from '../embedded-database/watched-database.ts'
+import type { OpeningMistake, OpeningOptions } from '../service/service-kind.ts'
+import { confirmDatabase } from './confirm-generation.ts'
 
 /** The time limit for checking a large database at the start. */
 const CHECK_MS = 5000

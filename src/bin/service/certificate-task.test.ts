@@ -1,10 +1,10 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { pino } from 'pino'
 import { expect, it } from 'vitest'
-import { makeKey } from '../../test/support/services.ts'
-import { createServerTls } from '../config/server-tls.ts'
-import { parseCertificate } from '../keys/certificate.ts'
-import { makeSelfSignedCertificate, toPem } from '../keys/make-certificate.ts'
+import { makeKey } from '../../../test/support/services.ts'
+import { createServerTls } from '../../config/server-tls.ts'
+import { parseCertificate } from '../../keys/certificate.ts'
+import { makeSelfSignedCertificate, toPem } from '../../keys/make-certificate.ts'
 import { createCertificateTask } from './certificate-task.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,12 +1,12 @@
 /** Reads the settings of a service from its configuration file and the environment. */
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { refuseUnlessIJson } from '../codec/json.ts'
-import { MalformedError } from '../codec/malformed.ts'
-import { utf8Text } from '../codec/utf8.ts'
-import { hasSettings, nameVariables, readEnvironment, type SettingsShape } from '../config/environment.ts'
-import { commandName, shellWord } from './command-line.ts'
-import { files, now } from './effects.ts'
+import { refuseUnlessIJson } from '../../codec/json.ts'
+import { MalformedError } from '../../codec/malformed.ts'
+import { utf8Text } from '../../codec/utf8.ts'
+import { hasSettings, nameVariables, readEnvironment, type SettingsShape } from '../../config/environment.ts'
+import { files, now } from '../effects.ts'
+import { commandName, shellWord } from '../terminal/command-line.ts'
 
 /** The number of characters that V8 shows before an unexpected one. */
 const CONTEXT = 10

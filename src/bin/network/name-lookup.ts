@@ -6,8 +6,8 @@
  */
 import { type LookupAddress, promises, lookup as systemLookup } from 'node:dns'
 import { promisify } from 'node:util'
-import { serialQueue } from '../async/concurrency.ts'
-import { singleFlightByKey } from '../async/single-flight.ts'
+import { serialQueue } from '../../async/concurrency.ts'
+import { singleFlightByKey } from '../../async/single-flight.ts'
 
 /** The time limit for name servers, below that of the requests. */
 const LIMIT_MS = 4000

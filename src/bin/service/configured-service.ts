@@ -1,8 +1,8 @@
 /** Reads the configuration of the service that a command of an operator is about. */
 import { readConfigFile, requireConfig } from './config-file.ts'
-import { kindLoaders, serviceNames } from './service/kind-loaders.ts'
-import type { ListeningConfig, ServiceKind, ServiceName } from './service/service-kind.ts'
-import { refuseOtherService, requireService } from './service/which-service.ts'
+import { kindLoaders, serviceNames } from './kind-loaders.ts'
+import type { ListeningConfig, ServiceKind, ServiceName } from './service-kind.ts'
+import { refuseOtherService, requireService } from './which-service.ts'
 
 /** The service that a command is about, with its configuration. */
 export interface ConfiguredService {

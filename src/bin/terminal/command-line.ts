@@ -1,6 +1,6 @@
 /** Parses command lines by the table of commands, and formats command lines for copying. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
-import { nearestName } from '../codec/misspelling.ts'
+import { nearestName } from '../../codec/misspelling.ts'
 import {
   type CommandName,
   commandEntry,
@@ -8,7 +8,7 @@ import {
   commandTable,
   isCommandName,
   optionNamesOf,
-} from './command-table/index.ts'
+} from '../command-table/index.ts'
 import { usageOf } from './help.ts'
 
 /** The version in package.json, which may be missing in an installation. A test compares the two. */

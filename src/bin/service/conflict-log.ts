@@ -1,7 +1,7 @@
 /** Logs the numbers of conflicts in the database: retried attempts, and those that were given up. */
 import type { Logger } from 'pino'
-import type { Task } from '../async/task.ts'
-import { conflictCounts } from './effects.ts'
+import type { Task } from '../../async/task.ts'
+import { conflictCounts } from '../effects.ts'
 
 /** Creates the task that logs the numbers once a minute if they have changed. */
 export function createConflictTask(log: Logger): Task {
