@@ -119,7 +119,7 @@ const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts', 'issuer/acc
 const DRAFT_EDGE = [...DRAFT_MODULES, 'issuer/(token|credential)-endpoint/routes.ts', 'issuer/metadata.ts']
 /** Files that may name drafts besides: schemas of routes, forms of the metadata, settings, and a hint for operators. */
 const DRAFT_NAMES = [
-  'issuer/routes.ts',
+  'issuer/document-routes.ts',
   'issuer/credential-endpoint/(schemas|proofs).ts',
   'issuer/configuration-metadata(-text)?.ts',
   'issuer/(config|haip).ts',
