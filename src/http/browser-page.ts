@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ProtocolError } from '../protocol/error.ts'
-import { choosePageLanguage, type PageLanguage } from './page-language.ts'
+import { type PageLanguage, type PageReader, readPageReader } from './page-language.ts'
 import { REFUSAL_TEXTS } from './refusal-texts.ts'
 
 const STYLE =
@@ -20,12 +20,14 @@ const TYPE = 'text/html; charset=utf-8'
 /** A page: paragraphs of escaped HTML, and links below them. */
 export interface BrowserPage {
   readonly title: string
+  /** The title as HTML, where it has more than text. */
+  readonly heading?: string
   readonly paragraphs: readonly string[]
   readonly links?: readonly PageLink[]
 }
 
-/** Makes a page in a language. */
-export type MakePage = (language: PageLanguage) => BrowserPage
+/** Makes a page for its reader. */
+export type MakePage = (reader: PageReader) => BrowserPage
 
 export interface PageLink {
   readonly text: string
@@ -48,20 +50,24 @@ export function escapeHtml(text: string): string {
  */
 export function setBrowserPage(reply: FastifyReply, makePage: MakePage): string {
   reply.type(TYPE).headers(HEADERS)
-  const language = choosePageLanguage(reply.request.headers['accept-language'])
-  const { title, paragraphs, links = [] } = makePage(language)
+  const reader = readPageReader(reply.request.headers['accept-language'])
+  const { title, heading, paragraphs, links = [] } = makePage(reader)
   const buttons = links.map(({ text, address }) => {
     return `<a class="button" href="${escapeHtml(address)}" rel="noreferrer">${escapeHtml(text)}</a>`
   })
   const parts = [...paragraphs.map(paragraphHtml), buttons.length === 0 ? '' : paragraphHtml(buttons.join(''))]
-  return pageHtml(title, parts, language)
+  return pageHtml(title, parts, reader.language, heading)
 }
 
-/** Returns the HTML of a page: its heading, and below it `parts`, which are HTML. */
-export function pageHtml(title: string, parts: readonly string[], language: PageLanguage = 'en'): string {
-  const heading = escapeHtml(title)
+/** Returns the HTML of a page: its heading, and below it `parts`, both of which are HTML. */
+export function pageHtml(
+  title: string,
+  parts: readonly string[],
+  language: PageLanguage = 'en',
+  heading: string = escapeHtml(title),
+): string {
   const body = `<h1>${heading}</h1>${parts.join('')}`
-  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${heading}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
+  return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title><link rel="icon" href="data:,"><style>${STYLE}</style></head><body><main>${body}</main></body></html>`
 }
 
 function paragraphHtml(html: string): string {
@@ -79,7 +85,7 @@ export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean 
  */
 export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): MakePage {
   const line = `<small lang="en">${escapeHtml(code)}, ${escapeHtml(message)}. Request ${escapeHtml(id)}</small>`
-  return (language) => ({
+  return ({ language }) => ({
     title: REFUSAL_TEXTS[language].title,
     paragraphs: [escapeHtml(REFUSAL_TEXTS[language].advice), line],
   })

@@ -78,6 +78,30 @@ describe('signing in for a wallet', () => {
     expect(await see('/auth/sign-in?interaction=nope')).toContain('<h1>Das hat nicht geklappt</h1>')
   })
 
+  it('names credentials in the language of the browser, and by their first name where they have none of it', async () => {
+    const display = [
+      { name: 'Library card', locale: 'en-GB' },
+      { name: 'Bibliotheksausweis', locale: 'de-DE' },
+      { name: '<b>בית', locale: 'he' },
+    ]
+    await declare(all.services, { ...configuration, scope: 'library_card', credential_metadata: { display } })
+    const at = await comeToPage(all.services, { scope: `library_card ${SCOPE}` })
+    const see = async (language: string): Promise<string> => {
+      const headers = { cookie: at.browser.cookie ?? '', accept: 'text/html', 'accept-language': language }
+      const response = await all.services.fetch(`${SIGN_IN}?interaction=${at.interaction}`, { headers })
+      return response.text()
+    }
+    const german = await see('de-AT,en;q=0.5')
+    expect(german).toContain('<bdi lang="de-DE">Bibliotheksausweis</bdi> und <bdi lang="en-GB">Student card</bdi> für')
+    expect(german).toMatch(/<title>[^<]*: Bibliotheksausweis und Student card für [^<]*<\/title>/)
+    expect(await see('da')).toContain(
+      '<bdi lang="en-GB">Library card</bdi> og <bdi lang="en-GB">Student card</bdi> til',
+    )
+    const hebrew = await see('he')
+    expect(hebrew).toContain('<html lang="en">')
+    expect(hebrew).toContain('<bdi lang="he">&lt;b&gt;בית</bdi> and ')
+  })
+
   it('makes a credential of the claims, and of what is the same for all', async () => {
     const at = await comeToPage(all.services)
     const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))

@@ -5,17 +5,25 @@
  */
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import { type BrowserPage, escapeHtml, type MakePage } from '../../http/browser-page.ts'
+import type { PageReader } from '../../http/page-language.ts'
+import { chooseDisplay } from '../../protocol/display-language.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
 import { SIGN_IN_TEXTS, type SignInTexts } from './sign-in-texts.ts'
 
+/** A name, and its language. */
+interface LocalizedName {
+  readonly name: string
+  readonly locale?: string
+}
+
 export interface SignInPage {
   readonly id: string
   readonly request: CodeFlowRequest
-  /** The name of the issuer. */
-  readonly issuerName: string
-  /** The names of the credentials. */
-  readonly credentials: readonly string[]
+  /** The names of the issuer by language. */
+  readonly issuerNames: readonly LocalizedName[]
+  /** The names of each credential by language. */
+  readonly credentialNames: readonly (readonly LocalizedName[])[]
   /** The host of the OpenID Connect provider; undefined where the person presents another credential. */
   readonly provider: string | undefined
 }
@@ -30,10 +38,12 @@ export function walletPage(request: CodeFlowRequest, address: string): MakePage 
 }
 
 /** Returns the first page of a sign-in: it shows the wallet and the credentials, and starts the sign-in. */
-export function signInPage({ id, request, issuerName, credentials, provider }: SignInPage): MakePage {
+export function signInPage(page: SignInPage): MakePage {
+  const { id, request, provider } = page
   const query = `?interaction=${encodeURIComponent(id)}`
-  return inLanguage((texts) => ({
-    title: texts.signInTitle(issuerName, credentials.join(', ')),
+  return inLanguage((texts, reader) => ({
+    title: signInTitle(page, texts, reader, ({ name }) => name),
+    heading: signInTitle(page, texts, reader, nameHtml),
     paragraphs: [texts.asks(destinationOf(request, texts)), texts.afterRequest, walletParagraph(request, texts)],
     links: [
       {
@@ -43,6 +53,25 @@ export function signInPage({ id, request, issuerName, credentials, provider }: S
       { text: texts.stop, address: `${SIGN_IN_PATH}/stop${query}` },
     ],
   }))
+}
+
+/** Returns the title of the first page, with the names in the language of the reader, as `write` writes them. */
+function signInTitle(
+  { issuerNames, credentialNames }: SignInPage,
+  texts: SignInTexts,
+  { language, languages }: PageReader,
+  write: (name: LocalizedName) => string,
+): string {
+  const nameOf = (names: readonly LocalizedName[]): string => {
+    const name = chooseDisplay(names, languages)
+    return name === undefined ? '' : write(name)
+  }
+  return texts.signInTitle(nameOf(issuerNames), new Intl.ListFormat(language).format(credentialNames.map(nameOf)))
+}
+
+/** Returns a name as HTML, whose direction and language need not be those of the page. */
+function nameHtml({ name, locale }: LocalizedName): string {
+  return `<bdi${locale === undefined ? '' : ` lang="${escapeHtml(locale)}"`}>${escapeHtml(name)}</bdi>`
 }
 
 /** Returns the page with the link that opens the wallet on this device. */
@@ -68,8 +97,8 @@ export function stoppedPage(request: CodeFlowRequest, address: string): MakePage
   return inLanguage((texts) => backPage(request, texts, { text: texts.stopped, address }))
 }
 
-function inLanguage(makePage: (texts: SignInTexts) => BrowserPage): MakePage {
-  return (language) => makePage(SIGN_IN_TEXTS[language])
+function inLanguage(makePage: (texts: SignInTexts, reader: PageReader) => BrowserPage): MakePage {
+  return (reader) => makePage(SIGN_IN_TEXTS[reader.language], reader)
 }
 
 function backPage(

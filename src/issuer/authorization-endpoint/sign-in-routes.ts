@@ -37,13 +37,13 @@ function addPageRoute(app: App, context: IssuerContext): void {
     const visit = visitOf(context, request, request.query.interaction)
     const identifiedRequest = await requireRequestOfVisit(context, visit)
     const configurations = await loadConfigurationsOf(context, identifiedRequest.request)
-    const credentials = configurations.map(({ posted, id }) => {
-      return posted.credential_metadata?.display?.[0]?.name ?? posted.scope ?? id
+    const credentialNames = configurations.map(({ posted, id }) => {
+      return [...(posted.credential_metadata?.display ?? []), { name: posted.scope ?? id }]
     })
-    const issuerName = context.config.issuer.display.name
+    const issuerNames = [context.config.issuer.display]
     const issuer = context.config.codeFlow?.openidConnect?.issuer
     const provider = issuer && new URL(issuer).host
-    const page = signInPage({ ...identifiedRequest, issuerName, credentials, provider })
+    const page = signInPage({ ...identifiedRequest, issuerNames, credentialNames, provider })
     return reply.send(setBrowserPage(reply, page))
   })
 }

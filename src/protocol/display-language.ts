@@ -1,0 +1,43 @@
+/** The choice of a display by the languages that a person reads. RFC 4647 section 3.4 (lookup). */
+
+/**
+ * Returns the display whose `locale` fits the languages best, and the first display where none fits. `languages` are
+ * language ranges such as `de-AT`, the most wanted first.
+ */
+export function chooseDisplay<Display extends { readonly locale?: string }>(
+  displays: readonly Display[],
+  languages: readonly string[],
+): Display | undefined {
+  const byTag = new Map(displays.toReversed().map((display) => [display.locale?.toLowerCase(), display]))
+  for (const language of languages) {
+    const display = findByTags(byTag, language.toLowerCase()) ?? findByPrimary(displays, language)
+    if (display !== undefined) return display
+  }
+  return displays[0]
+}
+
+/** Finds the display of the range, or of what is left of it when subtags at its end are taken away one by one. */
+function findByTags<Display>(byTag: ReadonlyMap<string | undefined, Display>, range: string): Display | undefined {
+  const subtags = range.split('-')
+  while (subtags.length > 0) {
+    const display = byTag.get(subtags.join('-'))
+    if (display !== undefined) return display
+    subtags.pop()
+    // A single letter introduces the subtag that was taken away.
+    if (subtags.at(-1)?.length === 1) subtags.pop()
+  }
+  return undefined
+}
+
+/** Finds a display of another region: a person who wants `de` or `de-AT` can read `de-DE`, which a lookup misses. */
+function findByPrimary<Display extends { readonly locale?: string }>(
+  displays: readonly Display[],
+  range: string,
+): Display | undefined {
+  const primary = primaryOf(range)
+  return displays.find(({ locale }) => locale !== undefined && primaryOf(locale) === primary)
+}
+
+function primaryOf(tag: string): string | undefined {
+  return tag.toLowerCase().split('-', 1)[0]
+}
