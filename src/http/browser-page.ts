@@ -1,7 +1,7 @@
 /** HTML pages for people whose browsers come to a service: text and links, without scripts and external resources. */
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ProtocolError } from '../protocol/error.ts'
+import { HTTP_STATUS, type ProtocolError } from '../protocol/error.ts'
 import { type PageLanguage, type PageReader, readPageReader } from './page-language.ts'
 import { REFUSAL_TEXTS } from './refusal-texts.ts'
 
@@ -85,8 +85,9 @@ export function isForPerson({ routeOptions, headers }: FastifyRequest): boolean 
  */
 export function refusalPage({ code, message }: ProtocolError, { id }: FastifyRequest): MakePage {
   const line = `<small lang="en">${escapeHtml(code)}, ${escapeHtml(message)}. Request ${escapeHtml(id)}</small>`
-  return ({ language }) => ({
-    title: REFUSAL_TEXTS[language].title,
-    paragraphs: [escapeHtml(REFUSAL_TEXTS[language].advice), line],
-  })
+  const isLater = HTTP_STATUS[code] === 429 || HTTP_STATUS[code] >= 500
+  return ({ language }) => {
+    const { title, beginAnew, beginLater, tellIssuer } = REFUSAL_TEXTS[language]
+    return { title, paragraphs: [escapeHtml(`${isLater ? beginLater : beginAnew} ${tellIssuer}`), line] }
+  }
 }
