@@ -63,7 +63,7 @@ it('a person shows a card, and the wallet gets another that is made of it', { ti
 
   const { open } = cookieBrowser()
   const first = await open(/http:\S+\/auth\/authorize\?\S+/.exec(said)?.[0] ?? '')
-  const [, start = ''] = /href="([^"]+)"[^>]*>Show your credential</.exec(first) ?? []
+  const [, start = ''] = /href="([^"]+)"[^>]*>Show a credential from your wallet</.exec(first) ?? []
   const second = await open(new URL(start, issuerUrl).href)
   const [, link = ''] = /href="(haip-vp:[^"]+)"[^>]*>Open the wallet</.exec(second) ?? []
   const present = blockWith('wallet present').replace('haip-vp://…', link.replaceAll('&amp;', '&'))

@@ -53,7 +53,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
     const asking = await askByCommand(url)
     const { page } = await openWindow()
     await page.goto(asking.address)
-    await page.getByRole('link', { name: 'Stop' }).click()
+    await page.getByRole('link', { name: 'Cancel' }).click()
     await page.getByRole('link', { name: 'Back to the wallet' }).click()
     const { status, stderr } = await asking.receiving.ended
     expect([status, stderr]).toEqual([1, expect.stringContaining('access_denied')])
@@ -88,7 +88,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
     const { page, faults } = opened
     await page.goto(asking.address)
     await lookAt(opened)
-    await page.getByRole('link', { name: 'Show your credential' }).click()
+    await page.getByRole('link', { name: 'Show a credential from your wallet' }).click()
     const wish = await page.getByRole('link', { name: 'Open the wallet' }).getAttribute('href')
     await lookAt(opened)
     const { redirect_uri: back = '' } = await sendPresentation(wallet, await planPresentation(wallet, wish ?? ''))

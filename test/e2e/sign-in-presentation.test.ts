@@ -52,7 +52,7 @@ describe('showing a credential to get another', () => {
   it('makes the dataset of the claims that were disclosed, and gives the wallet its code', async () => {
     const at = await comeToPage(services)
     const page = await visit(services, at.browser, `${SIGN_IN}?interaction=${at.interaction}`)
-    expect(await page.text()).toContain('Show your credential')
+    expect(await page.text()).toContain('Show a credential from your wallet')
     const address = await presented(at)
     expect(address.startsWith(`${SIGN_IN}/presented?interaction=${at.interaction}&response_code=`)).toBe(true)
     const given = await wayToWallet(services, at.browser, await visit(services, at.browser, address))

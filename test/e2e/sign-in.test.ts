@@ -59,9 +59,22 @@ describe('signing in for a wallet', () => {
     ] as const) {
       const text = await see(path)
       // The sentence is for developers, and stands below what the person can do.
-      expect(text).toMatch(/<h1>This did not work<\/h1><p>Go back to your wallet and begin anew there\. [^<]*<\/p>/)
+      expect(text).toMatch(/<h1>This did not work<\/h1><p>Go back to your wallet and start again there\. [^<]*<\/p>/)
       expect(text).toContain(`<small lang="en">${why}`)
     }
+  })
+
+  it('has a person wait while the provider is away, and not begin at once', async () => {
+    const { services, provider } = await startSigningIn()
+    const at = await comeToPage(services)
+    const headers = { cookie: at.browser.cookie ?? '', accept: 'text/html' }
+    provider.wrongs = { metadata: { issuer: 'https://other.example' } }
+    const response = await services.fetch(`${SIGN_IN}/start?interaction=${at.interaction}`, { headers })
+    const text = await response.text()
+    expect(response.status).toBe(503)
+    expect(text).toContain('Wait a few minutes, then start again in your wallet.')
+    expect(text).not.toContain('Go back to your wallet')
+    await services.close()
   })
 
   it('has its pages in the language of the browser', async () => {
@@ -73,9 +86,13 @@ describe('signing in for a wallet', () => {
     }
     const first = await see(`/auth/sign-in?interaction=${at.interaction}`)
     expect(first).toContain('<html lang="de">')
-    expect(first).toContain('Er geht hierhin: <strong>die App com.example.wallet auf diesem Gerät</strong>.')
-    expect(await see(`/auth/sign-in/stop?interaction=${at.interaction}`)).toContain('<h1>Kein Nachweis</h1>')
-    expect(await see('/auth/sign-in?interaction=nope')).toContain('<h1>Das hat nicht geklappt</h1>')
+    expect(first).toContain(
+      'Ihre Daten werden hierhin gesendet: <strong>die App com.example.wallet auf diesem Gerät</strong>.',
+    )
+    expect(await see(`/auth/sign-in/stop?interaction=${at.interaction}`)).toContain(
+      '<h1>Es wurde kein Nachweis ausgestellt</h1>',
+    )
+    expect(await see('/auth/sign-in?interaction=nope')).toContain('<h1>Das hat nicht funktioniert</h1>')
   })
 
   it('names credentials in the language of the browser, and by their first name where they have none of it', async () => {

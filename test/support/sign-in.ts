@@ -95,7 +95,7 @@ export async function comeBack({ services, provider }: SigningIn, page: AtPage, 
 /** Returns the parameters that the wallet is sent after a person who stopped followed the link of the page. */
 export async function wayByPage({ services }: Pick<SigningIn, 'services'>, { browser }: AtPage, page: Response) {
   const text = await page.text()
-  expect([page.status, text]).toEqual([200, expect.stringContaining('since you did not go on') as string])
+  expect([page.status, text]).toEqual([200, expect.stringContaining('You did not continue') as string])
   const link = /class="button" href="([^"]+)"/.exec(text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   return Object.fromEntries((await sentTo(await visit(services, browser, link))).searchParams)
 }
