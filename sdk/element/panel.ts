@@ -85,6 +85,8 @@ function createParts() {
   const { frame, instruction, ways, state, mark, status, time, again } = parts
   frame.tabIndex = -1
   frame.role = 'group'
+  // All texts are in languages that are written from left to right; the page may be in another.
+  frame.dir = 'ltr'
   status.role = 'status'
   status.ariaLive = 'polite'
   time.role = 'timer'

@@ -313,6 +313,8 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       await expect.poll(() => status.innerText()).toBe(texts.waiting)
       expect(await link.innerText()).toBe(texts.open)
       expect(await page.getByRole('group').getAttribute('lang')).toBe(language)
+      // The page may be written from right to left, and the texts are not.
+      expect(await page.getByRole('group').getAttribute('dir')).toBe('ltr')
       await page.locator('vouchsafe-request').evaluate((element) => element.setAttribute('lang', 'en'))
       expect(await link.innerText()).toBe('Open your wallet')
     })
@@ -338,7 +340,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       ['is plain HTTP', 'http://wallet.example/?request_uri=x'],
     ])('refuses a link that %s', async (_what, link) => {
       const { page, status, heard, faults } = await open({ link })
-      await expect.poll(() => status.innerText()).toBe('This request cannot be shown')
+      await expect.poll(() => status.innerText()).toBe('This request cannot be shown. Reload the page.')
       expect(await traces(page)).toEqual({ elements: 0, attacked: false })
       expect(await heard()).toEqual([])
       expect(faults).toEqual([])
@@ -348,7 +350,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       'refuses the scheme %s',
       async (scheme) => {
         const { page, status } = await open({ scheme })
-        await expect.poll(() => status.innerText()).toBe('This request cannot be shown')
+        await expect.poll(() => status.innerText()).toBe('This request cannot be shown. Reload the page.')
         expect(await traces(page)).toEqual({ elements: 0, attacked: false })
       },
     )
@@ -357,7 +359,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       'asks no status at %s',
       async (address) => {
         const { page, status, requests } = await open({ 'status-url': address })
-        await expect.poll(() => status.innerText()).toBe('This request cannot be shown')
+        await expect.poll(() => status.innerText()).toBe('This request cannot be shown. Reload the page.')
         expect(requests.filter((url) => !url.startsWith(application.url))).toEqual([])
         expect(await traces(page)).toEqual({ elements: 0, attacked: false })
       },
