@@ -31,7 +31,7 @@ export const REFUSAL_TEXTS: Readonly<Record<PageLanguage, RefusalTexts>> = {
     beginLater:
       'Le service ne peut pas répondre pour le moment. Patientez quelques minutes, puis recommencez dans votre portefeuille numérique.',
     tellIssuer:
-      'Si cette page réapparaît, contactez l’organisme qui délivre l’attestation et communiquez-lui la ligne ci-dessous.',
+      'Si cette page réapparaît, contactez l’organisme qui délivre l’attestation et communiquez-lui la ligne suivante.',
   },
   es: {
     title: 'No ha funcionado',
@@ -45,6 +45,6 @@ export const REFUSAL_TEXTS: Readonly<Record<PageLanguage, RefusalTexts>> = {
     title: 'Det lykkedes ikke',
     beginAnew: 'Gå tilbage til din digitale tegnebog, og begynd forfra der.',
     beginLater: 'Tjenesten kan ikke svare lige nu. Vent nogle minutter, og begynd så forfra i din digitale tegnebog.',
-    tellIssuer: 'Hvis denne side kommer igen, kan du kontakte den, der udsteder beviset, og oplyse linjen herunder.',
+    tellIssuer: 'Hvis denne side kommer igen, kan du kontakte udstederen af beviset og oplyse teksten herunder.',
   },
 }

@@ -96,7 +96,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
   },
   fr: {
     walletTitle: 'Retour à votre portefeuille numérique',
-    leadsTo: (place) => `Le lien ci-dessous mène ici\u00a0: ${place}.`,
+    leadsTo: (place) => `Le lien suivant mène ici\u00a0: ${place}.`,
     afterOffer:
       'Ne continuez que si vous venez d’accepter une offre dans votre propre portefeuille et s’il s’agit bien de ce portefeuille. Si une personne vous a envoyé ici par un lien ou un message, fermez cette page. Sinon, elle recevra vos données.',
     goOn: 'Continuer vers le portefeuille',
@@ -115,7 +115,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
     openOther: 'Ouvrir un autre portefeuille',
     noneTitle: 'Aucune attestation n’a été délivrée',
     noneForYou:
-      'Vous ne pouvez pas recevoir cette attestation. Si vous pensez qu’il s’agit d’une erreur, contactez l’organisme qui la délivre et communiquez-lui la ligne en petits caractères ci-dessous.',
+      'Vous ne pouvez pas recevoir cette attestation. Si vous pensez qu’il s’agit d’une erreur, contactez l’organisme qui la délivre et communiquez-lui la ligne en petits caractères plus bas.',
     stopped: 'Vous n’avez pas continué, aucune attestation n’a donc été délivrée. Vous pouvez fermer cette page.',
     follow: 'Ne l’utilisez que s’il s’agit de votre propre portefeuille.',
     back: 'Retour au portefeuille',
@@ -124,7 +124,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
   },
   es: {
     walletTitle: 'Volver a su cartera digital',
-    leadsTo: (place) => `El enlace de abajo lleva aquí: ${place}.`,
+    leadsTo: (place) => `El siguiente enlace lleva aquí: ${place}.`,
     afterOffer:
       'Continúe solo si acaba de aceptar una oferta en su propia cartera y se trata de esa cartera. Si ha llegado aquí por un enlace o un mensaje de otra persona, cierre esta página. De lo contrario, esa persona recibirá sus datos.',
     goOn: 'Continuar a la cartera',
@@ -171,7 +171,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
     openOther: 'Åbn en anden tegnebog',
     noneTitle: 'Der er ikke udstedt et bevis',
     noneForYou:
-      'Du kan ikke få dette bevis. Hvis du mener, at det er en fejl, kan du kontakte den, der udsteder beviset, og oplyse linjen med småt herunder.',
+      'Du kan ikke få dette bevis. Hvis du mener, at det er en fejl, kan du kontakte udstederen af beviset og oplyse teksten med småt herunder.',
     stopped: 'Du fortsatte ikke, og derfor er der ikke udstedt et bevis. Du kan lukke siden.',
     follow: 'Brug det kun, hvis det er din egen tegnebog.',
     back: 'Tilbage til tegnebogen',
