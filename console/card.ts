@@ -10,7 +10,7 @@ const PICTURE = /^(https:|data:image\/)/
 /** The contrast below which a text can hardly be read, as WCAG 2.2 counts it; it asks for 3 of large texts. */
 const LEAST_CONTRAST = 2
 
-/** Draws the card of a configuration from its first display, of which a stranger's may be anything. */
+/** Draws the card of a configuration from one of its displays, of which a stranger's may be anything. */
 export function drawCard(name: string, display: Display = {}): HTMLElement {
   const { description, logo, background_image: background } = display
   const card = element('div', { class: 'credential' })

@@ -71,7 +71,8 @@ export function drawConfigurationForm(onStored: () => Promise<void>): HTMLElemen
     const configuration = editor.read() as OfferedConfiguration | undefined
     if (configuration === undefined) return
     const display = configuration.credential_metadata?.display?.[0]
-    preview.replaceChildren(drawCard(configurationName('', configuration), display))
+    // The form changes the first display, which need not be the one of the browser's language.
+    preview.replaceChildren(drawCard(display?.name ?? configurationName('', configuration), display))
     for (const { input, readValue } of looks) {
       if (document.activeElement !== input) input.value = readValue(display ?? {}) ?? ''
     }

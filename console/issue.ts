@@ -5,7 +5,7 @@ import { createClaimForm } from './claim-form.ts'
 import { issuerClient, type OfferedConfiguration, readConfigurations } from './clients.ts'
 import { drawConfigurationForm } from './configuration-form.ts'
 import { element, introduction, oneAtATime, replaceContent, showProblem } from './dom.ts'
-import { configurationName, nameConfigurations } from './labels.ts'
+import { configurationName, displayOfConfiguration, nameConfigurations } from './labels.ts'
 import type { ShowPage } from './page.ts'
 import { drawLink } from './qr-code.ts'
 import { watchSession } from './session.ts'
@@ -29,7 +29,7 @@ async function chooseConfiguration(place: HTMLElement, signal: AbortSignal): Pro
   const names = new Map(nameConfigurations(configurations))
   const cards = [...configurations].map(([id, configuration]) => {
     const name = names.get(id) ?? id
-    const card = drawCard(name, configuration.credential_metadata?.display?.[0])
+    const card = drawCard(name, displayOfConfiguration(configuration))
     return element(
       'button',
       { type: 'button', class: 'choice', onclick: () => fillClaims(place, id, configuration, signal) },
@@ -82,7 +82,7 @@ function fillClaims(place: HTMLElement, id: string, configuration: OfferedConfig
     element(
       'form',
       { class: 'card', onsubmit },
-      drawCard(configurationName(id, configuration), configuration.credential_metadata?.display?.[0]),
+      drawCard(configurationName(id, configuration), displayOfConfiguration(configuration)),
       claims,
       element('label', { class: 'tick' }, later, ' The data comes later; wallets wait for it'),
       element('label', { class: 'tick' }, code, ' Ask the holder for a transaction code'),

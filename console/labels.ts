@@ -1,12 +1,15 @@
 /** The names of configurations and claims as wallets show them, from the display of a configuration. */
 import { pathText } from '../src/protocol/claim-path-text.ts'
-import type { OfferedClaim, OfferedConfiguration } from './clients.ts'
+import { chooseDisplay } from '../src/protocol/display-language.ts'
+import type { Display, OfferedClaim, OfferedConfiguration } from './clients.ts'
 
 /** Returns the label in the language of the browser, or the first one, or the claim's own name. */
 export function labelOfClaim({ path, display = [] }: OfferedClaim): string {
-  const language = navigator.language.split('-', 1)[0]
-  const label = display.find(({ locale }) => locale?.split('-', 1)[0] === language) ?? display[0]
-  return label?.name ?? path.findLast((step) => typeof step === 'string') ?? pathText(path)
+  return (
+    chooseDisplay(display, navigator.languages)?.name ??
+    path.findLast((step) => typeof step === 'string') ??
+    pathText(path)
+  )
 }
 
 /** Returns the labels of the claims of one configuration. Where several have one label, each says where it stands. */
@@ -38,12 +41,17 @@ function typesOf({ vct, doctype, credential_definition: definition }: OfferedCon
   return [vct, doctype, ...types].filter((type) => type !== undefined)
 }
 
+/** Returns the display of a configuration in the language of the browser, or the first one. */
+export function displayOfConfiguration({
+  credential_metadata: metadata,
+}: Pick<OfferedConfiguration, 'credential_metadata'>): Display | undefined {
+  return chooseDisplay(metadata?.display ?? [], navigator.languages)
+}
+
 /** Returns the name of a configuration as wallets show it; without one its type, or its id. */
-export function configurationName(
-  id: string,
-  { credential_metadata: metadata, vct, doctype }: OfferedConfiguration,
-): string {
-  return metadata?.display?.[0]?.name ?? vct ?? doctype ?? id
+export function configurationName(id: string, configuration: OfferedConfiguration): string {
+  const { vct, doctype } = configuration
+  return displayOfConfiguration(configuration)?.name ?? vct ?? doctype ?? id
 }
 
 /** Returns the names of configurations by id. Where several have one name, each name is followed by its id. */

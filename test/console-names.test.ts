@@ -1,14 +1,23 @@
 /** The names of credential configurations and claims in the console. */
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { OfferedConfiguration } from '../console/clients.ts'
-import { labelClaims, labelsOfType, nameConfigurations } from '../console/labels.ts'
+import {
+  configurationName,
+  displayOfConfiguration,
+  labelClaims,
+  labelsOfType,
+  nameConfigurations,
+} from '../console/labels.ts'
 
 const named = (name: string): OfferedConfiguration => ({
   format: 'dc+sd-jwt',
   credential_metadata: { display: [{ name }] },
 })
 
+afterEach(() => void vi.unstubAllGlobals())
+
 it('configurations of one name are told apart by their ids', () => {
+  vi.stubGlobal('navigator', { languages: ['en'] })
   const configurations = new Map([
     ['first-of-two-configurations', named('Student card')],
     ['second-of-two', named('Student card')],
@@ -22,8 +31,7 @@ it('configurations of one name are told apart by their ids', () => {
 })
 
 it('claims of one label are told apart by where they stand', () => {
-  vi.stubGlobal('navigator', { language: 'en' })
-  onTestFinished(() => void vi.unstubAllGlobals())
+  vi.stubGlobal('navigator', { languages: ['en'] })
   const country = [{ name: 'Country' }]
   const claims = [
     { path: ['address', 'country'], display: country },
@@ -37,4 +45,16 @@ it('claims of one label are told apart by where they stand', () => {
   const configuration = { format: 'dc+sd-jwt', vct: 'person', credential_metadata: { claims } }
   // Two configurations of one type have the same claims, each under one label.
   expect([...labelsOfType([configuration, configuration], ['person']).values()]).toEqual(labels)
+})
+
+it('a configuration and its claims have the names of the browser’s languages', () => {
+  vi.stubGlobal('navigator', { languages: ['de-AT', 'en'] })
+  const display = [
+    { name: 'Student card', locale: 'en', background_color: '#102030' },
+    { name: 'Studierendenausweis', locale: 'de-DE' },
+  ]
+  const configuration = { format: 'dc+sd-jwt', vct: 'card', credential_metadata: { display } }
+  expect(configurationName('id', configuration)).toBe('Studierendenausweis')
+  expect(displayOfConfiguration(configuration)).toEqual(display[1])
+  expect(labelClaims([{ path: ['name'], display }])).toEqual(['Studierendenausweis'])
 })

@@ -43,6 +43,7 @@ export async function openWalletPage(guide: Guide, signal: AbortSignal, onEmptie
     store,
     wait: (seconds) => pause(seconds),
     onStep: (step) => void steps.push(step),
+    languages: navigator.languages,
   }
   const sessions = createSessionMemory()
   const empty = async (): Promise<void> => {

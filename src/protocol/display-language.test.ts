@@ -19,7 +19,7 @@ describe('of displays', () => {
     ['those without a language do not stand in the way', [undefined, 'de'], ['de'], 1],
     ['the first of a language is chosen', ['de-DE', 'de-CH'], ['de'], 0],
   ])('%s', (_, locales, languages, index) => {
-    const displays = locales.map((locale, name) => ({ name, ...(locale !== undefined && { locale }) }))
+    const displays = locales.map((locale, name) => ({ name, locale }))
     expect(chooseDisplay(displays, languages)?.name).toBe(index)
   })
 

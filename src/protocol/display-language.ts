@@ -4,7 +4,7 @@
  * Returns the display whose `locale` fits the languages best, and the first display where none fits. `languages` are
  * language ranges such as `de-AT`, the most wanted first.
  */
-export function chooseDisplay<Display extends { readonly locale?: string }>(
+export function chooseDisplay<Display extends { readonly locale?: string | undefined }>(
   displays: readonly Display[],
   languages: readonly string[],
 ): Display | undefined {
@@ -30,7 +30,7 @@ function findByTags<Display>(byTag: ReadonlyMap<string | undefined, Display>, ra
 }
 
 /** Finds a display of another region: a person who wants `de` or `de-AT` can read `de-DE`, which a lookup misses. */
-function findByPrimary<Display extends { readonly locale?: string }>(
+function findByPrimary<Display extends { readonly locale?: string | undefined }>(
   displays: readonly Display[],
   range: string,
 ): Display | undefined {

@@ -26,6 +26,8 @@ export interface WalletContext {
   readonly onStep?: (step: Step) => void
   /** The limits of a response; ten seconds and one megabyte when absent. */
   readonly limits?: { readonly seconds: number; readonly bytes: number }
+  /** The languages of the holder, the most wanted first, for the names of issuers, credentials and claims. */
+  readonly languages?: readonly string[]
 }
 
 /** A visit of the browser to an authorization server. */

@@ -2,6 +2,7 @@
 import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../codec/json.ts'
 import { isClaimPath } from '../protocol/claim-path.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
+import { chooseDisplay } from '../protocol/display-language.ts'
 import { makeWellKnownUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
@@ -25,6 +26,8 @@ export interface IssuerDescription {
   readonly configurations: JsonObject
 }
 
+type Languages = WalletContext['languages']
+
 /** The parts of an offered credential that the wallet needs. */
 export interface OfferedCredential {
   readonly configurationId: string
@@ -34,7 +37,7 @@ export interface OfferedCredential {
   /** The kind of key to make, and how key proofs name it. */
   readonly proofKey: ProofKey
   readonly name: string
-  /** The first display description of the credential, as in the metadata. */
+  /** The display description of the credential in a language of the holder or the first, as in the metadata. */
   readonly display: JsonObject | undefined
   readonly claimNames: readonly ClaimName[]
 }
@@ -60,7 +63,7 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
   }
   return {
     credentialIssuer,
-    name: displayName(metadata),
+    name: displayName(metadata, wallet.languages),
     credentialEndpoint: requireEndpoint(memberOf(metadata, 'credential_endpoint'), 'credential_endpoint'),
     encryption: readCredentialEncryption(metadata),
     nonceEndpoint: readOptionalEndpoint(metadata, 'nonce_endpoint'),
@@ -77,7 +80,7 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
  * credential that this wallet does not support.
  */
 export function readOfferedCredential(
-  { attestKeys }: Pick<WalletContext, 'attestKeys'>,
+  { attestKeys, languages }: Pick<WalletContext, 'attestKeys' | 'languages'>,
   issuer: IssuerDescription,
   configurationId: string,
 ): OfferedCredential {
@@ -93,9 +96,9 @@ export function readOfferedCredential(
     format,
     meta,
     proofKey: chooseProofKey(configuration, attestKeys !== undefined),
-    name: displayName(metadata) ?? metaText(meta) ?? configurationId,
-    display: firstDisplay(metadata),
-    claimNames: readClaimNames(memberOf(metadata, 'claims')),
+    name: displayName(metadata, languages) ?? metaText(meta) ?? configurationId,
+    display: displayOf(metadata, languages),
+    claimNames: readClaimNames(memberOf(metadata, 'claims'), languages),
   }
 }
 
@@ -115,20 +118,22 @@ function readBatchSize(value: Json | undefined): number {
   return typeof value === 'number' && Number.isInteger(value) && value > 1 ? value : 1
 }
 
-function firstDisplay(metadata: Json | undefined): JsonObject | undefined {
-  const displays = memberOf(metadata, 'display')
-  const first = Array.isArray(displays) ? displays[0] : undefined
-  return isObject(first) ? first : undefined
+function displayOf(metadata: Json | undefined, languages: Languages): JsonObject | undefined {
+  const value = memberOf(metadata, 'display')
+  const displays = (Array.isArray(value) ? value : []).flatMap((display) => {
+    return isObject(display) ? [{ display, locale: stringMemberOf(display, 'locale') }] : []
+  })
+  return chooseDisplay(displays, languages ?? [])?.display
 }
 
-function displayName(metadata: Json | undefined): string | undefined {
-  const name = memberOf(firstDisplay(metadata), 'name')
+function displayName(metadata: Json | undefined, languages: Languages): string | undefined {
+  const name = memberOf(displayOf(metadata, languages), 'name')
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-function readClaimNames(claims: Json | undefined): readonly ClaimName[] {
+function readClaimNames(claims: Json | undefined, languages: Languages): readonly ClaimName[] {
   return (Array.isArray(claims) ? claims : []).flatMap((claim) => {
-    const [path, name] = [memberOf(claim, 'path'), displayName(claim)]
+    const [path, name] = [memberOf(claim, 'path'), displayName(claim, languages)]
     return isClaimPath(path) && name !== undefined ? [{ path, name }] : []
   })
 }
