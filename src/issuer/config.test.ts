@@ -37,6 +37,12 @@ describe('the settings of the issuer alone', () => {
     [{ id: '', display: { name: '' } }, ['issuer.display.name: must not be empty', 'issuer.id: must not be empty']],
     [{ id: 'a', display: { name: 'b', logo: 'c' } }, ['issuer.display.logo: unknown']],
     [{ id: 'a', display: { name: 'b' }, name: 'c' }, ['issuer.name: unknown']],
+    [{ id: 'a', display: { name: 'b', locale: 'en_GB' } }, ['issuer.display.locale: it is not a language tag']],
+    [
+      { id: 'a', display: { name: 'b', locale: 'de', translations: [{ name: 'c', locale: 'DE' }] } },
+      ['issuer.display.translations\\[0\\].locale: this language is there already'],
+    ],
+    [{ id: 'a', display: { name: 'b', translations: [{ name: 'c' }] } }, ['issuer.display.translations.*: required']],
     [{ id: 1, display: 'b' }, ['issuer.display: must be an object', 'issuer.id: must be a string']],
   ])('refuses %j', (issuer, mistakes) => {
     const found = [...read(issuer)].sort()

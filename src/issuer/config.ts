@@ -46,6 +46,7 @@ import {
   ProfileSetting,
   tokenAlgorithms,
 } from './haip.ts'
+import { findIssuerMistakes, type IssuerIdentity, IssuerSetting, resolveIssuer } from './issuer-setting.ts'
 
 const ENTRIES = { least: 2 ** 10, most: 2 ** 20, default: 2 ** 17 }
 const TTL_SECONDS = 300
@@ -72,21 +73,7 @@ export const IssuerSettings = Type.Object(
   {
     ...commonSettings,
     keys: Type.Optional(IssuerKeys),
-    issuer: Type.Object(
-      {
-        id: Type.String({ minLength: 1, description: 'Identifier of the issuer: iss and issuer of each credential' }),
-        display: Type.Object(
-          { name: Type.String({ minLength: 1, description: 'Name that wallets show' }) },
-          { additionalProperties: false },
-        ),
-        identifier: Type.Optional(
-          Type.Union([Type.Literal('session'), Type.Literal('base')], {
-            description: 'Which credential issuer identifier an offer names; that of its session when absent',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    issuer: IssuerSetting,
     profile: Type.Optional(ProfileSetting),
     authorizationServer: Type.Optional(AuthorizationServerSetting),
     ...codeFlowSettings,
@@ -147,13 +134,7 @@ export interface IssuerConfig extends CommonConfig {
   readonly codeFlow: CodeFlowConfig | undefined
   /** The trust anchors of key attestations. Without any, a configuration cannot require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
-  readonly issuer: {
-    /** `iss` and `issuer` of credentials. */
-    readonly id: string
-    readonly display: { readonly name: string }
-    /** The credential issuer identifier in offers: one for each session, or the base URL. */
-    readonly identifier: 'session' | 'base'
-  }
+  readonly issuer: IssuerIdentity
   /**
    * Whether requests and responses of the credential endpoint must be encrypted; if false, wallets may encrypt them.
    */
@@ -218,15 +199,15 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
   const authentication = readClientAuthentication(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const secrets = readSecretsFile(settings, files)
-  const flowMistakes = findFlowMistakes(settings)
+  const settingMistakes = findSettingMistakes(settings)
   if (
     'mistakes' in anchors ||
     'mistakes' in authentication ||
     'mistakes' in registration ||
     'mistakes' in secrets ||
-    flowMistakes.length > 0
+    settingMistakes.length > 0
   ) {
-    return { mistakes: [...mistakesOf(anchors, authentication, registration, secrets), ...flowMistakes] }
+    return { mistakes: [...mistakesOf(anchors, authentication, registration, secrets), ...settingMistakes] }
   }
   return {
     keyAttestationTrustAnchors: anchors.certificates,
@@ -242,7 +223,7 @@ function ownSettings(settings: Settings) {
   const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
   return {
     profile: settings.profile,
-    issuer: { ...issuer, identifier: issuer.identifier ?? 'session' },
+    issuer: resolveIssuer(issuer),
     authorizationServer: authorizationServer && resolveAuthorizationServer(authorizationServer),
     codeFlow: resolveCodeFlow(settings),
     statusList: {
@@ -256,8 +237,9 @@ function ownSettings(settings: Settings) {
   } as const
 }
 
-function findFlowMistakes(settings: Partial<Settings>): string[] {
+function findSettingMistakes(settings: Partial<Settings>): string[] {
   return [
+    ...findIssuerMistakes(settings.issuer),
     ...findAuthorizationServerMistakes(settings.authorizationServer),
     ...findCodeFlowMistakes(settings),
     ...findProfileMistakes(settings),

@@ -10,6 +10,7 @@ import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'
 import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
+import { findLocaleProblem } from '../protocol/display-language.ts'
 import { refuse } from '../protocol/error.ts'
 import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
@@ -154,23 +155,10 @@ function refuseControlCharacters(text: string, path: string): void {
     )
 }
 
-/** Refuses an invalid language tag (BCP 47, RFC 5646), and two objects for the same language. */
+/** Refuses an invalid language tag, and two objects for the same language. */
 function refuseLocales(display: LocalizedEntries, path: string): void {
-  const locales = new Set<string>()
-  for (const [index, { locale }] of display.entries()) {
-    if (locale === undefined) continue
-    const name = canonicalLocale(locale, `${path}[${index}].locale`)
-    if (locales.has(name)) refuse('invalid_request', `${path}[${index}].locale: this language is there already`)
-    locales.add(name)
-  }
-}
-
-function canonicalLocale(locale: string, path: string): string {
-  try {
-    return Intl.getCanonicalLocales(locale).join()
-  } catch (cause) {
-    return refuse('invalid_request', `${path}: it is not a language tag of BCP 47; write it like en-GB`, { cause })
-  }
+  const problem = findLocaleProblem(display)
+  if (problem !== undefined) refuse('invalid_request', `${path}[${problem.index}].locale: ${problem.why}`)
 }
 
 /** Returns the URIs of the images by their paths. */

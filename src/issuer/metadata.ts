@@ -73,7 +73,7 @@ function makeSharedText(context: SharedContext, batchSize: number, version: Meta
       config.baseUrl + (version === 'final' ? ISSUER_PATHS.deferredCredential : DRAFT15_DEFERRED_PATH),
     ...(batchSize > 1 ? { batch_credential_issuance: { batch_size: batchSize } } : {}),
     ...(version === 'final' ? issuerEncryptionMetadata(context) : draft15EncryptionMetadata(context)),
-    display: [{ name: config.issuer.display.name }],
+    display: [...config.issuer.names],
     ...(version === 'final' && issuerInformation(config.registrationCertificate)),
   }
   return `${JSON.stringify(sharedMembers).slice(1, -1)},"credential_configurations_supported":`

@@ -1,4 +1,10 @@
-/** The choice of a display by the languages that a person reads. RFC 4647 section 3.4 (lookup). */
+/** The languages of displays, and the choice of one by the languages that a person reads. RFC 4647 section 3.4. */
+
+export interface LocalizedName {
+  readonly name: string
+  /** The language tag of the name. */
+  readonly locale?: string
+}
 
 /**
  * Returns the display whose `locale` fits the languages best, and the first display where none fits. `languages` are
@@ -40,4 +46,29 @@ function findByPrimary<Display extends { readonly locale?: string | undefined }>
 
 function primaryOf(tag: string): string | undefined {
   return tag.toLowerCase().split('-', 1)[0]
+}
+
+/**
+ * Finds the first display whose `locale` is not a language tag (BCP 47, RFC 5646), or is that of a display before it.
+ */
+export function findLocaleProblem(
+  displays: readonly { readonly locale?: string | undefined }[],
+): { readonly index: number; readonly why: string } | undefined {
+  const tags = new Set<string>()
+  for (const [index, { locale }] of displays.entries()) {
+    if (locale === undefined) continue
+    const tag = canonicalTag(locale)
+    if (tag === undefined) return { index, why: 'it is not a language tag of BCP 47; write it like en-GB' }
+    if (tags.has(tag)) return { index, why: 'this language is there already' }
+    tags.add(tag)
+  }
+  return undefined
+}
+
+function canonicalTag(tag: string): string | undefined {
+  try {
+    return Intl.getCanonicalLocales(tag)[0]
+  } catch {
+    return undefined
+  }
 }

@@ -49,7 +49,7 @@ const metadata = {
   batch_credential_issuance: { batch_size: 2 },
   credential_request_encryption: { jwks: { keys: [{ kid: 'k', alg: 'ECDH-ES' }] }, ...encryption },
   credential_response_encryption: { alg_values_supported: ['ECDH-ES'], ...encryption },
-  display: [{ name: 'Issuer' }],
+  display: [{ name: 'Issuer', locale: 'en' }],
   credential_configurations_supported: { card: {} },
 }
 
@@ -112,7 +112,7 @@ const examples: readonly (readonly [string, object, JsonObject, readonly string[
     schemas.IssuerMetadata,
     metadata,
     [
-      'batch_credential_issuance',
+      ...['batch_credential_issuance', 'display.0.locale'],
       ...['credential_request_encryption', 'credential_response_encryption'].flatMap((name) => [
         name,
         `${name}.zip_values_supported`,

@@ -176,7 +176,7 @@ export const IssuerMetadata = Type.Object(
     batch_credential_issuance: Type.Optional(Type.Object({ batch_size: Type.Integer({ minimum: 2 }) })),
     credential_request_encryption: Type.Optional(RequestEncryption),
     credential_response_encryption: Type.Optional(ResponseEncryption),
-    display: Type.Array(Type.Object({ name: Type.String() })),
+    display: Type.Array(Type.Object({ name: Type.String(), locale: Type.Optional(Type.String()) })),
     issuer_info: Type.Optional(
       Type.Array(Type.Object({ format: Type.String(), data: Type.String() }), {
         description: 'ETSI TS 119 472-3: the registration certificate of the operator',

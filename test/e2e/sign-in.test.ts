@@ -119,6 +119,23 @@ describe('signing in for a wallet', () => {
     expect(hebrew).toContain('<bdi lang="he">&lt;b&gt;בית</bdi> and ')
   })
 
+  it('names the issuer in the language of the browser, and in its metadata in all', async () => {
+    const display = { name: 'University', locale: 'en', translations: [{ name: 'Universität', locale: 'de' }] }
+    const { services } = await startSigningIn({}, {}, { issuer: { id: ISSUER_URL, display } })
+    const at = await comeToPage(services)
+    const headers = { cookie: at.browser.cookie ?? '', accept: 'text/html', 'accept-language': 'de-AT' }
+    const page = await services.fetch(`${SIGN_IN}?interaction=${at.interaction}`, { headers })
+    expect(await page.text()).toContain('<h1><bdi lang="de">Universität</bdi>: ')
+    const metadata = await services.fetch(`${ISSUER_URL}/.well-known/openid-credential-issuer`)
+    expect(await metadata.json()).toMatchObject({
+      display: [
+        { name: 'University', locale: 'en' },
+        { name: 'Universität', locale: 'de' },
+      ],
+    })
+    await services.close()
+  })
+
   it('makes a credential of the claims, and of what is the same for all', async () => {
     const at = await comeToPage(all.services)
     const given = await wayToWallet(all.services, at.browser, await comeBack(all, at))

@@ -6,16 +6,10 @@
 import { SIGN_IN_PATH } from '../../config/authentication.ts'
 import { type BrowserPage, escapeHtml, type MakePage } from '../../http/browser-page.ts'
 import type { PageReader } from '../../http/page-language.ts'
-import { chooseDisplay } from '../../protocol/display-language.ts'
+import { chooseDisplay, type LocalizedName } from '../../protocol/display-language.ts'
 import { isLoopback } from '../../protocol/private-host.ts'
 import type { CodeFlowRequest } from '../authorization-request.ts'
 import { SIGN_IN_TEXTS, type SignInTexts } from './sign-in-texts.ts'
-
-/** A name, and its language. */
-interface LocalizedName {
-  readonly name: string
-  readonly locale?: string
-}
 
 export interface SignInPage {
   readonly id: string

@@ -40,7 +40,7 @@ function addPageRoute(app: App, context: IssuerContext): void {
     const credentialNames = configurations.map(({ posted, id }) => {
       return [...(posted.credential_metadata?.display ?? []), { name: posted.scope ?? id }]
     })
-    const issuerNames = [context.config.issuer.display]
+    const issuerNames = context.config.issuer.names
     const issuer = context.config.codeFlow?.openidConnect?.issuer
     const provider = issuer && new URL(issuer).host
     const page = signInPage({ ...identifiedRequest, issuerNames, credentialNames, provider })
