@@ -18,7 +18,7 @@ export const STYLE = `
 * { box-sizing: border-box }
 .frame {
   display: flex; flex-direction: column; align-items: stretch; gap: 1rem;
-  padding: 1.5rem; text-align: center; line-height: 1.4;
+  padding: 1.5rem; text-align: center; text-wrap: balance; line-height: 1.4;
   color: var(--_text); background: var(--_background);
   border: 1px solid var(--_border); border-radius: var(--_radius);
 }

@@ -21,6 +21,14 @@ describe('the texts', () => {
     for (const [index] of first.entries()) expect(new Set(all.map((texts) => texts[index])).size).toBe(5)
   })
 
+  it.each(['fr', 'es', 'da'])('in "%s" have the own word of the language for a wallet', (language) => {
+    expect(JSON.stringify(textsOf(language).texts)).not.toMatch(/wallet/i)
+  })
+
+  it('in French have no space that a line may end at before a sign of two parts', () => {
+    expect(JSON.stringify(textsOf('fr').texts)).not.toMatch(/ [:;?!]/)
+  })
+
   it.each(LANGUAGES)('in "%s" have a place for the remaining time', (language) => {
     expect(textsOf(language).texts.left).toContain('0:00')
   })

@@ -21,7 +21,7 @@ export interface Texts extends Readonly<Record<Exclude<ShownStatus, 'done' | 'fa
 const TEXTS: Readonly<Record<string, Texts>> = {
   en: {
     scan: 'Scan this code with your wallet',
-    code: 'QR code to scan with your wallet',
+    code: 'QR code for your wallet',
     open: 'Open your wallet',
     thisDevice: 'My wallet is on this device',
     anotherDevice: 'My wallet is on another device',
@@ -39,7 +39,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   de: {
     scan: 'Scannen Sie diesen Code mit Ihrer Wallet',
-    code: 'QR-Code zum Scannen mit Ihrer Wallet',
+    code: 'QR-Code für Ihre Wallet',
     open: 'Wallet öffnen',
     thisDevice: 'Meine Wallet ist auf diesem Gerät',
     anotherDevice: 'Meine Wallet ist auf einem anderen Gerät',
@@ -57,7 +57,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   fr: {
     scan: 'Scannez ce code avec votre portefeuille numérique',
-    code: 'QR code à scanner avec votre portefeuille numérique',
+    code: 'QR code pour votre portefeuille',
     open: 'Ouvrir votre portefeuille numérique',
     thisDevice: 'Mon portefeuille est sur cet appareil',
     anotherDevice: 'Mon portefeuille est sur un autre appareil',
@@ -81,7 +81,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   es: {
     scan: 'Escanee este código con su cartera digital',
-    code: 'Código QR para escanear con su cartera digital',
+    code: 'Código QR para su cartera',
     open: 'Abrir su cartera digital',
     thisDevice: 'Mi cartera está en este dispositivo',
     anotherDevice: 'Mi cartera está en otro dispositivo',
@@ -102,7 +102,7 @@ const TEXTS: Readonly<Record<string, Texts>> = {
   },
   da: {
     scan: 'Scan koden med din digitale tegnebog',
-    code: 'QR-kode til at scanne med din digitale tegnebog',
+    code: 'QR-kode til din tegnebog',
     open: 'Åbn din digitale tegnebog',
     thisDevice: 'Min tegnebog er på denne enhed',
     anotherDevice: 'Min tegnebog er på en anden enhed',

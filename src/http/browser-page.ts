@@ -6,7 +6,7 @@ import { type PageLanguage, type PageReader, readPageReader } from './page-langu
 import { REFUSAL_TEXTS } from './refusal-texts.ts'
 
 const STYLE =
-  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25}strong,code{unicode-bidi:isolate}a,button{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;background:none;border:2px solid currentcolor;border-radius:.4rem;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}@media(max-width:30rem){.button{box-sizing:border-box;width:100%;text-align:center}}small{display:block;margin-top:2rem;opacity:.8}'
+  ':root{color-scheme:light dark}body{font:1.05rem/1.55 system-ui,sans-serif;margin:0;background:light-dark(#fff,#14181f);color:light-dark(#171b22,#e8ebf0)}main{max-width:36rem;margin:0 auto;padding:2rem 1.25rem;overflow-wrap:anywhere}h1{font-size:1.45rem;line-height:1.25;text-wrap:balance}strong,code{unicode-bidi:isolate}a,button{color:LinkText;color:light-dark(#1d4fa3,#8ab4ff)}.button{display:inline-block;margin:.25rem .75rem .25rem 0;padding:.6rem 1.1rem;background:none;border:2px solid currentcolor;border-radius:.4rem;font:inherit;font-weight:600;text-decoration:none;cursor:pointer}@media(max-width:30rem){.button{box-sizing:border-box;width:100%;text-align:center}}small{display:block;margin-top:2rem;opacity:.8}'
 /** The source of the style of a page, for its content security policy. */
 export const PAGE_STYLE_SOURCE = `'sha256-${hash('sha256', STYLE, 'base64')}'`
 const HEADERS = {

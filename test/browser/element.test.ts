@@ -52,7 +52,7 @@ describeInBrowser('<vouchsafe-request>', (openWindow) => {
       const { page, code, link, faults } = await open({}, { scheme, colorScheme: scheme })
       await code.waitFor()
       expect(await readCode(page)).toBe(LINK)
-      expect(await code.getAttribute('aria-label')).toBe('QR code to scan with your wallet')
+      expect(await code.getAttribute('aria-label')).toBe('QR code for your wallet')
       expect(await link.isVisible()).toBe(false)
       expect(faults).toEqual([])
     })
