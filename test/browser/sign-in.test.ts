@@ -9,7 +9,15 @@ import { join } from 'node:path'
 import { fastify } from 'fastify'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
-import { setBrowserPage } from '../../src/http/browser-page.ts'
+import { refusalPage, setBrowserPage } from '../../src/http/browser-page.ts'
+import {
+  noCredentialPage,
+  presentationPage,
+  signInPage,
+  stoppedPage,
+  walletPage,
+} from '../../src/issuer/authorization-endpoint/sign-in-page.ts'
+import { ProtocolError } from '../../src/protocol/error.ts'
 import type { WalletContext } from '../../src/wallet/context.ts'
 import { planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
@@ -98,6 +106,16 @@ describeInBrowser('a person who signs in', (openWindow) => {
     expect(faults).toEqual([])
   })
 
+  it.each(['en', 'de', 'fr', 'es', 'da'])('reads every page in "%s", on a phone and at a desk', async (locale) => {
+    const [url, paths] = await servePages()
+    for (const path of paths) {
+      const opened = await openWindow({ locale })
+      await opened.page.goto(url + path)
+      expect(await opened.page.locator('html').getAttribute('lang')).toBe(locale)
+      await lookAt(opened)
+    }
+  })
+
   it.each(['Immatrikulationsbescheinigung', 'x'.repeat(300)])(
     'need not scroll to the side for the name %s',
     async (name) => {
@@ -149,6 +167,34 @@ describeInBrowser('a person who signs in', (openWindow) => {
     }
   })
 })
+
+/** Serves each page that an issuer has for people, and returns the address and the paths. */
+async function servePages() {
+  const server = fastify()
+  onTestFinished(() => server.close())
+  const request = {
+    clientId: 'com.example.wallet',
+    redirectUri: 'com.example.wallet:/callback',
+    codeChallenge: '',
+    configurationIds: [],
+  }
+  const names = { issuerNames: [{ name: 'University' }], credentialNames: [[{ name: 'Card' }], [{ name: 'בית' }]] }
+  const pages = {
+    '/sign-in': signInPage({ id: '', request, ...names, provider: 'login.example.edu' }),
+    '/show': signInPage({ id: '', request, ...names, provider: undefined }),
+    '/wallet': walletPage(request, '/'),
+    '/presentation': presentationPage('haip-vp://?request_uri=x'),
+    '/none': noCredentialPage(request, '/', 'these claims are missing: birthdate'),
+    '/stopped': stoppedPage(request, '/'),
+  }
+  for (const [path, page] of Object.entries(pages)) server.get(path, (_, reply) => setBrowserPage(reply, page))
+  for (const code of ['gone', 'temporarily_unavailable'] as const) {
+    const error = new ProtocolError(code, 'this is over')
+    server.get(`/${code}`, (visit, reply) => setBrowserPage(reply, refusalPage(error, visit)))
+  }
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  return [url, [...Object.keys(pages), '/gone', '/temporarily_unavailable']] as const
+}
 
 /** Starts an issuer that signs people in at a real provider. */
 async function startSigningInIssuer() {
