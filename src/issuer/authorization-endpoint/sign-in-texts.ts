@@ -109,14 +109,14 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
     show: 'Présenter une attestation de votre portefeuille',
     stop: 'Annuler',
     openHere:
-      'Ouvrez votre portefeuille numérique sur cet appareil. Il vous indique les données demandées, puis vous ramène à ce navigateur.',
+      'Ouvrez votre portefeuille numérique sur cet appareil. Il vous indique les données demandées, puis vous ramène vers ce navigateur.',
     beginAnew: 'Si cela ne fonctionne pas, recommencez dans le portefeuille où vous avez demandé l’attestation.',
     open: 'Ouvrir le portefeuille',
     openOther: 'Ouvrir un autre portefeuille',
     noneTitle: 'Aucune attestation n’a été délivrée',
     noneForYou:
       'Vous ne pouvez pas recevoir cette attestation. Si vous pensez qu’il s’agit d’une erreur, contactez l’organisme qui la délivre et communiquez-lui la ligne en petits caractères plus bas.',
-    stopped: 'Vous n’avez pas continué, aucune attestation n’a donc été délivrée. Vous pouvez fermer cette page.',
+    stopped: 'Vous n’avez pas continué. Aucune attestation n’a donc été délivrée. Vous pouvez fermer cette page.',
     follow: 'Ne l’utilisez que s’il s’agit de votre propre portefeuille.',
     back: 'Retour au portefeuille',
     app: (scheme) => `l’application ${scheme} sur cet appareil`,
@@ -127,7 +127,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
     leadsTo: (place) => `El siguiente enlace lleva aquí: ${place}.`,
     afterOffer:
       'Continúe solo si acaba de aceptar una oferta en su propia cartera y se trata de esa cartera. Si ha llegado aquí por un enlace o un mensaje de otra persona, cierre esta página. De lo contrario, esa persona recibirá sus datos.',
-    goOn: 'Continuar a la cartera',
+    goOn: 'Continuar en la cartera',
     wallet: (name, address) => `La cartera se identifica como ${name}; su dirección es ${address}`,
     signInTitle: (issuer, credentials) => `${issuer}: ${credentials} para su cartera digital`,
     asks: (place) => `Una cartera ha hecho esta solicitud. Sus datos se enviarán aquí: ${place}.`,
@@ -165,7 +165,7 @@ export const SIGN_IN_TEXTS: Readonly<Record<PageLanguage, SignInTexts>> = {
     show: 'Vis et bevis fra din tegnebog',
     stop: 'Annuller',
     openHere:
-      'Åbn din digitale tegnebog på denne enhed. Den viser, hvilke oplysninger der bedes om, og fører dig derefter tilbage til denne browser.',
+      'Åbn din digitale tegnebog på denne enhed. Den viser, hvilke oplysninger der bliver bedt om, og fører dig derefter tilbage til denne browser.',
     beginAnew: 'Hvis det ikke lykkes, skal du begynde forfra i den tegnebog, hvor du bad om beviset.',
     open: 'Åbn tegnebogen',
     openOther: 'Åbn en anden tegnebog',
