@@ -244,7 +244,7 @@ describe('vouchsafe demo that stays', () => {
       /calls itself <strong>&lt;script&gt;x&lt;\/script&gt;<\/strong> [\s\S]*<code>https:\/\/wallet\.example\/cb</,
     )
     const over = await fetch(new URL('/?interaction=none', page.url))
-    expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Begin anew in your wallet')])
+    expect([over.status, await over.text()]).toEqual([404, expect.stringContaining('Start again in your wallet')])
   })
 
   it('cleans up at Ctrl-C', async () => {

@@ -64,11 +64,11 @@ async function answerRequest(
 }
 
 function pageOf({ status, text }: ApiResult): string {
-  if (status !== 200) return pageHtml(UNIVERSITY, ['<p>This link is over. Begin anew in your wallet.</p>'])
+  if (status !== 200) return pageHtml(UNIVERSITY, ['<p>This link has expired. Start again in your wallet.</p>'])
   const request = parseJsonObject(text)
   const member = (name: string): string => escapeHtml(stringMemberOf(request, name) ?? '')
   return pageHtml(UNIVERSITY, [
-    `<p>A wallet that calls itself <strong>${member('client_id')}</strong> asks for your student card. It will go to <code>${member('redirect_uri')}</code>. Is that your wallet?</p>`,
+    `<p>A wallet that calls itself <strong>${member('client_id')}</strong> asks for your student card. Your data will be sent to <code>${member('redirect_uri')}</code>. Is that your wallet?</p>`,
     '<p>If not, close this page. In the demo everybody is Ada Lovelace, without a password.</p>',
     '<form method="post"><button class="button">Give me my student card</button></form>',
   ])

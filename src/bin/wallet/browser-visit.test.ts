@@ -31,7 +31,7 @@ it('is on this machine alone, and takes the query of the first request as it cam
   await expect.poll(() => shown).toEqual(['https://issuer.example/authorize?a=b'])
   const response = await fetch(`${visit.redirectUri}?code=a%20b&state=c`)
   expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store'])
-  expect(await response.text()).toMatch(/Close this page/)
+  expect(await response.text()).toMatch(/You can close this page/)
   expect(await came).toBe('code=a%20b&state=c')
   expect((await fetch(`${visit.redirectUri}?code=other`)).status).toBe(410)
 })

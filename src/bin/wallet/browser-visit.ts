@@ -65,7 +65,10 @@ function waitForQuery(server: Server, host: string): Promise<string> {
       const { url = '' } = request
       // The response is sent before the connection is closed.
       response.once('close', () => resolve(queryOf(url)))
-      sendAnswer(response, [200, 'The wallet has the answer of the issuer. Close this page and go on where you began.'])
+      sendAnswer(response, [
+        200,
+        'The wallet has the answer of the issuer. You can close this page, and continue in the wallet.',
+      ])
     })
   })
 }
