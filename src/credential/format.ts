@@ -245,13 +245,9 @@ export interface CredentialFormat<OwnMembers extends object = object> {
 
   // The credential itself.
   issue(order: Order<OwnMembers>, signer: Signer, random: (bytes: number) => Uint8Array): Promise<string>
-  /**
-   * Tests whether an issued credential matches its order, when it is parsed as a wallet does. Throws like `readHeld`.
-   */
+  /** Tests whether an issued credential, parsed as a wallet does, matches its order. Throws like `readHeld`. */
   matchesOrder(order: Order<OwnMembers>, credential: string): boolean
-  /**
-   * Parses a credential for its holder. Throws a MalformedError if it is of another format or a disclosure is invalid.
-   */
+  /** Parses a credential for its holder. Throws a MalformedError for another format, or an invalid disclosure. */
   readHeld(credential: string): HeldCredential
   /**
    * Makes a presentation that discloses only `positions` and what they require, signed with the holder's key for
