@@ -92,7 +92,7 @@ it('has what support asks for, and nothing secret, however wrong the configurati
     ]
     const output = [text.stdout, text.stderr, json.stdout, json.stderr].join('').replace(/\s+/g, '')
     expect(planted.filter((word) => output.includes(word))).toEqual([])
-    expect(text.stdout).toMatch(/\nvouchsafe \d+\.\d+\.\d+, Node \d+\.\d+\.\d+, \S+ \S+ \S+,\s/)
+    expect(text.stdout).toMatch(/\nvouchsafe \d+\.\d+\.\d+(?:-dev)?, Node \d+\.\d+\.\d+, \S+ \S+ \S+,\s/)
     expect(JSON.parse(json.stdout)).toMatchObject({
       machine: { vouchsafe: expect.any(String) as string, node: process.version },
       settings: { port: it.settings.port, baseUrl: it.settings.baseUrl, sessionCallback: { secret: '(set)' } },
