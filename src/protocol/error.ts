@@ -121,7 +121,7 @@ export function refuseMalformed(code: ErrorCode, what: string, error: unknown): 
   return refuse(code, `${what}: ${error.message}`, { cause: error })
 }
 
-/** Replaces characters that RFC 6749 section 5.2 does not allow in `error_description`. */
+/** Replaces characters that RFC 6749 section 5.2 does not allow in descriptions. */
 export function plainAscii(text: string): string {
   return text.replace(/["\\]/g, "'").replace(/[^ -~]/g, '?')
 }

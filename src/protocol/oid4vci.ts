@@ -135,7 +135,8 @@ export const NotificationRequest = Type.Object(
   {
     notification_id: Type.String({ description: 'That of the credential response' }),
     event: NotificationEvent,
-    event_description: Type.Optional(Type.String({ pattern: PLAIN_TEXT })),
+    // Phones write it in their own language, with letters that OpenID4VCI 1.0 does not allow here.
+    event_description: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   },
   { title: 'NotificationRequest' },
 )

@@ -1,6 +1,6 @@
 /** Notifications: a wallet reports what it did with its credentials. OpenID4VCI 1.0, Notification Endpoint. */
 import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
-import { refuse } from '../../protocol/error.ts'
+import { plainAscii, refuse } from '../../protocol/error.ts'
 import type { NotificationRequest } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
 import type { IssuerContext } from '../context.ts'
@@ -50,7 +50,7 @@ export async function receiveNotification(
     const notifiedSession = recordNotification(session, position, {
       event,
       at: at.getTime(),
-      ...(description && { description: description.slice(0, MAX_DESCRIPTION) }),
+      ...(description && { description: plainAscii(description.slice(0, MAX_DESCRIPTION)) }),
     })
     const changedSession = {
       sessionId: openSession.sessionId,
