@@ -16,7 +16,7 @@ export const COMMON_DESCRIPTIONS = {
 const DESCRIPTIONS = {
   ...COMMON_DESCRIPTIONS,
   'DPoP-Nonce':
-    'The nonce for the next DPoP proof (RFC 9449 section 8); with a request that has one, and of a nonce endpoint',
+    'The nonce for the next DPoP proof (RFC 9449 section 8); with a request that has one, and of the endpoints for nonces and challenges',
   Location: 'Where the browser goes',
   'OAuth-Client-Attestation-Challenge':
     'The challenge for the next proof, with a request that has a wallet attestation',

@@ -18,6 +18,7 @@ import { dpopNonce, dpopProof } from '../support/dpop.ts'
 import { entries, makeNetwork, signList } from '../support/foreign-status.ts'
 import { type CertificateOptions, certify } from '../support/forge.ts'
 import {
+  dump,
   expectRefusal,
   expectWithoutEffect,
   type Session,
@@ -380,6 +381,20 @@ describe('a wallet that has to authenticate itself', () => {
         client_attestation_pop_signing_alg_values_supported: ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
       })
     }
+  })
+
+  it('gets a challenge by POST and by GET, with a nonce for its DPoP proof, and nothing is stored', async () => {
+    const before = await dump(services)
+    for (const method of ['POST', 'GET']) {
+      const response = await services.fetch(`${ISSUER_URL}/auth/challenge`, { method })
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { attestation_challenge: expect.stringMatching(/^[\w-]{30}$/) as string },
+      ])
+      expect(response.headers.get('dpop-nonce')).toBe(await dpopNonce(services))
+      expect(response.headers.get('cache-control')).toBe('no-store')
+    }
+    expect(await dump(services)).toBe(before)
   })
 
   it('is told to, without an attestation', async () => {

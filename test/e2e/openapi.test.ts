@@ -68,6 +68,7 @@ const issuerOperations: Record<string, typeof KEY | [] | typeof TOKEN> = {
   'POST /issuance/oid4vci/nonce': [],
   'POST /issuance/oid4vci/nonce/{session_id}': [],
   'POST /auth/challenge': [],
+  'GET /auth/challenge': [],
   'POST /auth/par': [],
   'POST /auth/par/{session_id}': [],
   'GET /auth/authorize': [],
@@ -271,6 +272,7 @@ describe('the OpenAPI document', () => {
       'WWW-Authenticate',
     ])
     expect(headersOf('issuer', 'POST /issuance/oid4vci/nonce', 200)).toEqual(['DPoP-Nonce'])
+    expect(headersOf('issuer', 'POST /auth/challenge', 200)).toEqual(['DPoP-Nonce'])
     expect(headersOf('issuer', 'POST /auth/token-endpoint', 429)).toEqual([
       'DPoP-Nonce',
       'OAuth-Client-Attestation-Challenge',

@@ -51,6 +51,7 @@ export const endpoints: readonly Endpoint[] = [
   { service: 'issuer', method: 'GET', path: '/SESSION/.well-known/oauth-authorization-server', wallet: true },
   { service: 'issuer', method: 'GET', path: '/auth/.well-known/jwks', wallet: true },
   { service: 'issuer', method: 'POST', path: '/auth/challenge', wallet: true },
+  { service: 'issuer', method: 'GET', path: '/auth/challenge', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce', wallet: true },
   { service: 'issuer', method: 'POST', path: '/issuance/oid4vci/nonce/SESSION', wallet: true },
   ...['/auth/par', '/auth/par/SESSION'].map((path): Endpoint => {

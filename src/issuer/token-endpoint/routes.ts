@@ -24,7 +24,7 @@ const BODY_LIMIT = 16 * 1024
 export function addTokenRoutes(app: App, context: IssuerContext): void {
   addDocumentRoutes(app, context)
   addFormRoutes(app, BODY_LIMIT, (scope) => addEndpointRoutes(scope, context))
-  addBodylessRoutes(app, (scope) => addChallengeRoute(scope, context))
+  addBodylessRoutes(app, (scope) => addChallengeRoutes(scope, context))
 }
 
 function addDocumentRoutes(app: App, context: IssuerContext): void {
@@ -52,15 +52,26 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
   })
 }
 
-/** Adds the challenge endpoint, for proofs of possession of wallet attestations. */
-function addChallengeRoute(app: App, context: IssuerContext): void {
-  app.post(ISSUER_PATHS.challenge, { schema: schemas.challengeRoute }, () => {
-    const { config, attestationChallenges, now } = context
+/**
+ * Adds the challenge endpoint, for proofs of possession of wallet attestations, by GET too: some wallets ask that way.
+ * Its response also has a `DPoP-Nonce`, since the next request of many wallets has a DPoP proof as well.
+ */
+function addChallengeRoutes(app: App, context: IssuerContext): void {
+  const answerChallengeRequest = (_: FastifyRequest, reply: FastifyReply) => {
+    const { config, attestationChallenges, dpopNonces, now } = context
     if (config.clientAuthentication === undefined) {
       refuse('not_found', 'wallets are not authenticated here; the setting walletProviderTrustAnchors turns it on')
     }
+    reply.header('dpop-nonce', dpopNonces.getCurrent(now()))
     return { attestation_challenge: attestationChallenges.getCurrent(now()) }
-  })
+  }
+  const schema = schemas.challengeRoute
+  app.post(ISSUER_PATHS.challenge, { schema }, answerChallengeRequest)
+  app.get(
+    ISSUER_PATHS.challenge,
+    { schema: { ...schema, operationId: 'getAttestationChallenge' } },
+    answerChallengeRequest,
+  )
 }
 
 function addEndpointRoutes(app: App, context: IssuerContext): void {

@@ -1,7 +1,7 @@
 /** The schemas of the routes of `routes.ts`. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { jsonResponse, refusalCodes, walletOperation } from '../../http/openapi-responses.ts'
+import { jsonResponse, refusalCodes, sentHeaders, walletOperation } from '../../http/openapi-responses.ts'
 import { AUTHORIZATION_CODE_GRANT, PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../../protocol/grant-types.ts'
 import { TokenResponse } from '../../protocol/oauth.ts'
 import { JwkSet } from '../../protocol/oid4vci.ts'
@@ -56,6 +56,7 @@ export const tokenRoute = {
 export const challengeRoute = {
   ...walletOperation,
   ...refusalCodes('not_found'),
+  ...sentHeaders('DPoP-Nonce'),
   operationId: 'createAttestationChallenge',
   summary: 'A challenge for the proof beside a wallet attestation',
   response: jsonResponse(200, Type.Object({ attestation_challenge: Type.String() })),
