@@ -54,3 +54,15 @@ it('warns of images that some wallets cannot read, at their paths, and of no oth
   ])
   expect(findImageWarnings({ format: 'dc+sd-jwt', vct: 'x' })).toEqual([])
 })
+
+it('refuses a name that is blank, since wallets read no issuer with one', () => {
+  for (const blank of ['', ' ', '\t\u00a0']) {
+    expect(check({ credential_metadata: { display: [{ name: 'a' }, { name: blank, locale: 'de' }] } })).toThrow(
+      /^credential_metadata\.display\[1\]\.name: /,
+    )
+    const claims = [{ path: ['a'] }, { path: ['b'], display: [{ name: blank }] }]
+    expect(check({ credential_metadata: { claims } })).toThrow(
+      /^credential_metadata\.claims\[1\]\.display\[0\]\.name: /,
+    )
+  }
+})

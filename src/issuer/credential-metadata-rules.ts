@@ -10,13 +10,12 @@ import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'
 import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
-import { findLocaleProblem } from '../protocol/display-language.ts'
+import { findLocaleProblem, type LocalizedName } from '../protocol/display-language.ts'
 import { refuse } from '../protocol/error.ts'
 import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 
 type Metadata = NonNullable<CredentialConfiguration['credential_metadata']>
-type LocalizedEntries = readonly { readonly locale?: string }[]
 
 /** The maximum length of a data: URI in the metadata. */
 const MAX_DATA_URI = 64 * 1024
@@ -24,9 +23,9 @@ const MAX_DATA_URI = 64 * 1024
 const TEXTS_FOR_PEOPLE: readonly string[] = ['name', 'description', 'label', 'alt_text']
 
 /**
- * Refuses with `invalid_request` and the path: an invalid or repeated locale, an image without an http(s) or data: URI,
- * a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a misspelt
- * member name.
+ * Refuses with `invalid_request` and the path: a blank name, an invalid or repeated locale, an image without an http(s)
+ * or data: URI, a data: URI over 64 KiB, a control character, an invalid colour, a claim that is described twice, and a
+ * misspelt member name.
  */
 export function refuseInvalidCredentialMetadata(configuration: CredentialConfiguration): void {
   const { credential_metadata: metadata } = configuration
@@ -34,14 +33,14 @@ export function refuseInvalidCredentialMetadata(configuration: CredentialConfigu
   refuseMisspeltNames(configuration)
   refuseMisspeltDisclosures(configuration)
   const { display = [], claims = [] } = metadata ?? {}
-  refuseLocales(display, 'credential_metadata.display')
+  refuseNames(display, 'credential_metadata.display')
   for (const [path, uri] of listImages(metadata)) refuseUnlessImage(uri, path)
   for (const [index, { background_color: backgroundColor, text_color: textColor }] of display.entries()) {
     refuseColor(backgroundColor, `credential_metadata.display[${index}].background_color`)
     refuseColor(textColor, `credential_metadata.display[${index}].text_color`)
   }
   for (const [index, claim] of claims.entries()) {
-    refuseLocales(claim.display ?? [], `credential_metadata.claims[${index}].display`)
+    refuseNames(claim.display ?? [], `credential_metadata.claims[${index}].display`)
   }
   refuseRepeatedClaims(claims)
   refuseContraryReuse(configuration)
@@ -155,8 +154,12 @@ function refuseControlCharacters(text: string, path: string): void {
     )
 }
 
-/** Refuses an invalid language tag, and two objects for the same language. */
-function refuseLocales(display: LocalizedEntries, path: string): void {
+/** Refuses a blank name, an invalid language tag, and two objects for the same language. */
+function refuseNames(display: readonly LocalizedName[], path: string): void {
+  const blank = display.findIndex(({ name }) => name.trim() === '')
+  if (blank >= 0) {
+    refuse('invalid_request', `${path}[${blank}].name: it must not be blank; wallets read no issuer with such a name`)
+  }
   const problem = findLocaleProblem(display)
   if (problem !== undefined) refuse('invalid_request', `${path}[${problem.index}].locale: ${problem.why}`)
 }

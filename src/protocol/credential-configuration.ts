@@ -16,7 +16,7 @@ export const ClaimPathSchema = Type.Array(Type.Union([Type.String(), Type.Intege
   maxItems: MAX_STEPS,
 })
 
-const Name = Type.String({ maxLength: 500 })
+const Name = Type.String({ minLength: 1, maxLength: 500 })
 const Logo = Type.Object({ uri: Type.String(), alt_text: Type.Optional(Type.String({ maxLength: 500 })) })
 const BackgroundImage = Type.Object({ uri: Type.String() })
 
@@ -39,7 +39,7 @@ const ClaimDescription = Type.Object(
   {
     path: ClaimPathSchema,
     mandatory: Type.Optional(Type.Boolean()),
-    display: Type.Optional(Type.Array(ClaimDisplay)),
+    display: Type.Optional(Type.Array(ClaimDisplay, { minItems: 1 })),
   },
   // Unknown members are refused, since a misspelt `mandatory` would be ignored.
   { title: 'ClaimDescription', additionalProperties: false },
@@ -97,8 +97,9 @@ export const CredentialDefinition = Type.Object(
 )
 
 const CredentialMetadata = Type.Object({
-  display: Type.Optional(Type.Array(Display)),
-  claims: Type.Optional(Type.Array(ClaimDescription, { maxItems: 500 })),
+  // OpenID4VCI 1.0, Credential Issuer Metadata Parameters: both arrays are non-empty.
+  display: Type.Optional(Type.Array(Display, { minItems: 1 })),
+  claims: Type.Optional(Type.Array(ClaimDescription, { minItems: 1, maxItems: 500 })),
   credential_reuse_policy: Type.Optional(ReusePolicy),
 })
 
