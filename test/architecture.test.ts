@@ -114,7 +114,7 @@ const OUTSIDE = /^node:(fs|child_process|http|https|os|dgram|tls|process|readlin
 const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
 /** The modules of the issuer that translate between the final form and those of older drafts. */
-const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts', 'issuer/access/draft13-nonce.ts']
+const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts', 'issuer/access/nonce-members.ts']
 /** The edge of the issuer: its routes and its metadata, which alone may import these modules. */
 const DRAFT_EDGE = [...DRAFT_MODULES, 'issuer/(token|credential)-endpoint/routes.ts', 'issuer/metadata.ts']
 /** Files that may name drafts besides: schemas of routes, forms of the metadata, settings, and a hint for operators. */

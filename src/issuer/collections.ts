@@ -64,7 +64,7 @@ export type IssuerCollections = EventCollections &
     authorization_request: StoredAuthorizationRequest
     /** The deferred requests, by transaction id. */
     deferred_transaction: DeferredTransaction
-    /** The used single-use values: a `c_nonce`, or the digest of a DPoP or wallet attestation proof. */
+    /** The uses of single-use values: a `c_nonce` and the digest of a configuration, or the digest of a proof. */
     spent_nonce: Record<string, never>
   }
 

@@ -1,7 +1,7 @@
 /** The messages of OAuth 2.0, as schemas and types. RFC 6749 section 5.1, RFC 8414 section 2, RFC 9126. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { AuthorizationDetail, draft13NonceMembers } from './oid4vci.ts'
+import { AuthorizationDetail, nonceMembers } from './oid4vci.ts'
 
 export const TokenResponse = Type.Object(
   {
@@ -11,7 +11,7 @@ export const TokenResponse = Type.Object(
     refresh_token: Type.Optional(Type.String()),
     scope: Type.Optional(Type.String()),
     authorization_details: Type.Optional(Type.Array(AuthorizationDetail)),
-    ...draft13NonceMembers,
+    ...nonceMembers,
   },
   { title: 'TokenResponse' },
 )

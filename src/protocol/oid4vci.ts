@@ -92,10 +92,12 @@ export const CredentialRequest = Type.Object(
 )
 export type CredentialRequest = Static<typeof CredentialRequest>
 
-/** The members for the nonce of draft 13; later versions have the nonce endpoint. */
-export const draft13NonceMembers = {
-  c_nonce: Type.Optional(Type.String({ description: 'Draft 13 only' })),
-  c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Draft 13 only; seconds' })),
+/** The members for the nonce of the next request, which wallets of the final specification get from an endpoint. */
+export const nonceMembers = {
+  c_nonce: Type.Optional(
+    Type.String({ description: 'For wallets that look for it here: a nonce for the next request' }),
+  ),
+  c_nonce_expires_in: Type.Optional(Type.Integer({ description: 'Seconds for which c_nonce is good' })),
 }
 
 export const CredentialResponse = Type.Object(
@@ -105,7 +107,7 @@ export const CredentialResponse = Type.Object(
     notification_id: Type.Optional(Type.String({ description: 'For the notification endpoint' })),
     transaction_id: Type.Optional(Type.String({ description: 'For the deferred credential endpoint' })),
     interval: Type.Optional(Type.Integer({ description: 'Seconds to wait before asking there' })),
-    ...draft13NonceMembers,
+    ...nonceMembers,
   },
   { title: 'CredentialResponse' },
 )

@@ -62,7 +62,8 @@ async function wait(ready: Ready, members: object = {}): Promise<string> {
   const nonce = await fetchNonce(services, ready.sessionId)
   const response = await request({ ...ready, nonce }, { ...members })
   const body = (await response.json()) as { transaction_id: string; interval: number }
-  expect([response.status, body]).toEqual([202, { transaction_id: expect.any(String) as string, interval: 5 }])
+  expect([response.status, body]).toMatchObject([202, { transaction_id: expect.any(String) as string, interval: 5 }])
+  expect(body).not.toHaveProperty('credentials')
   expect(response.headers.get('cache-control')).toBe('no-store')
   return body.transaction_id
 }

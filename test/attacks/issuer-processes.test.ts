@@ -98,6 +98,16 @@ describe('two processes on one database', () => {
     expect([await copiesOf(wallet.sessionId), await entriesOf(wallet.sessionId)]).toEqual([1, 1])
   })
 
+  it('spend a nonce once for each configuration of the session', async () => {
+    const ids = [configurationId, await declare(first, { format: 'dc+sd-jwt', vct: 'urn:example:card' })]
+    const wallet = await ready({ credential_configurations: ids })
+    const { counts } = await atOnce((services, index) =>
+      request({ ...wallet, services, configurationId: ids[Math.floor(index / 2) % 2] ?? '' }),
+    )
+    expect(counts).toEqual({ '200': 2, '400 invalid_nonce': MANY - 2 })
+    expect([await copiesOf(wallet.sessionId), await entriesOf(wallet.sessionId)]).toEqual([2, 2])
+  })
+
   it('give out ten copies of a batch, and keep the entries of those alone', async () => {
     const wallet = await ready()
     const { counts } = await atOnce(async (services) => {

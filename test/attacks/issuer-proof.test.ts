@@ -13,6 +13,8 @@ import {
   expectHarmless,
   expectIssued,
   expectRefusal,
+  expectWithoutEffect,
+  oneCredential,
   type ProofChanges,
   proofOf,
   type Ready,
@@ -20,10 +22,19 @@ import {
   request,
   requestWithProof,
   startedSession,
+  TOKEN_ENDPOINT,
   tokenOf,
 } from '../support/issuance.ts'
 import { ISSUER_URL, type Services, startServices } from '../support/services.ts'
-import { declare, fetchNonce, holderSigner, issueCredential, requestCredential } from '../support/wire.ts'
+import {
+  configuration,
+  declare,
+  fetchNonce,
+  holderSigner,
+  issueCredential,
+  postForm,
+  requestCredential,
+} from '../support/wire.ts'
 
 interface Attack {
   readonly attack: string
@@ -522,6 +533,85 @@ describe('a key proof that is wrong', () => {
     await expectHarmless(b, () => requestWithProof(b, { payload: { nonce } }), { status: 400, error: 'invalid_nonce' })
   })
 
+  describe('in a session with two configurations', () => {
+    const both = async () => {
+      const ids = [configurationId, await declare(services, { format: 'dc+sd-jwt', vct: 'urn:example:card' })]
+      const session = await readySession(services, { credential_configurations: ids })
+      return { session, ids }
+    }
+    const used = { status: 400, error: 'invalid_nonce' }
+
+    it('takes one nonce for a request of each, and no second time for either, however it is named', async () => {
+      const { session, ids } = await both()
+      for (const id of ids) expect((await request({ ...session, configurationId: id })).status).toBe(200)
+      const proofs = { jwt: [await proofOf(session)] }
+      const { format, credential_definition } = configuration
+      for (const name of [
+        ...ids.map((id) => ({ credential_configuration_id: id })),
+        { credential_configuration_id: undefined, format, credential_definition },
+        { credential_configuration_id: undefined, format: 'dc+sd-jwt', vct: 'urn:example:card' },
+      ]) {
+        await expectWithoutEffect(services, () => request(session, name), used)
+        await expectWithoutEffect(services, () => request(session, { ...name, proof: undefined, proofs }), used)
+      }
+      const next = { ...session, nonce: await fetchNonce(services, session.sessionId) }
+      for (const id of ids) expect((await request({ ...next, configurationId: id })).status).toBe(200)
+    })
+
+    it('takes one nonce once for a configuration, by its credential identifier or by its own', async () => {
+      const { session, ids } = await both()
+      const [first = ''] = ids
+      const authorization_details = JSON.stringify(
+        ids.map((id) => ({ type: 'openid_credential', credential_configuration_id: id })),
+      )
+      const another = await startedSession(services, { credential_configurations: ids })
+      const form = { ...another.form, authorization_details }
+      const answer = await postForm(services, `${TOKEN_ENDPOINT}/${another.sessionId}`, form)
+      const body = (await answer.json()) as {
+        access_token: string
+        authorization_details: { credential_identifiers: string[] }[]
+      }
+      const detailed = {
+        ...session,
+        ...another,
+        token: body.access_token,
+        nonce: await fetchNonce(services, another.sessionId),
+        audience: `${ISSUER_URL}/${another.sessionId}`,
+      }
+      const byIdentifier = {
+        credential_configuration_id: undefined,
+        credential_identifier: body.authorization_details[0]?.credential_identifiers[0],
+      }
+      expect((await request(detailed, byIdentifier)).status).toBe(200)
+      await expectWithoutEffect(services, () => request(detailed, byIdentifier), used)
+      await expectWithoutEffect(services, () => request({ ...detailed, configurationId: first }), used)
+    })
+
+    it('gives one credential of each to 40 requests with one nonce at the same time', async () => {
+      const { session, ids } = await both()
+      const responses = await Promise.all(
+        Array.from({ length: 40 }, (_, at) => request({ ...session, configurationId: ids[at % 2] ?? '' })),
+      )
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(2)
+      const row = await services.issuerStore.get('issuance_session', session.sessionId)
+      expect(row?.value.issued.map((batch) => batch.configurationId).sort()).toEqual([...ids].sort())
+    })
+
+    it('has a nonce for the next request in each credential response, which is good for this session', async () => {
+      const { session, ids } = await both()
+      const first = (await (await request(session)).json()) as Record<string, unknown>
+      expect(first).toEqual({
+        ...oneCredential,
+        c_nonce: expect.stringMatching(/^[\w-]{51}$/) as string,
+        c_nonce_expires_in: 300,
+      })
+      const next = { ...session, nonce: first.c_nonce as string }
+      const { session: other } = await both()
+      await expectWithoutEffect(services, () => request({ ...other, nonce: next.nonce }), used)
+      expect((await request({ ...next, configurationId: ids[1] ?? '' })).status).toBe(200)
+    })
+  })
+
   it('refuses a nonce that has expired, to a token that has not', async () => {
     const real = services.clock.now
     const session = await startedSession(services, { credential_configurations: [configurationId] })
@@ -577,6 +667,8 @@ describe('a key proof that is wrong', () => {
     expect(await dump(services)).toBe(before)
     const row = await services.issuerStore.get('issuance_session', session.sessionId)
     expect(row?.value.issued).toHaveLength(10)
-    expect((await services.issuerStore.list('spent_nonce')).filter(({ id }) => nonces.includes(id))).toHaveLength(10)
+    expect(
+      (await services.issuerStore.list('spent_nonce')).filter(({ id }) => nonces.includes(id.split('.')[0] ?? '')),
+    ).toHaveLength(10)
   })
 })

@@ -389,14 +389,14 @@ describe('issuance', () => {
       credential_configurations: ids,
       credentials: [],
     })
-    await expectIssued(ready)
+    expect((await request(ready)).status).toBe(200)
     expect(await statusOf(services, ISSUER_URL, ready.sessionId)).toEqual({
       ...before,
       status: 'SUCCEEDED',
       credentials: [{ credential_configuration_id: ids[0], issued_at: created, credential_status: 'VALID' }],
     })
     const other = { ...ready, configurationId: ids[1] ?? '', nonce: await fetchNonce(services, ready.sessionId) }
-    await expectIssued(other)
+    expect((await request(other)).status).toBe(200)
     const after = (await statusOf(services, ISSUER_URL, ready.sessionId)) as { credentials: JsonObject[] }
     expect(after.credentials.map(({ credential_configuration_id: id }) => id)).toEqual(ids)
   })

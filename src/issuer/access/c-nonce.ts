@@ -1,8 +1,9 @@
 /**
  * The `c_nonce` of key proofs (OpenID4VCI 1.0, Nonce Endpoint). A nonce consists of its expiry and a MAC over the
- * expiry and the session id, so a new nonce is not stored. A nonce can be used once: a used nonce is stored until it
- * expires.
+ * expiry and the session id, so a new nonce is not stored. A nonce can be used once for each configuration, since some
+ * wallets fetch one nonce for all credentials of an offer: each use is stored until the nonce expires.
  */
+import { digestOf } from '../../codec/digest.ts'
 import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
@@ -28,6 +29,12 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   return writeMacToken(secrets.nonce[0], Buffer.concat([expiry, random(RANDOM_BYTES)]), sessionId ?? ANY_SESSION)
 }
 
+/** The request that a nonce is used for. */
+export interface NonceTarget {
+  readonly sessionId: string
+  readonly configurationId: string
+}
+
 /**
  * Verifies the nonce of a request, and returns its single use. Refuses with `invalid_nonce` a nonce that this service
  * did not make for the session, and one that has expired. Reads nothing from the store, so it can come before the
@@ -35,13 +42,14 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
  */
 export function verifyNonce(
   { secrets }: Pick<NonceContext, 'secrets'>,
-  sessionId: string,
+  { sessionId, configurationId }: NonceTarget,
   nonce: string,
   now: Date,
 ): StoredUse {
   const dueAt = expiryOf(secrets.nonce, sessionId, nonce)
   if (dueAt === undefined || now >= dueAt) return refuseNonce()
-  return { change: { insert: 'spent_nonce', id: nonce, value: {}, dueAt }, refuseReuse: refuseNonce }
+  const id = `${nonce}.${digestOf(configurationId)}`
+  return { change: { insert: 'spent_nonce', id, value: {}, dueAt }, refuseReuse: refuseNonce }
 }
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */

@@ -15,7 +15,7 @@ import type {
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
 import type { NonceContext } from '../access/c-nonce.ts'
-import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
+import { makeNonceMembers } from '../access/nonce-members.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -67,7 +67,7 @@ export async function answerOlderDraft(
   try {
     const finalRequest = { request: await toFinalRequest(context, openSession, request), responseForm }
     const response = toResponseForm(await answerCredentialRequest(context, openSession, finalRequest), responseForm)
-    return isDraft13 ? { ...response, ...makeDraft13NonceMembers(context, openSession.sessionId) } : response
+    return isDraft13 ? { ...response, ...makeNonceMembers(context, openSession.sessionId) } : response
   } catch (error) {
     if (!isDraft13 || !(error instanceof ProtocolError)) throw error
     return refuseInDraft13(context, openSession.sessionId, error)
@@ -230,6 +230,6 @@ const DRAFT_13_CODES: Partial<Record<ErrorCode, ErrorCode>> = {
 function refuseInDraft13(context: DraftContext, sessionId: string, error: ProtocolError): never {
   const code = DRAFT_13_CODES[error.code] ?? error.code
   const { message, cause, challenge, retryAfterSeconds } = error
-  const members = { ...error.members, ...(code === 'invalid_proof' && makeDraft13NonceMembers(context, sessionId)) }
+  const members = { ...error.members, ...(code === 'invalid_proof' && makeNonceMembers(context, sessionId)) }
   return refuse(code, message, { cause, members, challenge, retryAfterSeconds })
 }

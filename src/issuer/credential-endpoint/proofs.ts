@@ -7,7 +7,6 @@ import { runInTurn } from '../../async/concurrency.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import type { Configuration } from '../../credential/format.ts'
 import { findValidityProblem } from '../../keys/certificate.ts'
 import { readDid } from '../../keys/did.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
@@ -26,7 +25,7 @@ import {
 } from '../access/jwt-checks.ts'
 import type { StoredUse } from '../access/single-use.ts'
 import { largestBatch } from '../configurations.ts'
-import type { IssuerContext } from '../context.ts'
+import type { IssuerContext, LoadedConfiguration } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-addresses.ts'
 import type { IssuanceSession } from '../session.ts'
 import {
@@ -52,7 +51,7 @@ export interface ProvedKeys {
 interface ProofContext {
   readonly sessionId: string
   readonly session: IssuanceSession
-  readonly configuration: Configuration
+  readonly configuration: LoadedConfiguration
   readonly now: Date
 }
 
@@ -62,7 +61,7 @@ interface ProofPolicy extends JwtClock {
 }
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
-  /** Verifies the nonce for the session of the request, like {@link verifyNonce}. */
+  /** Verifies the nonce for the session and the configuration of the request, like {@link verifyNonce}. */
   readonly verifyNonce: (nonce: string) => StoredUse
 }
 
@@ -85,7 +84,7 @@ export async function verifyProofs(
   { sessionId, session, configuration, now }: ProofContext,
 ): Promise<ProvedKeys> {
   const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
-  const { keyAttestation: requirement, batchSize: maxKeys } = configuration
+  const { id: configurationId, keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const policy: KeyProofsPolicy = {
     now,
@@ -93,7 +92,7 @@ export async function verifyProofs(
     audiences,
     anchors,
     requirement,
-    verifyNonce: (nonce) => verifyNonce(context, sessionId, nonce, now),
+    verifyNonce: (nonce) => verifyNonce(context, { sessionId, configurationId }, nonce, now),
   }
   const { type, jwts } = readProofs(request)
   if (type === 'attestation') {

@@ -8,6 +8,7 @@ import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-respon
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
 import { makeNonce } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
+import { addNextNonce } from '../access/nonce-members.ts'
 import { claimedSessionId, queueForSession, requireSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, requireIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
@@ -117,7 +118,7 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
       const response = await queueForSession(context, openSession, (session) =>
         answerRequest(context, session, receivedRequest),
       )
-      return sendCredentialResponse(reply, response, receivedRequest.responseForm)
+      return sendCredentialResponse(reply, addNextNonce(context, openSession, response), receivedRequest.responseForm)
     },
   })
   addDeferredRoutes(app, context, { onRequest, openSessionOf })

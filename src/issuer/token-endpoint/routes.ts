@@ -8,7 +8,7 @@ import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata, type TokenResponse } from '../../protocol/oauth.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
-import { makeDraft13NonceMembers } from '../access/draft13-nonce.ts'
+import { makeNonceMembers } from '../access/nonce-members.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-addresses.ts'
@@ -119,6 +119,6 @@ async function answerForAnyDraft(
 ): Promise<TokenResponse> {
   const response = await answerTokenRequest(context, grant, request)
   return context.config.draft13 && grant.sessionId !== undefined
-    ? { ...response, ...makeDraft13NonceMembers(context, grant.sessionId) }
+    ? { ...response, ...makeNonceMembers(context, grant.sessionId) }
     : response
 }
