@@ -79,6 +79,33 @@ describe('the settings of the issuer alone', () => {
     expect(warnings.filter((warning) => warning.includes('this machine;'))).toEqual(expected)
   })
 
+  const readWith = (more: object) =>
+    readIssuerConfig({ ...settings('issuer', ISSUER_URL), ...more }, filesOf(services.files), now)
+
+  it('takes all algorithms of wallets that it can verify, or those of the setting', () => {
+    const all = ['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+    expect(readWith({})).toMatchObject({ config: { proofAlgorithms: all, tokenAlgorithms: all } })
+    const few = ['EdDSA', 'ES256']
+    const narrowed = readWith({ walletAlgorithms: few })
+    expect(narrowed).toMatchObject({ config: { proofAlgorithms: few, tokenAlgorithms: few } })
+  })
+
+  it.each([[[]], [['ES256', 'ES256']], [['RS256']], ['ES256'], [[256]]])(
+    'refuses %j as algorithms of wallets',
+    (walletAlgorithms) => {
+      const mistakes = mistakesOf(readWith({ walletAlgorithms }))
+      expect(mistakes.length).toBeGreaterThan(0)
+      for (const mistake of mistakes) expect(mistake).toMatch(/^walletAlgorithms(\[0\])?: /)
+    },
+  )
+
+  it('wants a nonce in each DPoP proof unless it is optional', () => {
+    expect(readWith({})).toMatchObject({ config: { dpopNonceRequired: true } })
+    expect(readWith({ dpopNonce: 'required' })).toMatchObject({ config: { dpopNonceRequired: true } })
+    expect(readWith({ dpopNonce: 'optional' })).toMatchObject({ config: { dpopNonceRequired: false } })
+    expect(mistakesOf(readWith({ dpopNonce: 'never' }))).toEqual([expect.stringMatching(/^dpopNonce: /)])
+  })
+
   it('refuses the settings of the verifier', () => {
     const value = { ...settings('issuer', ISSUER_URL), clientMetadata: {}, issuerTrustAnchors: 'anchors' }
     expect([...mistakesOf(readIssuerConfig(value, filesOf(services.files), now))].sort()).toEqual([

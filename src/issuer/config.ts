@@ -34,6 +34,7 @@ import { readRegistrationCertificate } from '../config/registration-certificate.
 import { DEFAULT_RETENTION } from '../config/retention.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
+import { resolveWalletProofs, type WalletProofConfig, walletProofSettings } from '../config/wallet-proofs.ts'
 import { type Certificate, isSameSubjectOfSameCa } from '../keys/certificate.ts'
 import { identifierProblem } from '../keys/certificate-identifier.ts'
 import { EXTENDED_KEY_USAGE } from '../keys/certificate-purpose.ts'
@@ -44,7 +45,8 @@ import {
   findProfileKeyMistakes,
   findProfileMistakes,
   ProfileSetting,
-  tokenAlgorithms,
+  selectAlgorithms,
+  type WalletAlgorithms,
 } from './haip.ts'
 import { findIssuerMistakes, type IssuerIdentity, IssuerSetting, resolveIssuer } from './issuer-setting.ts'
 
@@ -102,11 +104,7 @@ export const IssuerSettings = Type.Object(
       }),
     ),
     statusList: Type.Optional(StatusListSettings),
-    dpop: Type.Optional(
-      Type.Union([Type.Literal('optional'), Type.Literal('required')], {
-        description: 'Whether access tokens must be bound to a key of the wallet (DPoP); each wallet may when absent',
-      }),
-    ),
+    ...walletProofSettings,
     compatibility: Type.Optional(
       Type.Array(Type.Union([Type.Literal('draft13')]), {
         uniqueItems: true,
@@ -119,7 +117,7 @@ export const IssuerSettings = Type.Object(
 
 type Settings = Static<typeof IssuerSettings>
 
-export interface IssuerConfig extends CommonConfig {
+export interface IssuerConfig extends CommonConfig, WalletProofConfig, WalletAlgorithms {
   readonly profile: 'haip' | undefined
   /** The external authorization server; undefined when this service issues the access tokens. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
@@ -140,10 +138,6 @@ export interface IssuerConfig extends CommonConfig {
    */
   readonly encryptionRequired: boolean
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
-  /** Whether a token request must have a DPoP proof; if false, wallets may send one. */
-  readonly dpopRequired: boolean
-  /** The accepted algorithms of DPoP proofs, wallet attestations and their proofs. */
-  readonly tokenAlgorithms: readonly string[]
   /** Whether wallets of draft 13 are served: token responses then have a `c_nonce`. */
   readonly draft13: boolean
 }
@@ -220,7 +214,7 @@ function readOwnFiles(settings: Partial<Settings>, files: Files, now: Date) {
 
 /** Returns the settings that only an issuer has and that name no file. */
 function ownSettings(settings: Settings) {
-  const { issuer, authorizationServer, credentialEncryption, dpop, compatibility, statusList } = settings
+  const { issuer, authorizationServer, credentialEncryption, compatibility, statusList } = settings
   return {
     profile: settings.profile,
     issuer: resolveIssuer(issuer),
@@ -231,8 +225,8 @@ function ownSettings(settings: Settings) {
       ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
     },
     encryptionRequired: credentialEncryption === 'required',
-    dpopRequired: dpop === 'required',
-    tokenAlgorithms: tokenAlgorithms(settings.profile),
+    ...resolveWalletProofs(settings),
+    ...selectAlgorithms(settings),
     draft13: compatibility?.includes('draft13') ?? false,
   } as const
 }

@@ -35,7 +35,7 @@ const MAX_CACHED_SETS = 64
 
 export interface ConfigurationTextEffects extends Pick<IssuerContext, 'store' | 'loadConfiguration'> {
   readonly signer: () => Signer
-  readonly config: Pick<IssuerConfig, 'draft13' | 'profile'>
+  readonly config: Pick<IssuerConfig, 'draft13' | 'profile' | 'proofAlgorithms'>
 }
 
 /** Creates the functions that make `credential_configurations_supported`, with caches for the texts. */
@@ -49,7 +49,7 @@ export function createConfigurationTexts({
     cacheById(MAX_CACHED_MEMBERS, async (id): Promise<ConfigurationMember | undefined> => {
       const configuration = await loadConfiguration(id)
       if (configuration === undefined) return undefined
-      const metadata = metadataOf(configuration, signer(), config.draft13)
+      const metadata = metadataOf(configuration, signer(), config)
       return { configuration, text: `${JSON.stringify(id)}:${JSON.stringify(metadata)}` }
     })
   const loadMember: Readonly<Record<MetadataVersion, ReturnType<typeof cacheMembers>>> = {

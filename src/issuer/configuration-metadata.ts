@@ -5,16 +5,20 @@
 import { isObject, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration } from '../credential/format.ts'
 import { ownConfigurationMembers } from '../credential/formats.ts'
-import { joseAlgorithms } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { INTERNAL_MEMBERS } from '../protocol/credential-configuration.ts'
+import type { IssuerConfig } from './config.ts'
 
 /** The members that the metadata leaves out. */
 const HIDDEN_MEMBERS: readonly string[] = [...INTERNAL_MEMBERS, ...ownConfigurationMembers.map(({ member }) => member)]
 
 /** Makes the metadata of a configuration in the form of the final specification, with `mandatory` always present. */
-export function configurationMetadata(configuration: Configuration, signer: Signer): JsonObject {
+export function configurationMetadata(
+  configuration: Configuration,
+  signer: Signer,
+  { proofAlgorithms }: Pick<IssuerConfig, 'proofAlgorithms'>,
+): JsonObject {
   const { format, posted } = configuration
   const members = Object.entries(posted).filter(([name]) => !HIDDEN_MEMBERS.includes(name))
   const { credential_metadata: metadata } = posted
@@ -22,7 +26,7 @@ export function configurationMetadata(configuration: Configuration, signer: Sign
   return {
     ...(Object.fromEntries(members) as JsonObject),
     ...(metadata && { credential_metadata: { ...metadata, ...(claims && { claims }) } }),
-    ...proofTypes(configuration),
+    ...proofTypes(configuration, proofAlgorithms),
     credential_signing_alg_values_supported: [format.signingAlgorithm(signer.alg)],
   }
 }
@@ -31,9 +35,9 @@ export function configurationMetadata(configuration: Configuration, signer: Sign
  * Makes `cryptographic_binding_methods_supported` and `proof_types_supported`, which metadata has both or neither of.
  * OpenID4VCI 1.0, Credential Issuer Metadata Parameters.
  */
-function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
+function proofTypes({ format, keyAttestation }: Configuration, algorithms: readonly string[]): JsonObject {
   const proof = {
-    proof_signing_alg_values_supported: [...joseAlgorithms],
+    proof_signing_alg_values_supported: [...algorithms],
     ...(keyAttestation && { key_attestations_required: keyAttestation }),
   }
   return {
@@ -50,11 +54,12 @@ function proofTypes({ format, keyAttestation }: Configuration): JsonObject {
 export function makeOlderConfigurationMetadata(
   configuration: Configuration,
   signer: Signer,
-  draft13: boolean,
+  config: Pick<IssuerConfig, 'proofAlgorithms' | 'draft13'>,
 ): JsonObject {
+  const { draft13 } = config
   const { olderId } = configuration.format
   // Strict wallets of these drafts refuse a configuration with the member of the final specification.
-  const { credential_metadata: metadata, ...members } = configurationMetadata(configuration, signer)
+  const { credential_metadata: metadata, ...members } = configurationMetadata(configuration, signer, config)
   const [display, claims] = isObject(metadata) ? [memberOf(metadata, 'display'), memberOf(metadata, 'claims')] : []
   return {
     ...members,

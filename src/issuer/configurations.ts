@@ -38,7 +38,7 @@ export async function createConfiguration(
   const configuration = parseConfiguration(posted)
   await refuseUnfitConfiguration(context, configuration)
   const offered = await context.offeredConfigurationsText.get()
-  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentialSigner))
+  const addedText = JSON.stringify(configurationMetadata(configuration, context.keys.credentialSigner, context.config))
   refuseLargeMetadata(offered.json.byteLength + Buffer.byteLength(addedText))
   const id = toBase64url(context.random(16))
   const value: StoredConfiguration = { configuration: posted, removed: false }

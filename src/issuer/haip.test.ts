@@ -71,6 +71,12 @@ it('has the algorithms of FAPI 2.0 alone for what wallets get and use tokens by,
   expect(plain).toMatchObject({ config: { tokenAlgorithms: expect.arrayContaining(['ES384', 'ES512']) as string[] } })
 })
 
+it('may have fewer algorithms, and leaves it to the issuer whether a DPoP proof has a nonce', () => {
+  expect(read({ walletAlgorithms: ['ES512', 'ES256'], dpopNonce: 'optional' })).toMatchObject({
+    config: { proofAlgorithms: ['ES512', 'ES256'], tokenAlgorithms: ['ES256'], dpopNonceRequired: false },
+  })
+})
+
 it('with an authorization server of the operator leave to that server what is its own', () => {
   const authorizationServer = { issuer: 'https://login.example' }
   const value = settings('issuer', ISSUER_URL, { profile: 'haip', authorizationServer })
@@ -93,6 +99,7 @@ describe('a mistake at the start names the setting and what to do', () => {
       { redirectUris: ['http://localhost/cb', 'http://wallet.example/cb'] },
       /^redirectUris\[1\]: the profile haip needs https/,
     ],
+    ['algorithms without ES256', { walletAlgorithms: ['EdDSA', 'ES384'] }, /^walletAlgorithms: .*ES256; add it/],
     ['older drafts', { compatibility: ['draft13'] }, /^compatibility: .*leave older drafts out/],
     [
       'a self-signed certificate',

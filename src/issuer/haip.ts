@@ -25,6 +25,7 @@ export interface ProfiledSettings {
   readonly authorizationServer?: unknown
   readonly walletProviderTrustAnchors?: string
   readonly dpop?: Requirement
+  readonly walletAlgorithms?: readonly string[]
   readonly pushedAuthorizationRequests?: Requirement
   readonly walletAttestation?: Requirement
   readonly compatibility?: readonly string[]
@@ -69,6 +70,7 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
     ...REQUIRED_SETTINGS.filter((name) => settings[name] === 'optional').map(
       (name) => `${name}: the profile haip needs it; set it to "required", or leave it out`,
     ),
+    ...algorithmMistakes(settings.walletAlgorithms),
     ...clockMistakes(settings.clockSkewSeconds),
     ...redirectUriMistakes(settings.redirectUris),
     ...(compatibility.length > 0
@@ -93,9 +95,26 @@ function redirectUriMistakes(uris: readonly string[] = []): string[] {
   })
 }
 
-/** Returns the accepted algorithms of DPoP proofs and wallet attestations. */
-export function tokenAlgorithms(profile: 'haip' | undefined): readonly string[] {
-  return profile === 'haip' ? ALGORITHMS : joseAlgorithms
+/** The accepted algorithms of what wallets and their providers sign. */
+export interface WalletAlgorithms {
+  /** The algorithms of key proofs and key attestations. */
+  readonly proofAlgorithms: readonly string[]
+  /** The algorithms of DPoP proofs, wallet attestations and their proofs. */
+  readonly tokenAlgorithms: readonly string[]
+}
+
+/** Returns the accepted algorithms: those of the setting, and for tokens of these only what the profile allows. */
+export function selectAlgorithms({ profile, walletAlgorithms = joseAlgorithms }: ProfiledSettings): WalletAlgorithms {
+  const tokenAlgorithms =
+    profile === 'haip' ? walletAlgorithms.filter((name) => ALGORITHMS.includes(name)) : walletAlgorithms
+  return { proofAlgorithms: walletAlgorithms, tokenAlgorithms }
+}
+
+/** Returns a mistake unless ES256 is accepted. HAIP 1.0, Crypto Suites. */
+function algorithmMistakes(names: readonly string[] = ALGORITHMS): string[] {
+  return names.includes('ES256')
+    ? []
+    : ['walletAlgorithms: the profile haip needs ES256; add it, or leave the setting out']
 }
 
 /**
@@ -107,7 +126,7 @@ export function findProfileKeyMistakes(serviceKeys: ServiceKeys): string[] {
   const [metadataPath, metadata] = metadataKeyOf(serviceKeys)
   const keys = { signing, 'keys.statusLists': statusLists, [metadataPath]: metadata }
   const algorithm = algorithmOf((accessTokens ?? signing).chain[0].publicKey) ?? ''
-  const algorithmMistakes = ALGORITHMS.includes(algorithm)
+  const tokenKeyMistakes = ALGORITHMS.includes(algorithm)
     ? []
     : [
         `keys.accessTokens: the profile haip has access tokens by ES256 or EdDSA, and not by ${algorithm}; name a key of P-256`,
@@ -119,7 +138,7 @@ export function findProfileKeyMistakes(serviceKeys: ServiceKeys): string[] {
       `${path}: the profile haip needs a certificate of a CA, and ${leaf.subjectText} is self-signed; get one, or make a test CA with vouchsafe init issuer --profile haip`,
     ]
   })
-  return [...algorithmMistakes, ...certificateMistakes]
+  return [...tokenKeyMistakes, ...certificateMistakes]
 }
 
 /** Returns why the profile excludes a configuration, with the path; undefined if it does not. */

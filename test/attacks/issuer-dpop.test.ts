@@ -14,6 +14,7 @@ import { ACCESS_TOKEN_SECONDS } from '../../src/issuer/access/access-token.ts'
 import { createReusableNonces } from '../../src/issuer/access/reusable-nonce.ts'
 import { thumbprint } from '../../src/keys/jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { attestationOf, makeAttester, trusting } from '../support/attestation.ts'
 import {
   type BoundReady,
   boundSession,
@@ -30,13 +31,14 @@ import {
   dump,
   expectIssued,
   expectRefusal,
+  proofOf,
   readySession,
   type Session,
   startedSession,
   TOKEN_ENDPOINT,
 } from '../support/issuance.ts'
 import { API_KEY, ISSUER_URL, makeKey, type Services, startServices } from '../support/services.ts'
-import { declare, fetchNonce, holderSigner } from '../support/wire.ts'
+import { configuration, declare, fetchNonce, holderSigner } from '../support/wire.ts'
 
 interface Attack {
   readonly attack: string
@@ -605,5 +607,135 @@ describe('DPoP', () => {
     } finally {
       await older.close()
     }
+  })
+})
+
+describe('an issuer with dpopNonce: "optional"', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices({ issuer: { dpopNonce: 'optional' } })
+  })
+  afterAll(() => services.close())
+  const urlOf = ({ sessionId }: Session) => `${TOKEN_ENDPOINT}/${sessionId}`
+  const WITHOUT = { payload: { nonce: undefined } }
+
+  it('takes proofs without a nonce, each once, and tells the nonce nevertheless', async () => {
+    const session = await startedSession(services)
+    const parts = { services, key: await holderSigner(), nonce: '' }
+    const proof = await dpopProof({ ...parts, url: urlOf(session) }, WITHOUT)
+    const answer = await postToken(session, proof)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('dpop-nonce')).toMatch(/^[\w-]{30}$/)
+    const { access_token: token = '' } = (await answer.json()) as Record<string, string>
+    const ready: BoundReady = {
+      ...session,
+      ...parts,
+      dpop: '',
+      response: {},
+      token,
+      holder: await holderSigner(),
+      nonce: await fetchNonce(services, session.sessionId),
+      audience: `${ISSUER_URL}/${session.sessionId}`,
+    }
+    const dpop = await requestProof(ready, WITHOUT)
+    expect((await requestWith(ready, { authorization: `DPoP ${token}`, dpop })).status).toBe(200)
+    const before = await dump(services)
+    const again = { ...ready, nonce: await fetchNonce(services, session.sessionId) }
+    const replayed = await requestWith(again, { authorization: `DPoP ${token}`, dpop })
+    expect([replayed.status, ((await replayed.json()) as { error: string }).error]).toEqual([401, 'invalid_dpop_proof'])
+    expect(await dump(services)).toBe(before)
+    const fresh = await requestProof(ready, WITHOUT)
+    expect((await requestWith(again, { authorization: `DPoP ${token}`, dpop: fresh })).status).toBe(200)
+  })
+
+  it('takes one of 20 token requests of other sessions with one proof', async () => {
+    const sessions = await Promise.all(Array.from({ length: 20 }, () => startedSession(services)))
+    const parts = { services, key: await holderSigner(), nonce: '', url: TOKEN_ENDPOINT }
+    const proof = await dpopProof(parts, WITHOUT)
+    const answers = await Promise.all(sessions.map((each) => postToken(each, proof, {}, TOKEN_ENDPOINT)))
+    const statuses = answers.map(({ status }) => status).sort()
+    expect(statuses).toEqual([200, ...Array<number>(19).fill(400)])
+  })
+
+  it.each<[string, object, string]>([
+    ['that is too old', { nonce: undefined, iat: -301 }, 'invalid_dpop_proof'],
+    ['that is from the future', { nonce: undefined, iat: 62 }, 'invalid_dpop_proof'],
+    ['without a jti', { nonce: undefined, jti: undefined }, 'invalid_dpop_proof'],
+    ['with an empty nonce', { nonce: '' }, 'use_dpop_nonce'],
+    ['with a nonce that is null', { nonce: null }, 'use_dpop_nonce'],
+    ['with a nonce of its own making', { nonce: 'A'.repeat(30) }, 'use_dpop_nonce'],
+  ])('refuses a proof %s', async (_, members, error) => {
+    const session = await startedSession(services)
+    const seconds = Math.floor(services.clock.now.getTime() / 1000)
+    const iat = 'iat' in members ? seconds + Number(members.iat) : seconds
+    const parts = { services, key: await holderSigner(), nonce: '', url: urlOf(session) }
+    const refused = await postToken(session, await dpopProof(parts, { payload: { ...members, iat } }))
+    await expectRefusal(refused, { status: 400, error })
+    expect((await postToken(session, await dpopProof(parts, WITHOUT))).status).toBe(200)
+  })
+})
+
+describe('an issuer with walletAlgorithms: ["ES256"]', () => {
+  let services: Services
+  beforeAll(async () => {
+    const trust = trusting(await makeAttester())
+    services = await startServices({ ...trust, issuer: { ...trust.issuer, walletAlgorithms: ['ES256'] } })
+  })
+  afterAll(() => services.close())
+
+  it('names no other in its metadata, of the final specification and of drafts', async () => {
+    const id = await declare(services, { ...configuration, key_attestations_required: {} })
+    const { sessionId } = await startedSession(services, { credential_configurations: [id] })
+    for (const path of [
+      `.well-known/openid-credential-issuer/${sessionId}`,
+      `${sessionId}/.well-known/openid-credential-issuer`,
+    ]) {
+      const metadata = await services.fetch(`${ISSUER_URL}/${path}`)
+      const text = await metadata.text()
+      expect(JSON.parse(text)).toMatchObject({
+        credential_configurations_supported: {
+          [id]: {
+            proof_types_supported: {
+              jwt: { proof_signing_alg_values_supported: ['ES256'] },
+              attestation: { proof_signing_alg_values_supported: ['ES256'] },
+            },
+          },
+        },
+      })
+      expect(text).not.toContain('ES512')
+    }
+    const server = await services.fetch(`${ISSUER_URL}/.well-known/oauth-authorization-server/${sessionId}`)
+    expect(await server.json()).toMatchObject({ dpop_signing_alg_values_supported: ['ES256'] })
+  })
+
+  it('refuses DPoP proofs, key proofs and key attestations by another', async () => {
+    const session = await startedSession(services)
+    const [key, nonce, url] = [
+      await holderSigner('ES384'),
+      await dpopNonce(services),
+      `${TOKEN_ENDPOINT}/${session.sessionId}`,
+    ]
+    const why = /alg must be one of ES256$/
+    const refused = await postToken(session, await dpopProof({ services, key, url, nonce }))
+    await expectRefusal(refused, { status: 400, error: 'invalid_dpop_proof', why })
+    const ready = await boundSession(services)
+    const answer = async (changed: BoundReady, header: object) => {
+      const proof = { proof_type: 'jwt', jwt: await proofOf(changed, { header: { ...header } }) }
+      return services.fetch(CREDENTIAL_ENDPOINT, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `DPoP ${ready.token}`,
+          dpop: await requestProof(ready),
+        },
+        body: JSON.stringify({ credential_configuration_id: ready.configurationId, proof }),
+      })
+    }
+    const by384 = await answer({ ...ready, holder: await holderSigner('ES384') }, {})
+    await expectRefusal(by384, { status: 400, error: 'invalid_proof', why })
+    const foreign = await attestationOf(await makeAttester('Other', 'ES384'), [ready.holder.jwk], services.clock.now)
+    const attested = await answer(ready, { key_attestation: foreign })
+    await expectRefusal(attested, { status: 400, error: 'invalid_proof', why })
+    await expectIssuedBound(ready)
   })
 })

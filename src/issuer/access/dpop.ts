@@ -3,7 +3,7 @@
  * the request then marks the proof as used, with `singleUse`.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { memberOf, stringMemberOf } from '../../codec/json.ts'
+import { type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
 import { parseUrl, pathOf } from '../../codec/url.ts'
 import { importPublicKey, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
@@ -72,10 +72,7 @@ export function verifyDpopProof(
   }
   const id = stringMemberOf(payload, 'jti')
   if (!id) return refuseDpopProof('jti is missing')
-  const nonce = stringMemberOf(payload, 'nonce')
-  if (nonce === undefined || !context.dpopNonces.isValid(nonce, context.now())) {
-    refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
-  }
+  refuseWrongNonce(context, payload)
   // The signature comes last, since it costs much more than the rest, and anybody can send proofs.
   const key = readOrRefuseDpopProof(() => importPublicKey(jwk))
   if (!isJwsSignedBy(jws, key)) refuseDpopProof('its signature is not by the key in its header')
@@ -138,6 +135,20 @@ function readDpopJwt(text: string | undefined, { tokenAlgorithms }: AlgorithmSet
   const jws = readOrRefuseDpopProof(() => readJws(text))
   refuseDpopProblem(typeProblem(jws.header, 'dpop+jwt') ?? algorithmProblem(jws.header, tokenAlgorithms))
   return jws
+}
+
+/**
+ * Refuses with `use_dpop_nonce` a proof whose nonce is not one of this service, or that has none where it needs one.
+ * Otherwise a proof without a nonce is limited by its age and its single use. RFC 9449 sections 8 and 11.1.
+ */
+function refuseWrongNonce(
+  { config, dpopNonces, now }: Pick<AccessContext, 'config' | 'dpopNonces' | 'now'>,
+  payload: JsonObject,
+): void {
+  const nonce = memberOf(payload, 'nonce')
+  if (nonce === undefined && !config.dpopNonceRequired) return
+  if (typeof nonce === 'string' && dpopNonces.isValid(nonce, now())) return
+  refuse('use_dpop_nonce', 'the DPoP proof needs the nonce of the DPoP-Nonce header of this answer; send a new proof')
 }
 
 /** Tests whether `htu` equals `address`, after normalization (RFC 3986 section 6.2) and without query and fragment. */

@@ -5,7 +5,6 @@
  */
 import { type Json, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readJws } from '../../codec/jws.ts'
-import { joseAlgorithms } from '../../keys/signature.ts'
 import { readOrRefuse, refuse } from '../../protocol/error.ts'
 
 /** The maximum length of an HTTP header with a JWT. Node limits all headers of a request to 16 KiB together. */
@@ -81,6 +80,11 @@ function timeProblem(
     : 'it is not valid yet (nbf); wait, or check the clocks'
 }
 
+/** How key proofs and key attestations are judged: the clock, and the accepted algorithms. */
+export interface ProofJwtPolicy extends JwtClock {
+  readonly algorithms: readonly string[]
+}
+
 export type ProofKind = 'key proof' | 'key attestation'
 
 /** The `typ` of each kind, followed by its name in older drafts, which libraries wrote until July 2026. */
@@ -92,12 +96,9 @@ const PROOF_TYPES: Readonly<Record<ProofKind, readonly [string, ...string[]]>> =
 const UNSUPPORTED_HEADERS = ['trust_chain', 'jku', 'x5u']
 
 /** Parses a JWT, and checks its `typ` and `alg`, but not its signature. Refuses with `invalid_proof`. */
-export function readProofJwt(text: string, kind: ProofKind): Jws {
+export function readProofJwt(text: string, kind: ProofKind, { algorithms }: ProofJwtPolicy): Jws {
   const jws = readOrRefuseProof(kind, () => readJws(text))
-  refuseProofProblem(
-    kind,
-    typeProblem(jws.header, ...PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, joseAlgorithms),
-  )
+  refuseProofProblem(kind, typeProblem(jws.header, ...PROOF_TYPES[kind]) ?? algorithmProblem(jws.header, algorithms))
   const unsupportedHeader = UNSUPPORTED_HEADERS.find((name) => Object.hasOwn(jws.header, name))
   if (unsupportedHeader !== undefined)
     refuse('invalid_proof', `${unsupportedHeader} in the header of a ${kind} is not supported`)

@@ -16,7 +16,7 @@ import { verifyAttestationOfProof, verifyKeyAttestation } from './key-attestatio
 import { readKeyProof, refuseUnlessSigned } from './proofs.ts'
 
 const now = new Date()
-const clock = { now, clockSkewSeconds: 60 }
+const clock = { now, clockSkewSeconds: 60, algorithms: ['ES256'] }
 const AUDIENCE = 'https://a.example'
 
 let holder: Signer

@@ -12,16 +12,16 @@ import { readX5c } from '../../keys/trust-path.ts'
 import { refuse } from '../../protocol/error.ts'
 import { attesterProblem } from '../access/attester.ts'
 import {
-  type JwtClock,
   jwtTimeProblem,
   PROOF_TIMES,
+  type ProofJwtPolicy,
   readOrRefuseProof,
   readProofJwt,
   refuseProofProblem,
   type TimeRule,
 } from '../access/jwt-checks.ts'
 
-export interface KeyAttestationPolicy extends JwtClock {
+export interface KeyAttestationPolicy extends ProofJwtPolicy {
   /**
    * The required levels; undefined if no attestation is required. Then the signature of a sent attestation must be
    * valid, and its signer need not be trusted.
@@ -145,7 +145,7 @@ export function verifyKeyAttestation(
   policy: KeyAttestationPolicy,
   maxKeys = MAX_KEYS,
 ): KeyAttestation {
-  const jws = readProofJwt(text, KIND)
+  const jws = readProofJwt(text, KIND, policy)
   const { header, payload } = jws
   if (memberOf(header, 'x5c') === undefined)
     refuse('invalid_proof', 'the key attestation comes without a certificate (x5c)')

@@ -6,12 +6,14 @@ import type { JsonObject } from '../../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../../keys/did.ts'
 import { createSigner } from '../../keys/file-signer.ts'
 import { makeSelfSignedCertificate } from '../../keys/make-certificate.ts'
+import { joseAlgorithms } from '../../keys/signature.ts'
 import { readKeyProof, refuseUnlessSigned } from './proofs.ts'
 
 const now = new Date('2026-06-01T12:00:00Z')
 const clock = { now, clockSkewSeconds: 60 }
 const policy = {
   ...clock,
+  algorithms: joseAlgorithms,
   audiences: ['https://a.example'],
 }
 

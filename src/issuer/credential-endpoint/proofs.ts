@@ -19,6 +19,7 @@ import {
   type JwtClock,
   jwtTimeProblem,
   PROOF_TIMES,
+  type ProofJwtPolicy,
   readOrRefuseProof,
   readProofJwt,
   refuseProofProblem,
@@ -55,7 +56,7 @@ interface ProofContext {
   readonly now: Date
 }
 
-interface ProofPolicy extends JwtClock {
+interface ProofPolicy extends ProofJwtPolicy {
   /** The accepted values of `aud`: the credential issuer identifiers. */
   readonly audiences: readonly string[]
 }
@@ -83,12 +84,13 @@ export async function verifyProofs(
   request: CredentialRequest,
   { sessionId, session, configuration, now }: ProofContext,
 ): Promise<ProvedKeys> {
-  const { clockSkewSeconds, keyAttestationTrustAnchors: anchors } = context.config
+  const { clockSkewSeconds, keyAttestationTrustAnchors: anchors, proofAlgorithms: algorithms } = context.config
   const { id: configurationId, keyAttestation: requirement, batchSize: maxKeys } = configuration
   const audiences = acceptedAudiences(context.config, sessionId)
   const policy: KeyProofsPolicy = {
     now,
     clockSkewSeconds,
+    algorithms,
     audiences,
     anchors,
     requirement,
@@ -168,7 +170,7 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
  * Refuses with `invalid_proof`.
  */
 export function readKeyProof(text: string, policy: ProofPolicy): KeyProof {
-  const jws = readProofJwt(text, 'key proof')
+  const jws = readProofJwt(text, 'key proof', policy)
   const { header, payload } = jws
   const audience = readOnlyAudience(payload)
   if (audience === undefined || !policy.audiences.includes(audience)) {
