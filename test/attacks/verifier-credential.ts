@@ -1,5 +1,6 @@
 /** Attacks on the content of the credential: its validity and status, and whether it is what was asked for. */
 import type { Json, JsonObject } from '../../src/codec/json.ts'
+import { VCDM_1_CONTEXT, VCDM_2_CONTEXT } from '../../src/credential/w3c/members.ts'
 import {
   conceal,
   contentOf,
@@ -31,6 +32,22 @@ function w3c(members: (at: number) => JsonObject): Pick<Attack, 'change'> {
 
 function secondsOf({ services }: World): number {
   return Math.floor(services.clock.now.getTime() / 1000)
+}
+
+/** Takes a member away from a W3C credential. */
+function without(member: string): Pick<Attack, 'change'> {
+  return { change: (forgery) => void Reflect.deleteProperty(w3cOf(forgery), member) }
+}
+
+/** Replaces the subject of a W3C credential, of which no claim is concealed then. */
+function subject(credentialSubject: Json | undefined): Pick<Attack, 'change'> {
+  return {
+    change(forgery) {
+      forgery.disclosures = []
+      if (credentialSubject === undefined) Reflect.deleteProperty(w3cOf(forgery), 'credentialSubject')
+      else w3cOf(forgery).credentialSubject = credentialSubject
+    },
+  }
 }
 
 function type(typ: Json): Pick<Attack, 'change'> {
@@ -214,6 +231,50 @@ export const w3cCredentialAttacks: readonly Attack[] = [
     fails: 'query.type',
     ...w3c(() => ({ type: 'VerifiableCredential' })),
   },
+  { attack: 'The credential has no context.', fails: 'query.format', ...without('@context') },
+  {
+    attack: 'The context of the credential is another vocabulary.',
+    fails: 'query.format',
+    ...w3c(() => ({ '@context': ['https://example.org'] })),
+  },
+  {
+    attack: 'Another vocabulary stands before the context of the data model.',
+    fails: 'query.format',
+    ...w3c(() => ({ '@context': ['https://example.org', VCDM_2_CONTEXT, VCDM_1_CONTEXT] })),
+  },
+  {
+    attack: 'The context of the credential is a number.',
+    fails: 'query.format',
+    ...w3c(() => ({ '@context': 2 })),
+  },
+  { attack: 'The credential has no type of its data model.', ...anyType, fails: 'query.format', ...without('type') },
+  {
+    attack: 'The credential does not say that it is one.',
+    ...anyType,
+    fails: 'query.format',
+    ...w3c(() => ({ type: ['StudentCard'] })),
+  },
+  {
+    attack: 'The credential is a presentation.',
+    ...anyType,
+    fails: 'query.format',
+    ...w3c(() => ({ type: ['VerifiablePresentation'] })),
+  },
+  { attack: 'The credential is about nobody.', ...anything, fails: 'query.format', ...subject(undefined) },
+  { attack: 'The subject of the credential is a text.', ...anything, fails: 'query.format', ...subject('Ada') },
+  { attack: 'The subject of the credential is empty.', ...anything, fails: 'query.format', ...subject({}) },
+  { attack: 'The list of subjects is empty.', ...anything, fails: 'query.format', ...subject([]) },
+  {
+    attack: 'One of the subjects of the credential is empty.',
+    ...anything,
+    fails: 'query.format',
+    ...subject([{ given_name: 'Ada' }, {}]),
+  },
+  {
+    attack: 'The issuer in the credential is an object that names nobody.',
+    fails: 'query.format',
+    ...w3c(() => ({ issuer: { name: 'Example University' } })),
+  },
 ]
 
 /** Attacks on W3C credentials as SD-JWT, which share their type with SD-JWT VCs of the old name. */
@@ -222,6 +283,11 @@ export const w3cSdJwtAttacks: readonly Attack[] = [
     attack: 'The credential is an SD-JWT VC of the old name.',
     fails: 'query.format',
     ...payload(() => ({ vct: 'urn:card' })),
+  },
+  {
+    attack: 'The credential names its issuer in iss alone, as the data model does not.',
+    fails: 'query.format',
+    ...without('issuer'),
   },
 ]
 

@@ -448,7 +448,17 @@ describe('a list of the W3C that does not count', () => {
     ['for another purpose', inSubject({ statusPurpose: 'suspension' }), /: its statusPurpose is not revocation$/],
     ['for no purpose', inSubject({ statusPurpose: null }), /: its statusPurpose is not revocation$/],
     ['of another subject', inSubject({ type: 'Person' }), /: its credentialSubject is not a BitstringStatusList$/],
-    ['without a subject', without('credentialSubject'), /: its credentialSubject is not a BitstringStatusList$/],
+    [
+      'without a subject',
+      without('credentialSubject'),
+      /: it is not a credential: its credentialSubject has no claims$/,
+    ],
+    ['without a context', without('@context'), /: it is not a credential: its @context does not begin with https:/],
+    [
+      'that is no credential',
+      claims(() => ({ type: ['BitstringStatusListCredential'] })),
+      /: it is not a credential: its type has no VerifiableCredential$/,
+    ],
     ['that is over', claims(() => ({ validUntil: new Date((now() - 61) * 1000).toISOString() })), /: it expired on/],
     [
       'that begins 61 s ahead',

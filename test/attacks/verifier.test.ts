@@ -3,7 +3,9 @@
  * keys, and posted to the service. One check fails, what depends on it is not run, and everything else passes.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { digestOf } from '../../src/codec/digest.ts'
 import { formatOf } from '../../src/credential/formats.ts'
+import { VCDM_2_CONTEXT } from '../../src/credential/w3c/members.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import { allChecks, evidenceChecks, readingChecks, responseChecks } from '../../src/verifier/checks/index.ts'
@@ -206,6 +208,52 @@ describe('attacks on the verification service', () => {
             ],
           }),
         },
+      ],
+      [
+        'a W3C credential whose context is a text',
+        'vc+sd-jwt',
+        change(({ payload }) => void Object.assign(payload, { '@context': VCDM_2_CONTEXT })),
+      ],
+      [
+        'a W3C credential whose holder withholds every claim of the subject',
+        'vc+sd-jwt',
+        {
+          ...change((forgery) => {
+            forgery.disclosures = []
+          }),
+          query: () => ({ claims: undefined }),
+        },
+      ],
+      [
+        'a W3C credential whose holder withholds the subject',
+        'vc+sd-jwt',
+        {
+          ...change((forgery) => {
+            concealMember(forgery, forgery.payload, 'credentialSubject')
+            forgery.disclosures = []
+          }),
+          query: () => ({ claims: [{ path: ['issuer'] }] }),
+        },
+      ],
+      [
+        'a W3C credential of two subjects, of which the holder shows one',
+        'vc+sd-jwt',
+        {
+          ...change((forgery) => {
+            const [one, other] = [disclosure({ given_name: 'Ada' }), disclosure({ given_name: 'Byron' })]
+            forgery.payload.credentialSubject = [one, other].map((text) => ({ '...': digestOf(text) }))
+            forgery.disclosures = [one]
+          }),
+          query: () => ({ claims: [{ path: ['credentialSubject', 0, 'given_name'] }] }),
+        },
+      ],
+      [
+        'a VC in a JWT of the data model 2.0, whose issuer is in iss alone',
+        'jwt_vc_json',
+        change(({ payload }) => {
+          Object.assign(payload.vc as object, { '@context': [VCDM_2_CONTEXT] })
+          Reflect.deleteProperty(payload.vc as object, 'issuer')
+        }),
       ],
       [
         'a VP-JWT that does not say when it was made',

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec
 import { readJws } from '../../codec/jws.ts'
 import { malformed, readPart } from '../../codec/malformed.ts'
 import { readOneOrMoreStrings, readX5cHeader } from '../../credential/evidence.ts'
-import { w3cEvidence } from '../../credential/w3c/members.ts'
+import { conformanceProblem, w3cEvidence } from '../../credential/w3c/members.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { type FetchedStatusList, makeEntries, unpack } from './status-list-token.ts'
 
@@ -23,6 +23,8 @@ export async function readBitstringCredential(text: string, uri: string): Promis
   // VCDM 1.1 has the credential in the claim `vc`.
   const inner = memberOf(payload, 'vc')
   const credential = isObject(inner) ? inner : payload
+  const problem = conformanceProblem(payload, credential, false)
+  if (problem !== undefined) malformed(`it is not a credential: ${problem}`)
   const { types, identifiers, validity } = w3cEvidence(payload, credential)
   if (!types.includes('BitstringStatusListCredential')) malformed('it is not a BitstringStatusListCredential')
   // VCDM 1.1 section 6.3.1: a JWT may have the id in `jti`. Without an id, another list of the issuer could be used in

@@ -21,7 +21,7 @@ import {
   statedTypeText,
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
-import { hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
+import { conformanceProblem, hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
@@ -61,7 +61,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
   return {
     formatProblem:
       isJwt(header) && isObject(vc)
-        ? undefined
+        ? conformanceProblem(payload, vc, false)
         : `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
     issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
     holder,

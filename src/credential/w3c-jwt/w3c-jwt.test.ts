@@ -249,7 +249,10 @@ describe('W3C credentials as JWT', () => {
       }
       const root = await jwt({ ...vc })
       expect(() => w3cJwt.readHeld(root)).toThrow(/no vc/)
-      expect(w3cJwt.readHeld(await jwt({ vc }, { alg: 'ES256' })).claims).toEqual(vc)
+      const bare = await jwt({ vc })
+      expect(() => w3cJwt.readHeld(bare)).toThrow(/its @context does not begin with/)
+      const whole = { '@context': [V1], ...vc }
+      expect(w3cJwt.readHeld(await jwt({ vc: whole }, { alg: 'ES256' })).claims).toEqual(whole)
     })
   })
 

@@ -13,6 +13,7 @@ import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence.ts'
 import type { ClaimSource, Configuration, Evidence, HeldCredential, Order } from '../format.ts'
 import { issueSdJwt, keyBindingOf, readHeldSdJwt, revealSdJwt, type SdJwtParts } from '../sd-jwt.ts'
 import {
+  conformanceProblem,
   credentialStatusMember,
   hasOrderedMembers,
   isoSeconds,
@@ -84,9 +85,14 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     name === 'credentialSubject' && deeper.length === 0 && isObject(memberOf(payload, 'vc'))
   const revealedPayload = revealSdJwt(sdJwt, (position) => mustBeShown(position) || isSubjectBeside(position))
   const claims = credentialOf(revealedPayload.payload)
+  // Without its disclosures, the members of a credential cannot be judged.
+  const memberProblem =
+    revealedPayload.problem === undefined
+      ? conformanceProblem(payload, claims, mayWithholdSubject(rootOf(payload)))
+      : undefined
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
-    formatProblem: formatProblemOf(sdJwt.jws),
+    formatProblem: formatProblemOf(sdJwt.jws) ?? memberProblem,
     issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
@@ -127,7 +133,19 @@ function mustBeShown(position: ClaimPosition): boolean {
 
 /** Returns the members of the credential: those of `vc` in a VCDM 1.1 payload. DCQL paths begin there. */
 function credentialOf(payload: JsonObject): JsonObject {
+  const root = rootOf(payload)
+  return Object.fromEntries(Object.entries(root).filter(([name]) => root !== payload || !PROTOCOL_MEMBERS.has(name)))
+}
+
+/** Returns the object that has the members of the credential: `vc`, or else the payload. */
+function rootOf(payload: JsonObject): JsonObject {
   const vc = memberOf(payload, 'vc')
-  const root = isObject(vc) && memberOf(payload, 'credentialSubject') === undefined ? vc : payload
-  return Object.fromEntries(Object.entries(root).filter(([name]) => root === vc || !PROTOCOL_MEMBERS.has(name)))
+  return isObject(vc) && memberOf(payload, 'credentialSubject') === undefined ? vc : payload
+}
+
+/** Tests whether the issuer signed only digests of the subject, or of claims of the subject. */
+function mayWithholdSubject(signedMembers: JsonObject): boolean {
+  const subject = memberOf(signedMembers, 'credentialSubject')
+  if (subject === undefined) return Object.hasOwn(signedMembers, '_sd')
+  return [subject].flat().some((each) => isObject(each) && (Object.hasOwn(each, '_sd') || Object.hasOwn(each, '...')))
 }

@@ -101,6 +101,37 @@ export function hasOrderedMembers(order: Order, evidence: Pick<Evidence, 'claims
   )
 }
 
+/**
+ * Returns why a document is no Verifiable Credential, as part of a sentence that names the member; undefined if it is
+ * one. `mayWithholdSubject` tells that the holder may have withheld the subject, or claims of the subject. Times, the
+ * status, and a credential that names no issuer at all have checks of their own. VCDM 2.0 and VCDM 1.1: Contexts,
+ * Types, Credential Subject, Issuer.
+ */
+export function conformanceProblem(
+  payload: JsonObject,
+  claims: JsonObject,
+  mayWithholdSubject: boolean,
+): string | undefined {
+  const [context] = [memberOf(claims, '@context')].flat()
+  if (context !== VCDM_2_CONTEXT && context !== VCDM_1_CONTEXT)
+    return `its @context does not begin with ${VCDM_2_CONTEXT} or ${VCDM_1_CONTEXT}`
+  if (!readOneOrMoreStrings(memberOf(claims, 'type')).includes('VerifiableCredential'))
+    return 'its type has no VerifiableCredential'
+  const subjects = [memberOf(claims, 'credentialSubject') ?? []].flat()
+  if (!subjects.every(isObject)) return 'its credentialSubject is not an object'
+  const hasClaims = subjects.length > 0 && subjects.every((subject) => Object.keys(subject).length > 0)
+  if (!hasClaims && !mayWithholdSubject) return 'its credentialSubject has no claims'
+  return isIssuerInIssAlone(payload, claims) ? 'its issuer is named by iss alone' : undefined
+}
+
+/** Tests whether only `iss` names the issuer, which is enough for a credential in `vc`. VCDM 1.1, JWT Encoding. */
+function isIssuerInIssAlone(payload: JsonObject, claims: JsonObject): boolean {
+  const issuer = memberOf(claims, 'issuer')
+  if (memberOf(payload, 'iss') === undefined) return false
+  if (isObject(issuer)) return memberOf(issuer, 'id') === undefined
+  return issuer === undefined && !isObject(memberOf(payload, 'vc'))
+}
+
 /** Returns the identifiers of the issuer. A missing issuer, which is required, is an empty text. */
 function identifiersOf(payload: JsonObject, claims: JsonObject): readonly string[] {
   const issuer = memberOf(claims, 'issuer')

@@ -12,7 +12,7 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
   {
     id: 'query.format',
     asks: 'Is the credential of the format that was asked for?',
-    spec: 'OpenID4VP 1.0, Credential Query (format)',
+    spec: 'OpenID4VP 1.0, Credential Query (format); VCDM 2.0 and 1.1, Contexts, Types, Credential Subject, Issuer',
     level: 'MUST',
     run: ({ formatProblem }, { credentialQuery }) =>
       formatProblem === undefined ? pass() : fail(`the credential is not ${credentialQuery.format}: ${formatProblem}`),
