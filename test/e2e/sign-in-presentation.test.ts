@@ -3,6 +3,8 @@
  * and attacks on that. OpenID4VP 1.0, Session Fixation.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { stringMemberOf } from '../../src/codec/json.ts'
+import { readJws } from '../../src/codec/jws.ts'
 import { type Outbound, OutboundError } from '../../src/http/outbound.ts'
 import { decline, planPresentation, sendPresentation } from '../../src/wallet/present.ts'
 import { receiveOffer } from '../../src/wallet/receive.ts'
@@ -12,7 +14,7 @@ import { openLinkPage, type Presenting, startPresenting } from '../support/prese
 import { ISSUER_URL, outboundBy, type Services } from '../support/services.ts'
 import { type AtPage, comeToPage, SIGN_IN, wayByPage, wayToWallet } from '../support/sign-in.ts'
 import { testWallet } from '../support/wallet.ts'
-import { call, dataset, startIssuance } from '../support/wire.ts'
+import { call, dataset, dcqlQuery, holderSigner, issueCredential, postForm, startIssuance } from '../support/wire.ts'
 
 const INVALID = { status: 400, error: 'invalid_request' } as const
 
@@ -164,6 +166,26 @@ it('takes nothing of a verifier that trusts everybody', async () => {
   const answer = await visit(services, at.browser, address)
   await expectRefusal(answer, { status: 503, error: 'temporarily_unavailable', why: /verifier/ })
   expect(services.logLines.join('')).toContain('issuerTrustAnchors')
+  await close()
+})
+
+it('takes nothing that somebody showed without the key of the holder, where the query does not ask for it', async () => {
+  const [card] = dcqlQuery.credentials
+  const query = { credentials: [{ ...card, require_cryptographic_holder_binding: false }] }
+  const { services, close } = await startPresenting({}, {}, query)
+  // Every verifier that got the presentation of this card has its text.
+  const stolenCard = await issueCredential(services, await holderSigner())
+  const thief = await comeToPage(services)
+  const requestUri = new URL(await linkFor(services, thief)).searchParams.get('request_uri') ?? ''
+  const { payload } = readJws(await (await services.fetch(requestUri)).text())
+  const [state = '', responseUri = ''] = ['state', 'response_uri'].map((name) => stringMemberOf(payload, name))
+  const form = { vp_token: JSON.stringify({ card: [stolenCard] }), state }
+  const { redirect_uri: address } = (await (await postForm(services, responseUri, form)).json()) as {
+    readonly redirect_uri: string
+  }
+  const answer = await visit(services, thief.browser, address)
+  await expectRefusal(answer, { status: 503, error: 'temporarily_unavailable', why: /verifier/ })
+  expect(services.logLines.join('')).toContain('require_cryptographic_holder_binding')
   await close()
 })
 

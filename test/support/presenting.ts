@@ -22,11 +22,15 @@ export interface Presenting {
 }
 
 /** Starts services whose issuer asks the verifier beside it, with a configuration that wallets can ask for. */
-export async function startPresenting(options: ServiceOptions = {}, settings: object = {}): Promise<Presenting> {
+export async function startPresenting(
+  options: ServiceOptions = {},
+  settings: object = {},
+  query: object = dcqlQuery,
+): Promise<Presenting> {
   const verifierStore = await openTestStore<VerifierCollections>(verifierMigrations)
   // The query has to be there before the issuer, whose settings name it.
   const first = await startServices({ verifierStore })
-  const created = await call(first, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
+  const created = await call(first, `${VERIFIER_URL}/verification-query/create`, { dcql_query: query })
   const verificationQueryId = await created.text()
   const presentation = {
     ...{ verifier: VERIFIER_URL, apiKey: API_KEY, verificationQueryId, datasets: presentedDatasets },

@@ -74,7 +74,8 @@ async function findOrMakeLink(context: IssuerContext, settings: PresentationConf
 /**
  * Decides the interaction by the presentation. Refuses with `invalid_request` another browser than that of the request,
  * which ends the request, and a response code of another presentation. Refuses with `gone` after too many response
- * codes, and with `temporarily_unavailable` if the verifier cannot be reached.
+ * codes, and with `temporarily_unavailable` if the verifier cannot be reached, trusts everybody, or asked for no proof
+ * of the holder.
  */
 export async function finishPresentation(
   context: IssuerContext,
@@ -98,13 +99,21 @@ export async function finishPresentation(
   if (memberOf(result, 'trust') !== 'anchors') {
     refuseUnavailableVerifier('the verifier trusts everybody; set issuerTrustAnchors there')
   }
-  return decideByClaims(context, identifiedRequest, claimsOf(memberOf(result, 'credentials')))
+  return decideByClaims(context, identifiedRequest, requireHeldClaims(memberOf(result, 'credentials')))
 }
 
-/** Returns the claims of the first credential for each credential id of the query. */
-function claimsOf(credentials: ReturnType<typeof memberOf>): JsonObject {
+/**
+ * Returns the claims of the first credential for each credential id of the query. Refuses with
+ * `temporarily_unavailable` if the query asks for one without the proof of its holder: every verifier that got such a
+ * credential can present it.
+ */
+function requireHeldClaims(credentials: ReturnType<typeof memberOf>): JsonObject {
   const entries = Object.entries(isObject(credentials) ? credentials : {}).map(([id, reports]) => {
     const [first] = Array.isArray(reports) ? reports : []
+    if (memberOf(first, 'holder_key_thumbprint') === undefined) {
+      const remedy = 'make a query without require_cryptographic_holder_binding: false'
+      refuseUnavailableVerifier(`the query of the verifier asks for no proof of the holder of ${id}; ${remedy}`)
+    }
     return [id, memberOf(first, 'claims') ?? {}] as const
   })
   return Object.fromEntries(entries)
