@@ -148,6 +148,7 @@ function drawRecord({
   sequence,
   at,
   type,
+  outcome,
   caller = '',
   subject = '',
   session,
@@ -155,7 +156,7 @@ function drawRecord({
   return [
     String(sequence),
     drawTime(Date.parse(at) / 1000),
-    type,
+    outcome === undefined ? type : `${type} (${outcome})`,
     caller,
     subject === '' ? '' : element('span', { class: 'long' }, subject),
     session === undefined ? '' : element('code', { class: 'long' }, session),

@@ -22,6 +22,8 @@ export interface IssuerSchemas {
     /** ISO 8601. */
     at: string
     type: string
+    /** How a verification without a session ended (presentation.verified). */
+    outcome?: 'succeeded' | 'failed'
     /** The label of the API key of the caller. */
     caller?: string
     /** The id of what the record is about. */

@@ -11,6 +11,8 @@ export interface AuditEntry {
   /** The time in ISO 8601, in UTC. */
   readonly at: string
   readonly type: string
+  /** How a verification without a session ended, of which the type says only that it was done. */
+  readonly outcome?: 'succeeded' | 'failed'
   /** The label of the API key of the caller. */
   readonly caller?: string
   /** The id of the configuration, query or log that the record is about; such ids are not secret. */

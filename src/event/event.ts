@@ -55,6 +55,8 @@ export interface Event {
   readonly sessionId?: string
   /** The id of the configuration, query, callback, status list or generation that the event is about. */
   readonly subject?: string
+  /** How the verification ended that the event is about; absent when the type says it. */
+  readonly outcome?: 'succeeded' | 'failed'
   /** The label of the API key of the caller. */
   readonly caller?: string
   /** The status body of the session at the time of the event, for the callback, when it cannot be computed later. */

@@ -95,10 +95,11 @@ function auditLogChanges(
   ]
 }
 
-function entryOf({ at, type, caller, subject, sessionId }: Event): AuditEntry {
+function entryOf({ at, type, outcome, caller, subject, sessionId }: Event): AuditEntry {
   return {
     at: new Date(at).toISOString(),
     type,
+    ...(outcome === undefined ? {} : { outcome }),
     ...(caller === undefined ? {} : { caller }),
     ...(subject === undefined ? {} : { subject }),
     ...(sessionId === undefined ? {} : { session: hashSessionId(sessionId) }),

@@ -85,6 +85,11 @@ export const AuditRecordPage = Type.Object(
           sequence: Type.Integer(),
           at: Type.String({ description: 'ISO 8601' }),
           type: Type.String(),
+          outcome: Type.Optional(
+            Type.Union([Type.Literal('succeeded'), Type.Literal('failed')], {
+              description: 'How a verification without a session ended (presentation.verified)',
+            }),
+          ),
           caller: Type.Optional(Type.String({ description: 'The label of the API key of the caller' })),
           subject: Type.Optional(Type.String({ description: 'The id of what the record is about' })),
           session: Type.Optional(Type.String({ description: 'The SHA-256 of the session id, base64url' })),

@@ -47,15 +47,15 @@ export async function verifyStaticPresentation(
     logger: context.log,
     requestId,
   })
-  const subject = request.verification_query_id
+  const { verified } = report
   const event = {
     type: 'presentation.verified',
+    outcome: verified ? 'succeeded' : 'failed',
     at: verificationContext.now.getTime(),
     caller,
-    ...(subject && { subject }),
+    ...(request.verification_query_id && { subject: request.verification_query_id }),
   } as const
   await context.store.commit([recordEvent(event, context.random)])
-  const { verified } = report
   const line = { event: 'presentation_verified', request: requestId, caller, verified, failed: failedChecks(report) }
   context.log.info(line, 'presentation verified')
   return describeReport(report, currentDescriptions)

@@ -123,6 +123,11 @@ describe('the audit log', () => {
     }
   })
 
+  it('says how the verification of a presentation without a session ended', () => {
+    const outcomes = records.flatMap(({ type, outcome }) => (outcome === undefined ? [] : [[type, outcome]]))
+    expect(outcomes).toEqual([['presentation.verified', 'failed']])
+  })
+
   it('has no session id, no key, nothing of a person and nobody’s words', () => {
     const text = JSON.stringify(records)
     for (const id of [...sessionIds, API_KEY]) expect(text).not.toContain(id)
