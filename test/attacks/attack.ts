@@ -56,6 +56,9 @@ export const after = {
 
 /** The checks after whose failure the status is not looked up. Token Status List, Validation Rules. */
 const BEFORE_STATUS = [
+  'issuer.identifier',
+  'query.format',
+  'credential.doc_type',
   'holder.signature',
   'holder.nonce',
   'disclosures.valid',

@@ -170,6 +170,8 @@ describe('who is asked, and how often', () => {
       ({ binding }, key) => void Object.assign(binding ?? {}, { sign: signWith(key) }),
       'holder.signature',
     ],
+    ['is of another format', ({ header }) => void Object.assign(header, { typ: 'example+jwt' }), 'query.format'],
+    ['names two issuers', ({ payload }) => void Object.assign(payload, { iss: 'urn:other' }), 'issuer.identifier'],
     ['has a disclosure too many', ({ disclosures }) => void disclosures.push('WyJhIiwiYiIsMV0'), 'disclosures.valid'],
   ])('nobody, for a presentation that %s', async (_, change, fails) => {
     const otherKey = await makeKey()

@@ -4,7 +4,7 @@ import type { Check } from '../../check/check.ts'
 import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 import { holderChecks } from './holder.ts'
 import { issuerChecks } from './issuer.ts'
-import { queryChecks } from './query.ts'
+import { formatCheck, queryChecks } from './query.ts'
 import { readingChecks, responseChecks } from './response.ts'
 import { validityChecks } from './validity.ts'
 
@@ -14,6 +14,7 @@ export { readingChecks, responseChecks }
 export const evidenceChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
   ...issuerChecks,
   ...holderChecks,
+  formatCheck,
   ...validityChecks,
   ...queryChecks,
 ]

@@ -8,15 +8,17 @@ import { answerClaims } from '../../protocol/dcql-match.ts'
 import type { IssuerChain } from '../issuer-path.ts'
 import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
+/** The format is checked before the status, which is not looked up for a document of another format. */
+export const formatCheck: Check<EvidenceWithChain, PresentationCheckContext> = {
+  id: 'query.format',
+  asks: 'Is the credential of the format that was asked for?',
+  spec: 'OpenID4VP 1.0, Credential Query (format); VCDM 2.0 and 1.1, Contexts, Types, Credential Subject, Issuer',
+  level: 'MUST',
+  run: ({ formatProblem }, { credentialQuery }) =>
+    formatProblem === undefined ? pass() : fail(`the credential is not ${credentialQuery.format}: ${formatProblem}`),
+}
+
 export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckContext>[] = [
-  {
-    id: 'query.format',
-    asks: 'Is the credential of the format that was asked for?',
-    spec: 'OpenID4VP 1.0, Credential Query (format); VCDM 2.0 and 1.1, Contexts, Types, Credential Subject, Issuer',
-    level: 'MUST',
-    run: ({ formatProblem }, { credentialQuery }) =>
-      formatProblem === undefined ? pass() : fail(`the credential is not ${credentialQuery.format}: ${formatProblem}`),
-  },
   {
     id: 'query.type',
     asks: 'Is the credential of a type that was asked for?',

@@ -12,9 +12,12 @@ import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
  */
 const STATUS_NEEDS = [
   'issuer.trusted',
+  'issuer.identifier',
   'holder.signature',
   'holder.nonce',
+  'query.format',
   'disclosures.valid',
+  'credential.doc_type',
   'validity.not_before',
   'validity.not_expired',
 ]
