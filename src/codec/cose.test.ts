@@ -142,6 +142,16 @@ describe('COSE_Key', () => {
   })
 
   const good = () => writeCoseKey(KEY) as Map<CborKey, Cbor>
+  it.each<[number, Cbor]>([
+    [3, -7],
+    [3, -9],
+    [4, [2]],
+    [4, [1, 2]],
+    [4, [1]],
+  ])('may say that it is for signatures: %d %j', (label, value) => {
+    expect(readCoseKey(new Map([...good(), [label, value]]))).toEqual(KEY)
+  })
+
   it.each<[string, Cbor | undefined, RegExp]>([
     ['nothing', undefined, /not a CBOR map/],
     ['a private key', new Map([...good(), [-4, hex('01')]]), /private/],
@@ -149,6 +159,13 @@ describe('COSE_Key', () => {
     ['another curve', new Map([...good(), [-1, 8]]), /unsupported key; use EC2/],
     ['another type of key', new Map([...good(), [1, 1]]), /unsupported key; use EC2/],
     ['no y', new Map([...good()].filter(([label]) => label !== -3)), /the y of the key is not a byte string/],
+    ['for key agreement (alg)', new Map([...good(), [3, -25]]), /the key on P-256 is not for its alg/],
+    ['for MACs (alg)', new Map([...good(), [3, 5]]), /not for its alg/],
+    ['for signatures on another curve (alg)', new Map([...good(), [3, -35]]), /not for its alg/],
+    ['for an algorithm in letters (alg)', new Map([...good(), [3, 'ES256']]), /not for its alg/],
+    ['for deriving (key_ops)', new Map([...good(), [4, [7, 8]]]), /its key_ops name neither verify nor sign/],
+    ['for nothing (key_ops)', new Map([...good(), [4, []]]), /its key_ops name neither/],
+    ['for no list of operations (key_ops)', new Map([...good(), [4, 2]]), /its key_ops name neither/],
     ['a short x', new Map([...good(), [-2, hex('01')]]), /the x of the key is not 32 bytes/],
     [
       'an x that is on no curve',

@@ -37,8 +37,10 @@ export interface Sign1 {
 
 /** Labels of headers: RFC 9052 section 3.1, RFC 9360 section 2, RFC 9596. */
 const HEADER = { alg: 1, crit: 2, kid: 4, typ: 16, x5chain: 33 } as const
-/** Labels and values of keys: RFC 9053 section 7. */
-const KEY = { kty: 1, crv: -1, x: -2, y: -3, d: -4 } as const
+/** Labels and values of keys: RFC 9052 section 7.1, RFC 9053 section 7. */
+const KEY = { kty: 1, alg: 3, keyOps: 4, crv: -1, x: -2, y: -3, d: -4 } as const
+/** The operations of a key for signatures: `sign`, which a wallet may list, and `verify`. */
+const SIGNING_OPERATIONS: readonly unknown[] = [1, 2]
 const OKP = 1
 const EC2 = 2
 const COSE_CURVES = [
@@ -119,8 +121,8 @@ export async function writeSign1(
 }
 
 /**
- * Converts a public COSE_Key on a supported curve to a JWK. Throws a MalformedError for any other key, and for a
- * private one.
+ * Converts a public COSE_Key on a supported curve to a JWK. Throws a MalformedError for any other key, for a private
+ * one, and if `alg` or `key_ops` do not allow signatures. RFC 9053 section 2.1.
  */
 export function readCoseKey(value: Cbor | undefined): JsonObject {
   const key = asMap(value, 'the key')
@@ -131,6 +133,12 @@ export function readCoseKey(value: Cbor | undefined): JsonObject {
     return malformed('unsupported key; use EC2 on P-256, P-384 or P-521, or OKP on Ed25519')
   }
   const { crv, namedCurve, size } = curve
+  const [alg, operations] = [key.get(KEY.alg), key.get(KEY.keyOps)]
+  const algorithms: readonly unknown[] = curve.cose
+  if (alg !== undefined && !algorithms.includes(alg)) malformed(`the key on ${crv} is not for its alg`)
+  const isForSignatures = isArray(operations) && operations.some((each) => SIGNING_OPERATIONS.includes(each))
+  if (operations !== undefined && !isForSignatures)
+    malformed('the key is not for signatures (its key_ops name neither verify nor sign)')
   const x = readCoordinate(key.get(KEY.x), size, 'x')
   if (namedCurve === undefined) return { kty: 'OKP', crv, x: toBase64url(x) }
   const sign = key.get(KEY.y)

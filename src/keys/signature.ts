@@ -1,8 +1,8 @@
 /**
  * The supported signature algorithms, and signatures over bytes for JWS and COSE. Each algorithm belongs to one curve,
  * so a key has exactly one. `node:crypto` verifies ES256 in half of the time of the JOSE library (docs/decisions/0004),
- * and `signature.test.ts` compares the two. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; RFC 9053 and RFC 9864
- * for COSE.
+ * and `signature.test.ts` compares the two. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; `curve.ts` has the
+ * identifiers of COSE.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
@@ -26,10 +26,10 @@ export interface AlgorithmDetails {
 }
 
 export const algorithms = {
-  ES256: { jose: ['ES256'], cose: [-7, -9], ...curves['P-256'], digest: 'sha256' },
-  ES384: { jose: ['ES384'], cose: [-35, -51], ...curves['P-384'], digest: 'sha384' },
-  ES512: { jose: ['ES512'], cose: [-36, -52], ...curves['P-521'], digest: 'sha512' },
-  EdDSA: { jose: ['EdDSA', 'Ed25519'], cose: [-8, -19], ...curves.Ed25519, digest: undefined },
+  ES256: { jose: ['ES256'], ...curves['P-256'], digest: 'sha256' },
+  ES384: { jose: ['ES384'], ...curves['P-384'], digest: 'sha384' },
+  ES512: { jose: ['ES512'], ...curves['P-521'], digest: 'sha512' },
+  EdDSA: { jose: ['EdDSA', 'Ed25519'], ...curves.Ed25519, digest: undefined },
 } as const satisfies Record<string, AlgorithmDetails>
 
 /** The supported curves of ECDSA, for messages. */

@@ -121,6 +121,11 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   },
   { attack: 'The device key is on a curve that nobody takes (secp256k1).', ...unbound, ...deviceKey([[-1, 8]]) },
   { attack: 'The device key is on a curve named by a text.', ...unbound, ...deviceKey([[-1, 'P-256']]) },
+  { attack: 'The device key is for the agreement of keys (alg).', ...unbound, ...deviceKey([[3, -25]]) },
+  { attack: 'The device key is for signatures on another curve (alg).', ...unbound, ...deviceKey([[3, -35]]) },
+  { attack: 'The algorithm of the device key is a text.', ...unbound, ...deviceKey([[3, 'ES256']]) },
+  { attack: 'The device key is for deriving other keys (key_ops).', ...unbound, ...deviceKey([[4, [7]]]) },
+  { attack: 'The operations of the device key are one number.', ...unbound, ...deviceKey([[4, 2]]) },
   { attack: 'The device key has a coordinate that is too short.', ...unbound, ...deviceKey([[-2, Buffer.alloc(31)]]) },
   {
     attack: 'The device key is a shared secret.',
