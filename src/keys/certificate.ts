@@ -178,10 +178,16 @@ export function leafProblem(
  * Returns why the key usage does not allow `purpose`; undefined if it does. TLS needs digitalSignature; all else needs
  * digitalSignature or nonRepudiation. RFC 5280 section 4.2.1.3.
  */
-function keyUsageProblem({ keyUsage, subjectText }: Certificate, purpose: CertificatePurpose): string | undefined {
-  if (keyUsage === undefined || keyUsage.has('digitalSignature')) return undefined
-  if (purpose !== 'tls' && keyUsage.has('nonRepudiation')) return undefined
-  return `the key usage of the certificate '${subjectText}' does not allow digitalSignature`
+function keyUsageProblem(certificate: Certificate, purpose: CertificatePurpose): string | undefined {
+  const { keyUsage, subjectText } = certificate
+  const isAllowed =
+    purpose === 'tls' ? keyUsage?.has('digitalSignature') !== false : isKeyUsageForSignatures(certificate)
+  return isAllowed ? undefined : `the key usage of the certificate '${subjectText}' does not allow digitalSignature`
+}
+
+/** Tests whether the key usage allows signatures, which is so without a key usage. RFC 5280 section 4.2.1.3. */
+export function isKeyUsageForSignatures({ keyUsage }: Certificate): boolean {
+  return keyUsage === undefined || keyUsage.has('digitalSignature') || keyUsage.has('nonRepudiation')
 }
 
 /** Returns why `certificate` is not valid now, for any purpose; undefined if it is. RFC 5280 section 6.1.3. */

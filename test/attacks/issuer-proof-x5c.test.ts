@@ -9,7 +9,7 @@ import { toBase64url } from '../../src/codec/base64url.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { writeName } from '../../src/keys/certificate-name.ts'
 import { importPublicKey } from '../../src/keys/jwk.ts'
-import { extension, makeCertificate, usualExtensions } from '../../src/keys/make-certificate.ts'
+import { extension, keyUsage, makeCertificate, usualExtensions } from '../../src/keys/make-certificate.ts'
 import type { Algorithm } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { type Authority, makeAuthority } from '../support/forge.ts'
@@ -26,9 +26,13 @@ const generate = promisify(generateKeyPair)
 const PERSON = 'Ada Lovelace'
 
 /** Makes a certificate for the key, by an authority that nobody trusts. Times are in days from now. */
-function certificateOf(key: KeyObject, from = -1, until = 1, more: readonly Buffer[] = []): Buffer {
+function certificateOf(
+  key: KeyObject,
+  from = -1,
+  until = 1,
+  extensions = usualExtensions({ publicKey: key, issuerPublicKey: key, isCa: false }),
+): Buffer {
   const days = (count: number) => new Date(Date.now() + count * 86_400_000)
-  const keys = { publicKey: key, issuerPublicKey: key }
   return makeCertificate({
     subject: writeName([['CN', PERSON]]),
     publicKey: key,
@@ -36,7 +40,7 @@ function certificateOf(key: KeyObject, from = -1, until = 1, more: readonly Buff
     serial: randomBytes(16).fill(1, 0, 1),
     notBefore: days(from),
     notAfter: days(until),
-    extensions: [...usualExtensions({ ...keys, isCa: false }), ...more],
+    extensions,
   })
 }
 
@@ -117,6 +121,11 @@ const attacks: readonly Attack[] = [
     attack: 'a certificate with a critical extension that we do not know',
     proof: (ready) => x5c(base64(certificateOf(keyOf(ready), -1, 1, [extension('1.2.3', true, Buffer.of(5, 0))]))),
     why: /not supported and must be: 1\.2\.3/,
+  },
+  {
+    attack: 'a certificate whose key is for the agreement of keys',
+    proof: (ready) => x5c(base64(certificateOf(keyOf(ready), -1, 1, [keyUsage(['keyAgreement'])]))),
+    why: /its key usage does not allow signatures/,
   },
   {
     attack: 'the certificate of a key on another curve',

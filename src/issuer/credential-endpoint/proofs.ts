@@ -7,7 +7,7 @@ import { runInTurn } from '../../async/concurrency.ts'
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import { type Jws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
-import { findValidityProblem } from '../../keys/certificate.ts'
+import { findValidityProblem, isKeyUsageForSignatures } from '../../keys/certificate.ts'
 import { readDid } from '../../keys/did.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
@@ -208,7 +208,9 @@ function readCertifiedKey(x5c: unknown, { now, clockSkewSeconds }: JwtClock): Pu
   const [leaf] = readX5c(x5c)
   // The subject may be the holder, whose name belongs in no log.
   const problem = findValidityProblem(leaf, now, clockSkewSeconds)
-  return problem === undefined ? publicJwkOf(leaf.publicKey) : malformed(`the certificate of the key ${problem}`)
+  if (problem !== undefined) malformed(`the certificate of the key ${problem}`)
+  if (!isKeyUsageForSignatures(leaf)) malformed('the certificate of the key: its key usage does not allow signatures')
+  return publicJwkOf(leaf.publicKey)
 }
 
 /** Refuses repeated keys. OpenID4VCI 1.0, Credential Response. */
