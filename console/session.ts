@@ -174,10 +174,10 @@ function drawCredentialStatus(id: string, session: IssuanceStatus): HTMLElement 
   )
 }
 
-/** Says until when verifiers may go by the list of before the change, which they keep for as long as the list says. */
+/** Says until when verifiers may go by the list of before the change, which they and HTTP caches keep for a while. */
 function seenByText(status: string, seenBy: number): string {
   const still = status === 'VALID' ? 'refuse the credential' : 'accept the credential'
-  return `Until ${localTime(seenBy)} a verifier that fetched the status list before may still ${still}.`
+  return `Until ${localTime(seenBy)} a verifier that has the status list of before may still ${still}.`
 }
 
 /** Makes a button that revokes; as that is for good, the button asks once more. */

@@ -270,8 +270,8 @@ export interface IssuerSchemas {
       credential_status: 'VALID' | 'SUSPENDED' | 'REVOKED'
     }[]
     /**
-     * After a change of credential_status: when verifiers that keep to the ttl of the status list have seen it, in
-     * seconds since the epoch.
+     * After a change of credential_status: when verifiers have seen it that keep a status list no longer than its ttl,
+     * also those that get it from an HTTP cache, in seconds since the epoch.
      */
     credential_status_seen_by?: number
     /** Present when the session was started without its dataset. */

@@ -30,7 +30,7 @@ export const IssuanceSessionStatus = Type.Object(
     credential_status_seen_by: Type.Optional(
       Type.Integer({
         description:
-          'After a change of credential_status: when verifiers that keep to the ttl of the status list have seen it, in seconds since the epoch',
+          'After a change of credential_status: when verifiers have seen it that keep a status list no longer than its ttl, also those that get it from an HTTP cache, in seconds since the epoch',
       }),
     ),
     deferred: Type.Optional(

@@ -24,8 +24,9 @@ export interface CredentialStatus {
   /** The number of the last event about it; absent before the first. */
   readonly lastEvent?: number
   /**
-   * When all verifiers have seen the last change: one that fetched the list just before the change may cache it for its
-   * ttl. Milliseconds since the epoch; absent before the first change, and in rows of earlier releases.
+   * When all verifiers have seen the last change: an HTTP cache and then a verifier may each keep the list of before
+   * the change for its ttl. Milliseconds since the epoch; absent before the first change, and in rows of earlier
+   * releases.
    */
   readonly seenBy?: number
 }

@@ -60,7 +60,8 @@ async function makeBatch(
 ): Promise<readonly Change<IssuerCollections>[]> {
   const { store, random, config } = context
   const now = context.now()
-  const value = { ...row.value, seenBy: now.getTime() + config.statusList.ttlSeconds * 1000 }
+  // A cache on the way may keep a list for the ttl, and a verifier that gets it from there for the ttl again.
+  const value = { ...row.value, seenBy: now.getTime() + 2 * config.statusList.ttlSeconds * 1000 }
   const issuance = await store.get('issuance_session', sessionId)
   const eventFields = { type: statusActs[act].event, at: now.getTime(), sessionId, caller }
   const bits = await makeBitChanges(store, value.entries, STATUS_VALUES[value.state])
