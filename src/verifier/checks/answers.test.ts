@@ -645,7 +645,7 @@ describe('of a response', () => {
     [
       'no state',
       'presentation.session',
-      'passed: the response carries no state; its nonce ties it to the session',
+      'passed: the response carries no state; the proof of each holder says whether it is for this session',
       { state: undefined },
       {},
     ],

@@ -31,7 +31,8 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     level: 'MUST',
     notApplicableReason: ({ state }) => (state === undefined ? 'there is no session' : undefined),
     run({ state }, context) {
-      if (state === undefined) return pass('the response carries no state; its nonce ties it to the session')
+      if (state === undefined)
+        return pass('the response carries no state; the proof of each holder says whether it is for this session')
       return state === context.state ? pass() : fail('state is not the one of the request')
     },
   },
