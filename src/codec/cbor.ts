@@ -14,7 +14,7 @@ export type CborMap = ReadonlyMap<CborKey, Cbor>
 export type { Tagged }
 
 /** The used tag numbers. RFC 8949 section 3.4, RFC 8943. */
-export const CBOR_TAG = { dateTime: 0, sign1: 18, encoded: 24, fullDate: 1004 } as const
+export const CBOR_TAG = { dateTime: 0, negativeBignum: 3, sign1: 18, encoded: 24, fullDate: 1004 } as const
 
 /** The major type of byte strings, in the first byte. */
 const BYTE_STRING = 0x40

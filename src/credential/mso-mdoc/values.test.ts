@@ -143,6 +143,9 @@ describe('a value that is read', () => {
       ]),
       { '1': 'a', b: null },
     ],
+    [makeTagged(2, Uint8Array.of(1)), 'AQ'],
+    [makeTagged(3, Uint8Array.of(1)), '~AQ'],
+    [makeTagged(3, 'text'), 'text'],
     ['text', 'text'],
     [null, null],
   ])('is JSON: %#', (value, json) => {

@@ -3,7 +3,7 @@
  * which elements are dates and bytes; RFC 8949 section 6.1, CBOR as JSON.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged } from '../../codec/cbor.ts'
+import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged, type Tagged } from '../../codec/cbor.ts'
 import { isObject, type Json, type JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { isCalendarDay, isCalendarTime } from '../../codec/time.ts'
@@ -57,14 +57,19 @@ export function toCbor(value: Json, nameSpace: string, name: string | undefined,
 export function toJson(value: Cbor): Json {
   if (typeof value === 'bigint') return value.toString()
   if (isBytes(value)) return toBase64url(value)
-  // Drops tags: a date becomes its text. RFC 8949 section 6.1.
-  if (isTagged(value)) return toJson(value.value as Cbor)
+  if (isTagged(value)) return taggedToJson(value)
   if (isArray(value)) return value.map(toJson)
   if (!isMap(value)) return value
   const members = [...value].map(([key, member]) => [String(key), toJson(member)] as const)
   const object: JsonObject = Object.fromEntries(members)
   // The keys may be a number and the text of the same number.
   return Object.keys(object).length === members.length ? object : malformed('a map has two members of one name')
+}
+
+/** Drops the tag, so that a date becomes its text; a tilde tells a negative bignum. RFC 8949 section 6.1. */
+function taggedToJson({ tag, value }: Tagged): Json {
+  const content = value as Cbor
+  return tag === CBOR_TAG.negativeBignum && isBytes(content) ? `~${toBase64url(content)}` : toJson(content)
 }
 
 /** Makes a tdate in UTC with whole seconds, as ISO/IEC 18013-5 section 7.1 requires: `0("2026-01-01T00:00:00Z")`. */
