@@ -239,6 +239,12 @@ const attacks: readonly Attack[] = [
     change: payload({ user_authentication: [5] }),
     why: /array of str/,
   },
+  {
+    attack: 'a list of levels without any',
+    module: VCI,
+    change: payload({ user_authentication: [] }),
+    why: /user_authentication .* array of strings, and not empty/,
+  },
   { attack: 'a nonce that is a number', module: VCI, change: payload({ nonce: 5 }), why: /nonce of the key attest/ },
   { attack: 'an empty text', module: VCI, change: () => Promise.resolve(''), why: /three parts/ },
   { attack: 'two parts', module: VCI, change: () => Promise.resolve('e30.e30'), why: /three parts/ },

@@ -205,14 +205,15 @@ function readCurvePoint(value: unknown): PublicJwk {
 }
 
 /**
- * Refuses attested levels below the required ones. One sufficient level is enough, since the levels of a key all apply
- * to it.
+ * Refuses attested levels below the required ones, and members that must be levels and are not. One sufficient level is
+ * enough, since the levels of a key all apply to it.
  */
 function refuseLowLevels(payload: JsonObject, { requirement = {} }: KeyAttestationPolicy): void {
   for (const name of LEVELS) {
     const [levels, acceptedLevels] = [memberOf(payload, name), requirement[name]]
-    if (levels !== undefined && !(Array.isArray(levels) && levels.every((level) => typeof level === 'string'))) {
-      refuse('invalid_proof', `${name} of the key attestation must be an array of strings`)
+    const hasLevels = Array.isArray(levels) && levels.length > 0 && levels.every((level) => typeof level === 'string')
+    if (levels !== undefined && !hasLevels) {
+      refuse('invalid_proof', `${name} of the key attestation must be an array of strings, and not empty`)
     }
     if (acceptedLevels !== undefined && !levels?.some((level) => acceptedLevels.includes(level))) {
       refuse('invalid_proof', `${name} of the key attestation must have one of ${acceptedLevels.join(', ')}`)
