@@ -89,6 +89,8 @@ export type ClientErrorCode =
   | 'too-few-shares'
   | 'mixed-shares'
   | 'refused-by-chain'
+  /** The wallet is on another chain than the contract. */
+  | 'other-chain'
   | 'timeout'
 
 /**

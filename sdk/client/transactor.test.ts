@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Account, type Chain, ChainError, type TransactionOutcome as Outcome } from '../../src/chain/chain.ts'
+import type { Eip1193Provider } from './signers.ts'
 import { accountTransactor, walletTransactor } from './transactor.ts'
 
 const ADDRESS = `00${'aa'.repeat(20)}`
@@ -221,38 +222,60 @@ describe('a transactor', () => {
 
 describe('the transactor of a wallet', () => {
   /** Makes a transactor of a wallet that answers so when it is asked for the receipt, of a chain with these heads. */
-  function walletWith(answers: unknown[], heads = [2]) {
+  function walletWith(answers: unknown[], heads = [2], chainId: unknown = '0x2105') {
+    const sentCalls: unknown[] = []
     const provider = {
-      request: ({ method }: { readonly method: string }): Promise<unknown> => {
-        if (method === 'eth_sendTransaction') return Promise.resolve('0xaa')
+      request: ({ method, params = [] }: Parameters<Eip1193Provider['request']>[0]): Promise<unknown> => {
+        if (method === 'eth_chainId') return Promise.resolve(chainId)
+        if (method === 'eth_sendTransaction') return Promise.resolve(sentCalls.push(params[0]) && '0xaa')
         const answer = answers.length > 1 ? answers.shift() : answers[0]
         return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)
       },
     }
     const chain = {
+      id: '8453',
       fetchHead: () => {
         const block = { number: heads.shift() ?? 0, hash: 'aa', time: new Date(0) }
         return Promise.resolve({ ...block, newest: block })
       },
     }
-    return walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
+    const transactor = walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
+    return { send: () => transactor.send(ADDRESS, new Uint8Array(1)), sentCalls }
   }
   const included = { status: '0x1', blockNumber: '0x2' }
 
   it('waits for what it has sent while the wallet cannot ask its node', async () => {
     const answers = [new Error('Internal JSON-RPC error.'), null, included]
-    await walletWith(answers).send(ADDRESS, new Uint8Array(1))
+    await walletWith(answers).send()
     expect(answers).toEqual([included])
   })
 
   it('waits until the chain that the client reads has reached the block', async () => {
     const heads = [0, 1, 2, 3]
-    await walletWith([included], heads).send(ADDRESS, new Uint8Array(1))
+    await walletWith([included], heads).send()
     expect(heads).toEqual([3])
   })
 
+  it('names the chain in what it sends, for a wallet that changes to another one meanwhile', async () => {
+    const { send, sentCalls } = walletWith([included], [2], '0x02105')
+    await send()
+    expect(sentCalls).toEqual([expect.objectContaining({ chainId: '0x2105', to: `0x${'aa'.repeat(20)}` })])
+  })
+
+  it.each([
+    ['is on another chain', '0x1', 'the wallet is on chain 1, and the contract on chain 8453'],
+    ['does not say its chain', 'main\n', 'the wallet does not say on which chain it is'],
+  ])('sends nothing by a wallet that %s', async (_, chainId, message) => {
+    const { send, sentCalls } = walletWith([included], [2], chainId)
+    await expect(send()).rejects.toMatchObject({
+      code: 'other-chain',
+      message: expect.stringContaining(message) as string,
+    })
+    expect(sentCalls).toEqual([])
+  })
+
   it.each(['0x0', '0x', undefined])('rejects a transaction whose receipt has the status %s', async (status) => {
-    const sent = walletWith([{ ...included, status }]).send(ADDRESS, new Uint8Array(1))
+    const sent = walletWith([{ ...included, status }]).send()
     await expect(sent).rejects.toMatchObject({ code: 'refused-by-chain' })
   })
 })

@@ -1,5 +1,4 @@
 /** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
-import { bytesToHex } from '@noble/hashes/utils.js'
 import {
   type Account,
   type Chain,
@@ -8,7 +7,9 @@ import {
   type SignedTransaction,
   type TransactionOutcome,
 } from '../../src/chain/chain.ts'
+import { readQuantity, writeData, writeQuantity } from '../../src/chain/evm/values.ts'
 import { isObject, memberOf } from '../../src/codec/json.ts'
+import { readOrUndefined } from '../../src/codec/malformed.ts'
 import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
 import { ClientError } from './errors.ts'
 import { askDespiteOutages, isOutage } from './outage.ts'
@@ -16,7 +17,7 @@ import type { Eip1193Provider } from './signers.ts'
 
 export interface Transactor {
   readonly address: Address
-  /** Resolves when it is included. Rejects with a {@link ClientError} `refused-by-chain` or `timeout`. */
+  /** Resolves when it is included. Rejects with a {@link ClientError}: `refused-by-chain`, `other-chain` or `timeout`. */
   send(to: Address, payload: Uint8Array): Promise<void>
 }
 
@@ -150,19 +151,23 @@ async function fetchNonceAfterIncluded(account: Account, use: AccountUse, { now,
 
 /**
  * Makes a transactor for `account`, one of those that the wallet gives by `eth_requestAccounts`. A transaction counts
- * as included when the head of `chain`, which the client reads, has reached it.
+ * as included when the head of `chain`, which the client reads, has reached it. While the wallet is on another chain,
+ * `send` rejects with a {@link ClientError} `other-chain`, and sends nothing.
  */
 export function walletTransactor(
   provider: Eip1193Provider,
   account: string,
-  chain: Pick<Chain, 'fetchHead'>,
+  chain: Pick<Chain, 'fetchHead' | 'id'>,
   patience: Patience,
 ): Transactor {
   const address = parseAddress(account)
   return {
     address,
     send: async (to, payload) => {
-      const call = { from: evmAddress(address), to: evmAddress(to), data: `0x${bytesToHex(payload)}` }
+      await refuseOtherChain(provider, chain.id)
+      // A wallet that has changed to another chain since then refuses a call that names this one.
+      const chainId = writeQuantity(BigInt(chain.id))
+      const call = { chainId, from: evmAddress(address), to: evmAddress(to), data: writeData(payload) }
       const hash = await provider.request({ method: 'eth_sendTransaction', params: [call] })
       await waitUntil(patience, async () => {
         const receipt = await provider
@@ -175,6 +180,18 @@ export function walletTransactor(
       })
     },
   }
+}
+
+/** Rejects with a {@link ClientError} `other-chain` unless the wallet is on the chain of this decimal id. */
+async function refuseOtherChain(provider: Eip1193Provider, id: string): Promise<void> {
+  const answer = await provider.request({ method: 'eth_chainId' })
+  const walletChain = readOrUndefined(() => readQuantity(answer))
+  if (walletChain?.toString() === id) return
+  const reason =
+    walletChain === undefined
+      ? `the wallet does not say on which chain it is, and the contract is on chain ${id}`
+      : `the wallet is on chain ${walletChain}, and the contract on chain ${id}: let the wallet change to that`
+  throw new ClientError('other-chain', `${reason}. Nothing was sent`)
 }
 
 /** Throws that the wallet could not ask its node, which says nothing of a transaction that was sent. */
