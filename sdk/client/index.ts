@@ -6,6 +6,7 @@ export { type EngineClient, type EngineClientOptions, engineClient } from './eng
 export type { ChainReader, EngineList } from './engines.ts'
 export { ClientError, type ClientErrorCode, EngineError, type EngineErrorCode } from './errors.ts'
 export type { FanOut } from './fan-out.ts'
+export type { Patience } from './inclusion.ts'
 export {
   type Fault,
   type KeyPackage,
@@ -19,5 +20,6 @@ export { deleteSecret, parseSharingId, type SecretSharing, type SharingState, sh
 export { combineShares, type Scheme, type Share, type Split, splitSecret } from './shares.ts'
 export { type Eip1193Provider, keySigner, type RequestSigner, walletSigner } from './signers.ts'
 export { type Signing, signingEngines } from './signing-engines.ts'
-export { accountTransactor, type Patience, type Transactor, walletTransactor } from './transactor.ts'
+export { accountTransactor, type Transactor } from './transactor.ts'
 export { type NewSecret, prepareUpload, type Upload, type UploadOutcome, upload } from './upload.ts'
+export { walletTransactor } from './wallet-transactor.ts'

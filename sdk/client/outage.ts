@@ -13,20 +13,26 @@ export function isOutage(error: unknown): error is ChainError {
   return error instanceof ChainError && error.kind !== 'refused'
 }
 
+/** Tests whether no request to the chain can succeed now. */
+export function isUnreachable(error: unknown): error is ChainError {
+  return error instanceof ChainError && error.kind === 'unreachable'
+}
+
 /**
  * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects
- * with the last error after `end`, in milliseconds since 1970.
+ * with the last error after `end`, in milliseconds since 1970. `mayPass` says which errors are no answer.
  */
 export async function askDespiteOutages<T>(
   { now, wait }: OutagePatience,
   end: number,
   ask: () => Promise<T>,
+  mayPass: (error: unknown) => boolean = isOutage,
 ): Promise<T> {
   for (;;) {
     try {
       return await ask()
     } catch (error) {
-      if (!isOutage(error) || now().getTime() >= end) throw error
+      if (!mayPass(error) || now().getTime() >= end) throw error
     }
     await wait(PAUSE_MS)
   }

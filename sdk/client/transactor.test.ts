@@ -1,10 +1,22 @@
 import { describe, expect, it } from 'vitest'
 import { type Account, type Chain, ChainError, type TransactionOutcome as Outcome } from '../../src/chain/chain.ts'
+import type { Patience } from './inclusion.ts'
 import type { Eip1193Provider } from './signers.ts'
-import { accountTransactor, walletTransactor } from './transactor.ts'
+import { accountTransactor } from './transactor.ts'
+import { walletTransactor } from './wallet-transactor.ts'
 
 const ADDRESS = `00${'aa'.repeat(20)}`
 const patience = { now: () => new Date(0), wait: () => Promise.resolve() }
+
+/** Makes a clock that goes on as long as somebody waits. */
+function waitingClock() {
+  let time = 0
+  const wait = (ms: number): Promise<void> => {
+    time += ms
+    return Promise.resolve()
+  }
+  return { now: () => new Date(time), wait }
+}
 
 let chains = 0
 const wait = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -196,6 +208,62 @@ describe('a transactor', () => {
     expect(nonces).toEqual([0, 1])
   })
 
+  it('sends the same transaction again while the node cannot be reached, and names it when that lasts', async () => {
+    const clock = waitingClock()
+    let failures = 3
+    const { chain, nonces } = chainWith(() =>
+      failures-- > 0 ? Promise.reject(new ChainError('the node does not answer')) : Promise.resolve(),
+    )
+    const transactor = accountTransactor(chain, new Uint8Array(32), clock)
+    await transactor.send(ADDRESS, new Uint8Array())
+    expect([nonces, clock.now().getTime()]).toEqual([[0], 3000])
+    failures = Number.POSITIVE_INFINITY
+    await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
+      code: 'timeout',
+      message: expect.stringMatching(/^the transaction 1 may have been sent.*the node does not answer/) as string,
+    })
+  })
+
+  it('rejects with the error of the chain where nothing could be signed', async () => {
+    const { chain, account } = lateChain()
+    const outage = new ChainError('the node does not answer')
+    account.fetchNextNonce = () => Promise.reject(outage)
+    await expect(accountTransactor(chain, new Uint8Array(32), patience).send(ADDRESS, new Uint8Array())).rejects.toBe(
+      outage,
+    )
+  })
+
+  it.each<[Outcome, RegExp]>([
+    ['failed', /^the transaction 4 was refused by the contract$/],
+    ['lost', /^the transaction 4 was replaced by another one$/],
+  ])('names a transaction that is %s', async (outcome, message) => {
+    const { chain, outcomes } = lateChain()
+    outcomes.set(4, outcome)
+    const sent = accountTransactor(chain, new Uint8Array(32), patience).send(ADDRESS, new Uint8Array())
+    await expect(sent).rejects.toMatchObject({
+      code: 'refused-by-chain',
+      message: expect.stringMatching(message) as string,
+    })
+  })
+
+  it.each<[string, Outcome, number, string | undefined]>([
+    ['waits for the confirmations of a block', 'unconfirmed', 156_000, undefined],
+    ['waits a quarter of an hour at most for confirmations', 'unconfirmed', 1_800_000, 'is in a block, and'],
+    ['waits two minutes for a block', 'pending', 156_000, 'was not included in time'],
+  ])('%s', async (_, first, includedMs, problem) => {
+    const { chain, account } = lateChain()
+    const clock = waitingClock()
+    account.fetchOutcome = () => Promise.resolve(clock.now().getTime() < includedMs ? first : 'included')
+    const transactor = accountTransactor(chain, new Uint8Array(32), clock)
+    const sent = transactor.send(ADDRESS, new Uint8Array())
+    if (problem === undefined) await sent
+    else
+      await expect(sent).rejects.toMatchObject({
+        message: expect.stringContaining(`transaction 4 ${problem}`) as string,
+      })
+    expect(clock.now().getTime()).toBeLessThan(905_000)
+  })
+
   it.each<[string, ChainError, string]>([
     ['a node refuses, with refused-by-chain', new ChainError('insufficient funds', { kind: 'failed' }), 'ClientError'],
     [
@@ -203,16 +271,14 @@ describe('a transactor', () => {
       new ChainError('the contract refuses', { kind: 'refused' }),
       'ClientError',
     ],
-    ['no node can be asked for, with the error of the chain', new ChainError('the node does not answer'), 'ChainError'],
   ])('rejects what %s, and sends the next', async (_, error, name) => {
     let refuses = true
     const { chain, nonces } = chainWith(() => (refuses ? Promise.reject(error) : Promise.resolve()))
     const transactor = accountTransactor(chain, new Uint8Array(32), patience)
-    const code = name === 'ClientError' ? { code: 'refused-by-chain' } : {}
     await expect(transactor.send(ADDRESS, new Uint8Array())).rejects.toMatchObject({
       name,
-      message: error.message,
-      ...code,
+      message: `the transaction 0 was not taken: ${error.message}`,
+      code: 'refused-by-chain',
     })
     refuses = false
     await transactor.send(ADDRESS, new Uint8Array())
@@ -222,7 +288,12 @@ describe('a transactor', () => {
 
 describe('the transactor of a wallet', () => {
   /** Makes a transactor of a wallet that answers so when it is asked for the receipt, of a chain with these heads. */
-  function walletWith(answers: unknown[], heads = [2], chainId: unknown = '0x2105') {
+  function walletWith(
+    answers: unknown[],
+    heads: { shift(): number | undefined } = [2],
+    chainId: unknown = '0x2105',
+    clock: Patience = { ...patience, wait },
+  ) {
     const sentCalls: unknown[] = []
     const provider = {
       request: ({ method, params = [] }: Parameters<Eip1193Provider['request']>[0]): Promise<unknown> => {
@@ -239,7 +310,7 @@ describe('the transactor of a wallet', () => {
         return Promise.resolve({ ...block, newest: block })
       },
     }
-    const transactor = walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, { ...patience, wait })
+    const transactor = walletTransactor(provider, `0x${'aa'.repeat(20)}`, chain, clock)
     return { send: () => transactor.send(ADDRESS, new Uint8Array(1)), sentCalls }
   }
   const included = { status: '0x1', blockNumber: '0x2' }
@@ -254,6 +325,13 @@ describe('the transactor of a wallet', () => {
     const heads = [0, 1, 2, 3]
     await walletWith([included], heads).send()
     expect(heads).toEqual([3])
+  })
+
+  it('waits for the confirmations of the block that has its transaction', async () => {
+    const clock = waitingClock()
+    const heads = { shift: () => Math.floor(clock.now().getTime() / 12_000) - 10 }
+    await walletWith([{ ...included, blockNumber: '0x3' }], heads, '0x2105', clock).send()
+    expect(clock.now().getTime()).toBeGreaterThanOrEqual(156_000)
   })
 
   it('names the chain in what it sends, for a wallet that changes to another one meanwhile', async () => {

@@ -1,19 +1,15 @@
-/** Senders of transactions to the contract: an account whose key the application holds, or a wallet. */
+/** Senders of transactions to the contract; here those of an account whose key the application holds. */
 import {
   type Account,
   type Chain,
-  ChainError,
   isAboutOneRequest,
   type SignedTransaction,
   type TransactionOutcome,
 } from '../../src/chain/chain.ts'
-import { readQuantity, writeData, writeQuantity } from '../../src/chain/evm/values.ts'
-import { isObject, memberOf } from '../../src/codec/json.ts'
-import { readOrUndefined } from '../../src/codec/malformed.ts'
-import { type Address, evmAddress, parseAddress } from '../../src/offchain/address.ts'
+import type { Address } from '../../src/offchain/address.ts'
 import { ClientError } from './errors.ts'
-import { askDespiteOutages, isOutage } from './outage.ts'
-import type { Eip1193Provider } from './signers.ts'
+import { endOf, type Inclusion, type Patience, refuseByChain, waitForInclusion } from './inclusion.ts'
+import { askDespiteOutages, isUnreachable } from './outage.ts'
 
 export interface Transactor {
   readonly address: Address
@@ -21,16 +17,8 @@ export interface Transactor {
   send(to: Address, payload: Uint8Array): Promise<void>
 }
 
-export interface Patience {
-  readonly now: () => Date
-  readonly wait: (ms: number) => Promise<void>
-  /** The time that a transaction may take; two minutes unless given. */
-  readonly patienceMs?: number
-}
-
-const TRANSACTION_PATIENCE_MS = 120_000
 const POLL_MS = 200
-const WHY_NOT: Readonly<Partial<Record<TransactionOutcome, string>>> = {
+const WHY_NOT: Readonly<Record<Exclude<TransactionOutcome, Inclusion>, string>> = {
   failed: 'was refused by the contract',
   exhausted: 'ran out of its gas: the state of the contract had changed; send it again',
   lost: 'was replaced by another one',
@@ -69,11 +57,9 @@ export function accountTransactor(
     use.lastSubmission = submission.catch(() => undefined)
     const transaction = await submission
     try {
-      await waitUntil(patience, async () => {
+      await waitForInclusion(patience, transaction.hash, async () => {
         const outcome = await account.fetchOutcome(transaction)
-        const whyNot = WHY_NOT[outcome]
-        if (whyNot !== undefined) refuseByChain(`the transaction ${whyNot}`)
-        return outcome === 'included'
+        return outcome in WHY_NOT ? refuseByChain(`the transaction ${transaction.hash} ${WHY_NOT[outcome]}`) : outcome
       })
       const highest = use.lastIncluded?.transaction.nonce ?? -1
       if (transaction.nonce > highest) use.lastIncluded = { transaction, countedBy: patience.now().getTime() + LATE_MS }
@@ -116,17 +102,36 @@ async function signAndSubmit(
   patience: Patience,
   { to, payload }: { readonly to: Address; readonly payload: Uint8Array },
 ): Promise<SignedTransaction> {
-  try {
+  const sign = async (): Promise<SignedTransaction> => {
     let nonce = await fetchNonceAfterIncluded(account, use, patience)
     // A node may be late with what it counts, and those of Partisia count no waiting transaction at all.
     while (use.pendingNonces.has(nonce)) nonce += 1
-    const transaction = await account.sign(to, payload, 0n, nonce)
-    await account.submit(transaction)
-    use.pendingNonces.add(nonce)
-    return transaction
+    return account.sign(to, payload, 0n, nonce)
+  }
+  const transaction = await sign().catch((error: unknown) => {
+    throw isAboutOneRequest(error) ? new ClientError('refused-by-chain', error.message) : error
+  })
+  await submitDespiteOutages(account, transaction, patience)
+  use.pendingNonces.add(transaction.nonce)
+  return transaction
+}
+
+/**
+ * Submits a signed transaction. Whether a node that could not be reached took it, nobody knows, and it is included once
+ * at most, so that the same bytes are sent again.
+ */
+async function submitDespiteOutages(
+  account: Account,
+  transaction: SignedTransaction,
+  patience: Patience,
+): Promise<void> {
+  const { hash } = transaction
+  try {
+    await askDespiteOutages(patience, endOf(patience), () => account.submit(transaction), isUnreachable)
   } catch (error) {
-    if (isAboutOneRequest(error)) refuseByChain(error.message)
-    throw error
+    if (isAboutOneRequest(error)) refuseByChain(`the transaction ${hash} was not taken: ${error.message}`)
+    if (!isUnreachable(error)) throw error
+    throw new ClientError('timeout', `the transaction ${hash} may have been sent, and nobody says so: ${error.message}`)
   }
 }
 
@@ -147,77 +152,4 @@ async function fetchNonceAfterIncluded(account: Account, use: AccountUse, { now,
     }
     await wait(POLL_MS)
   }
-}
-
-/**
- * Makes a transactor for `account`, one of those that the wallet gives by `eth_requestAccounts`. A transaction counts
- * as included when the head of `chain`, which the client reads, has reached it. While the wallet is on another chain,
- * `send` rejects with a {@link ClientError} `other-chain`, and sends nothing.
- */
-export function walletTransactor(
-  provider: Eip1193Provider,
-  account: string,
-  chain: Pick<Chain, 'fetchHead' | 'id'>,
-  patience: Patience,
-): Transactor {
-  const address = parseAddress(account)
-  return {
-    address,
-    send: async (to, payload) => {
-      await refuseOtherChain(provider, chain.id)
-      // A wallet that has changed to another chain since then refuses a call that names this one.
-      const chainId = writeQuantity(BigInt(chain.id))
-      const call = { chainId, from: evmAddress(address), to: evmAddress(to), data: writeData(payload) }
-      const hash = await provider.request({ method: 'eth_sendTransaction', params: [call] })
-      await waitUntil(patience, async () => {
-        const receipt = await provider
-          .request({ method: 'eth_getTransactionReceipt', params: [hash] })
-          .catch((cause: unknown) => throwUnasked(cause))
-        if (!isObject(receipt)) return false
-        if (memberOf(receipt, 'status') !== '0x1') refuseByChain('the transaction was refused by the contract')
-        const { number } = await chain.fetchHead()
-        return Number(memberOf(receipt, 'blockNumber')) <= number
-      })
-    },
-  }
-}
-
-/** Rejects with a {@link ClientError} `other-chain` unless the wallet is on the chain of this decimal id. */
-async function refuseOtherChain(provider: Eip1193Provider, id: string): Promise<void> {
-  const answer = await provider.request({ method: 'eth_chainId' })
-  const walletChain = readOrUndefined(() => readQuantity(answer))
-  if (walletChain?.toString() === id) return
-  const reason =
-    walletChain === undefined
-      ? `the wallet does not say on which chain it is, and the contract is on chain ${id}`
-      : `the wallet is on chain ${walletChain}, and the contract on chain ${id}: let the wallet change to that`
-  throw new ClientError('other-chain', `${reason}. Nothing was sent`)
-}
-
-/** Throws that the wallet could not ask its node, which says nothing of a transaction that was sent. */
-function throwUnasked(cause: unknown): never {
-  throw new ChainError('the wallet cannot ask its node', { cause })
-}
-
-/** Waits for the end of a transaction that was sent. A look at the chain that fails says nothing of it. */
-async function waitUntil(patience: Patience, isDone: () => Promise<boolean>): Promise<void> {
-  const { now, wait, patienceMs = TRANSACTION_PATIENCE_MS } = patience
-  const end = now().getTime() + patienceMs
-  const look = async (): Promise<boolean> => {
-    try {
-      return await askDespiteOutages(patience, end, isDone)
-    } catch (error) {
-      if (!isOutage(error)) throw error
-      throw new ClientError('timeout', `the transaction was sent, and nobody says what became of it: ${error.message}`)
-    }
-  }
-  while (!(await look())) {
-    if (now().getTime() >= end)
-      throw new ClientError('timeout', 'the transaction was sent, and was not included in time')
-    await wait(POLL_MS)
-  }
-}
-
-function refuseByChain(message: string): never {
-  throw new ClientError('refused-by-chain', message)
 }
