@@ -20,6 +20,6 @@ export { deleteSecret, parseSharingId, type SecretSharing, type SharingState, sh
 export { combineShares, type Scheme, type Share, type Split, splitSecret } from './shares.ts'
 export { type Eip1193Provider, keySigner, type RequestSigner, walletSigner } from './signers.ts'
 export { type Signing, signingEngines } from './signing-engines.ts'
-export { accountTransactor, type Transactor } from './transactor.ts'
+export { type AccountTransactorOptions, accountTransactor, type Transactor } from './transactor.ts'
 export { type NewSecret, prepareUpload, type Upload, type UploadOutcome, upload } from './upload.ts'
 export { walletTransactor } from './wallet-transactor.ts'

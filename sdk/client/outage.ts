@@ -14,13 +14,13 @@ export function isOutage(error: unknown): error is ChainError {
 }
 
 /** Tests whether no request to the chain can succeed now. */
-export function isUnreachable(error: unknown): error is ChainError {
+export function isOutOfReach(error: unknown): error is ChainError {
   return error instanceof ChainError && error.kind === 'unreachable'
 }
 
 /**
  * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects
- * with the last error after `end`, in milliseconds since 1970. `mayPass` says which errors are no answer.
+ * with the last error after `end`, in milliseconds since 1970. `mayPass` tests which errors to wait through.
  */
 export async function askDespiteOutages<T>(
   { now, wait }: OutagePatience,

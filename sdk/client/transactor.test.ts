@@ -264,6 +264,24 @@ describe('a transactor', () => {
     expect(clock.now().getTime()).toBeLessThan(905_000)
   })
 
+  it('pays 1000 gwei for a unit of gas at most, unless it is given another limit', () => {
+    const limits: unknown[] = []
+    const { chain, account } = lateChain()
+    const createAccount: Chain['createAccount'] = (_, given) => {
+      limits.push(given)
+      return account
+    }
+    accountTransactor({ ...chain, createAccount }, new Uint8Array(32), patience)
+    accountTransactor({ ...chain, createAccount }, new Uint8Array(32), { ...patience, limits: { mostGasPrice: 5n } })
+    accountTransactor({ ...chain, createAccount }, new Uint8Array(32), { ...patience, limits: { mostGas: 6n } })
+    const byDefault = 1_000_000_000_000n
+    expect(limits).toEqual([
+      { mostGasPrice: byDefault },
+      { mostGasPrice: 5n },
+      { mostGasPrice: byDefault, mostGas: 6n },
+    ])
+  })
+
   it.each<[string, ChainError, string]>([
     ['a node refuses, with refused-by-chain', new ChainError('insufficient funds', { kind: 'failed' }), 'ClientError'],
     [

@@ -2,19 +2,31 @@
 import {
   type Account,
   type Chain,
+  DEFAULT_MOST_GAS_PRICE,
   isAboutOneRequest,
   type SignedTransaction,
+  type SpendingLimits,
   type TransactionOutcome,
 } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
 import { ClientError } from './errors.ts'
 import { endOf, type Inclusion, type Patience, refuseByChain, waitForInclusion } from './inclusion.ts'
-import { askDespiteOutages, isUnreachable } from './outage.ts'
+import { askDespiteOutages, isOutOfReach } from './outage.ts'
 
 export interface Transactor {
   readonly address: Address
-  /** Resolves when it is included. Rejects with a {@link ClientError}: `refused-by-chain`, `other-chain` or `timeout`. */
+  /**
+   * Resolves when it is included. Rejects with a {@link ClientError}: `refused-by-chain`, `other-chain` or `timeout`.
+   */
   send(to: Address, payload: Uint8Array): Promise<void>
+}
+
+export interface AccountTransactorOptions extends Patience {
+  /**
+   * The most that the account spends on a transaction. A unit of gas may cost 1000 gwei unless this names another
+   * price, since the node alone says what it costs; chains whose coin is worth little need a higher limit.
+   */
+  readonly limits?: SpendingLimits
 }
 
 const POLL_MS = 200
@@ -23,6 +35,10 @@ const WHY_NOT: Readonly<Record<Exclude<TransactionOutcome, Inclusion>, string>> 
   exhausted: 'ran out of its gas: the state of the contract had changed; send it again',
   lost: 'was replaced by another one',
   expired: 'was in no block in its time; send it again',
+}
+
+function isInclusion(outcome: TransactionOutcome): outcome is Inclusion {
+  return !Object.hasOwn(WHY_NOT, outcome)
 }
 
 /** The transactions of an account that this process is sending. */
@@ -49,9 +65,12 @@ const accountUses = new Map<string, AccountUse>()
 export function accountTransactor(
   chain: Pick<Chain, 'createAccount' | 'id'>,
   key: Uint8Array,
-  patience: Patience,
+  { limits, ...patience }: AccountTransactorOptions,
 ): Transactor {
-  const account = chain.createAccount(key)
+  const account = chain.createAccount(key, {
+    ...limits,
+    mostGasPrice: limits?.mostGasPrice ?? DEFAULT_MOST_GAS_PRICE,
+  })
   const send = async (use: AccountUse, to: Address, payload: Uint8Array): Promise<void> => {
     const submission = use.lastSubmission.then(() => signAndSubmit(account, use, patience, { to, payload }))
     use.lastSubmission = submission.catch(() => undefined)
@@ -59,7 +78,7 @@ export function accountTransactor(
     try {
       await waitForInclusion(patience, transaction.hash, async () => {
         const outcome = await account.fetchOutcome(transaction)
-        return outcome in WHY_NOT ? refuseByChain(`the transaction ${transaction.hash} ${WHY_NOT[outcome]}`) : outcome
+        return isInclusion(outcome) ? outcome : refuseByChain(`the transaction ${transaction.hash} ${WHY_NOT[outcome]}`)
       })
       const highest = use.lastIncluded?.transaction.nonce ?? -1
       if (transaction.nonce > highest) use.lastIncluded = { transaction, countedBy: patience.now().getTime() + LATE_MS }
@@ -127,10 +146,10 @@ async function submitDespiteOutages(
 ): Promise<void> {
   const { hash } = transaction
   try {
-    await askDespiteOutages(patience, endOf(patience), () => account.submit(transaction), isUnreachable)
+    await askDespiteOutages(patience, endOf(patience), () => account.submit(transaction), isOutOfReach)
   } catch (error) {
     if (isAboutOneRequest(error)) refuseByChain(`the transaction ${hash} was not taken: ${error.message}`)
-    if (!isUnreachable(error)) throw error
+    if (!isOutOfReach(error)) throw error
     throw new ClientError('timeout', `the transaction ${hash} may have been sent, and nobody says so: ${error.message}`)
   }
 }

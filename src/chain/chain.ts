@@ -85,6 +85,10 @@ export interface Chain {
   createAccount(key: Uint8Array, limits?: SpendingLimits, getReachedNumber?: () => number | undefined): Account
 }
 
+export const WEI_PER_GWEI = 10n ** 9n
+/** The most wei that a unit of gas may cost by default, since a node alone says what it costs. */
+export const DEFAULT_MOST_GAS_PRICE = 1000n * WEI_PER_GWEI
+
 /** The most that an account spends on a transaction. */
 export interface SpendingLimits {
   /** The most gas of a transaction; `sign` refuses one that needs more. */

@@ -1,6 +1,7 @@
 /** Makes an execution engine from its effects: its server, and the tasks that run beside the server. */
 
 import type { Task } from '../async/task.ts'
+import { WEI_PER_GWEI } from '../chain/chain.ts'
 import { ROUND_MS } from '../component/runtime.ts'
 import type { App } from '../http/app-type.ts'
 import type { Address } from '../offchain/address.ts'
@@ -39,7 +40,6 @@ export interface EngineService {
   waitUntilIdle(): Promise<void>
 }
 
-const WEI_PER_GWEI = 10n ** 9n
 /**
  * The time between two rounds over the transactions of a local chain, which is cheap to poll, and slow when many
  * transactions come at once.

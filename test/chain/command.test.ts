@@ -192,6 +192,11 @@ describe('vouchsafe chain', () => {
     ['no contract there', ['call', ENGINE, 'owner'], /answers nothing: there is no such contract/],
     ['no contract to send to', ['send', ENGINE, 'setEngines', '[]'], /There is no contract at 0x.* Nothing was sent/],
     ['no address', ['show', '0x12'], /0x12 is not an address/],
+    [
+      'a price that is none',
+      ['deploy', 'Component', '--max-gas-price', '1.5'],
+      /1\.5 is not a whole number of gwei from 1/,
+    ],
     ['two chains', ['show', '--rpc', 'http://127.0.0.1:1', '--dir=a'], /give --dir or --rpc/],
     ['nobody there', ['show', '--rpc', 'http://127.0.0.1:1'], /the chain cannot be asked: 127\.0\.0\.1:1 takes no/],
     [

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Block } from '../../chain/chain.ts'
+import { type Block, DEFAULT_MOST_GAS_PRICE, type SpendingLimits, WEI_PER_GWEI } from '../../chain/chain.ts'
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
@@ -21,6 +21,8 @@ export interface ChainLocation {
   readonly dir?: string | undefined
   readonly rpc?: string | undefined
   readonly key?: string | undefined
+  /** The most that a unit of gas may cost, in gwei. */
+  readonly 'max-gas-price'?: string | undefined
 }
 
 export interface Connection {
@@ -35,10 +37,13 @@ export interface Connection {
   readonly isNew: boolean
   /** Returns the private key of the account. Throws a message for the user if there is none. */
   readonly readAccountKey: () => Uint8Array
+  /** The most that a command spends on a transaction. */
+  readonly limits: SpendingLimits
 }
 
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
+const MAX_GAS_PRICE_GWEI = 1_000_000_000n
 
 export interface ConnectOptions {
   /** Whether to create a missing local chain. */
@@ -54,12 +59,13 @@ export interface ConnectOptions {
  * set.
  */
 export async function connect(
-  { dir, rpc: url, key }: ChainLocation,
+  { dir, rpc: url, key, 'max-gas-price': maxGasPrice }: ChainLocation,
   { createsChain = false, option = '--dir', abi = [] }: ConnectOptions = {},
 ): Promise<Connection> {
   if (dir !== undefined && url !== undefined)
     throw new Error('A chain is in a directory or at a URL: give --dir or --rpc.')
   if (url !== undefined && !/^https?:\/\//.test(url)) throw new Error(`--rpc ${url} is not a URL of http or https`)
+  const limits = { mostGasPrice: maxGasPrice === undefined ? DEFAULT_MOST_GAS_PRICE : parseGasPrice(maxGasPrice) }
   const directory = url === undefined ? (dir ?? DEFAULT_DIRECTORY) : undefined
   const isNew = directory !== undefined && !existsSync(directory)
   if (isNew && !createsChain) {
@@ -75,7 +81,16 @@ export async function connect(
   )
   const chain = evmChain(rpc, { id: await fetchChainId(rpc), confirmations: 0, reportProblem: warn })
   const head = await chain.fetchHead()
-  return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey: () => readOrMakeKey(key, directory) }
+  const readAccountKey = (): Uint8Array => readOrMakeKey(key, directory)
+  return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
+}
+
+/** Returns the price of `text`, a whole number of gwei as in the settings of an engine, in wei. */
+function parseGasPrice(text: string): bigint {
+  const gwei = /^\d{1,10}$/.test(text) ? BigInt(text) : 0n
+  if (gwei < 1n || gwei > MAX_GAS_PRICE_GWEI)
+    throw new Error(`--max-gas-price ${text} is not a whole number of gwei from 1 to ${MAX_GAS_PRICE_GWEI}`)
+  return gwei * WEI_PER_GWEI
 }
 
 function warn(problem: string): void {

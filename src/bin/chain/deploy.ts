@@ -81,9 +81,9 @@ function listMissingSettings(address: string, abi: readonly AbiItem[], options: 
 }
 
 /** Repeats the options of chain and account. Leaves out the path of a URL, which may be a secret. */
-function chainOptionsText({ dir, rpc, key }: ChainLocation): string {
+function chainOptionsText({ dir, rpc, key, 'max-gas-price': maxGasPrice }: ChainLocation): string {
   const isPlain = rpc === undefined || new URL(rpc).href === `${new URL(rpc).origin}/`
-  return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key })
+  return Object.entries({ dir, rpc: isPlain ? rpc : 'URL', key, 'max-gas-price': maxGasPrice })
     .map(([name, value]) => (value === undefined ? '' : ` --${name} ${shellWord(value)}`))
     .join('')
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ChainError } from '../../chain/chain.ts'
+import { ChainError, type SpendingLimits } from '../../chain/chain.ts'
 import { createdAddress } from '../../chain/evm/created-address.ts'
 import type { Receipt } from '../../chain/evm/node.ts'
 import { evmAddress } from '../../offchain/address.ts'
@@ -36,7 +36,12 @@ async function send({ submissions = [undefined], receipts = [RECEIPT] }: Answers
     },
   }
   const node = { fetchReceipt: () => next<Receipt | undefined>(receipts) }
-  const connection = { node, chain: { createAccount: () => account }, readAccountKey: () => new Uint8Array(32) }
+  const createAccount = (_: Uint8Array, limits: SpendingLimits) => {
+    expect(limits).toEqual({ mostGasPrice: 9n })
+    return account
+  }
+  const limits = { mostGasPrice: 9n }
+  const connection = { node, chain: { createAccount }, readAccountKey: () => new Uint8Array(32), limits }
   let time = 0
   const clock = {
     now: () => new Date(time),

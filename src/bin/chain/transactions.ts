@@ -1,6 +1,6 @@
 /** Sends transactions for commands, and waits until they are included. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askDespiteOutages, isOutage, isUnreachable } from '../../../sdk/client/outage.ts'
+import { askDespiteOutages, isOutage, isOutOfReach } from '../../../sdk/client/outage.ts'
 import { ChainError, isRefused, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
 import { createdAddress } from '../../chain/evm/created-address.ts'
@@ -30,12 +30,12 @@ const SYSTEM_CLOCK: Clock = { now, wait: (ms) => sleep(ms) }
  * is not included within two minutes. Once the transaction is signed, each message names it: it may be included later.
  */
 export async function transact(
-  { node, chain, readAccountKey }: Connection,
+  { node, chain, readAccountKey, limits }: Connection,
   to: Address | undefined,
   payload: Uint8Array,
   clock = SYSTEM_CLOCK,
 ): Promise<SentTransaction> {
-  const account = chain.createAccount(readAccountKey())
+  const account = chain.createAccount(readAccountKey(), limits)
   const transaction = await signTransaction(account, to, payload)
   const { hash, nonce } = transaction
   const created = to === undefined ? evmAddress(createdAddress(account.address, nonce)) : undefined
@@ -80,10 +80,10 @@ async function submitTransaction(
 ): Promise<void> {
   const end = clock.now().getTime() + MAX_MS
   try {
-    await askDespiteOutages(clock, end, () => account.submit(transaction), isUnreachable)
+    await askDespiteOutages(clock, end, () => account.submit(transaction), isOutOfReach)
   } catch (error) {
     if (!(error instanceof ChainError)) throw error
-    const outcome = isUnreachable(error) ? 'may have been sent: look for it before you send another' : 'was not taken'
+    const outcome = isOutOfReach(error) ? 'may have been sent: look for it before you send another' : 'was not taken'
     throw new Error(`${name} ${outcome}: ${error.message}`, { cause: error })
   }
 }

@@ -13,6 +13,7 @@ export const PLACEHOLDERS = {
   ADDRESS: 'unknown',
   'CLAIM=VALUE': 'unknown',
   CODE: 'unknown',
+  GWEI: 'unknown',
   ID: 'unknown',
   ISSUER: 'unknown',
   JSON: 'unknown',

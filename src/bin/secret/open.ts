@@ -17,13 +17,15 @@ export async function openCommand(options: SecretOptions): Promise<SecretCommand
   if (options.chain !== undefined && options.rpc !== undefined) {
     throw new UsageError('secret', 'a chain is in a directory or at a URL: give --chain or --rpc')
   }
-  const connection = await connect({ dir: options.chain, rpc: options.rpc }, { option: '--chain' })
-  const { chain } = connection
+  const location = { dir: options.chain, rpc: options.rpc, 'max-gas-price': options.maxGasPrice }
+  const connection = await connect(location, { option: '--chain' })
+  const { chain, limits } = connection
   const { contract } = options
   const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })
   const openSharing = (): SecretSharing => {
     const key = Uint8Array.from(options.key === undefined ? connection.readAccountKey() : readKey(options.key))
-    return { client, signer: keySigner(key, chain.addresses), transactor: accountTransactor(chain, key, { now, wait }) }
+    const transactor = accountTransactor(chain, key, { now, wait, limits })
+    return { client, signer: keySigner(key, chain.addresses), transactor }
   }
   return { options, client, openSharing, requireId: () => options.id ?? refuseMissingId() }
 }

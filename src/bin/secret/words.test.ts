@@ -6,13 +6,26 @@ const CONTRACT = `0x${'0A'.repeat(20)}`
 
 describe('the words after vouchsafe secret', () => {
   it('are read', () => {
-    const words = ['put', '--contract', CONTRACT, '--id', '7', '--threshold', '3', '--rpc', 'http://localhost:8545']
+    const words = [
+      'put',
+      '--contract',
+      CONTRACT,
+      '--id',
+      '7',
+      '--threshold',
+      '3',
+      '--rpc',
+      'http://localhost:8545',
+      '--max-gas-price',
+      '9',
+    ]
     const { word, rest, options } = readCommand(words)
     expect([word, rest]).toEqual(['put', []])
     expect(options).toMatchObject({
       contract: `00${'0a'.repeat(20)}`,
       id: 7n,
       threshold: 3,
+      maxGasPrice: '9',
       scheme: undefined,
       all: false,
     })

@@ -14,6 +14,8 @@ export interface SecretOptions {
   readonly chain: string | undefined
   readonly rpc: string | undefined
   readonly key: string | undefined
+  /** The most that a unit of gas may cost, in gwei. */
+  readonly maxGasPrice: string | undefined
   readonly id: bigint | undefined
   readonly threshold: number | undefined
   readonly file: string | undefined
@@ -39,12 +41,14 @@ export function readCommand(args: string[]): {
   readonly options: SecretOptions
 } {
   const { subcommand: word, rest, values } = readSubcommand('secret', args)
+  const { 'max-gas-price': maxGasPrice } = values
   const { contract, chain, rpc, key, id, threshold, file, out, resume, scheme, all } = values
   const options = {
     contract: word === 'key' ? '' : parseContract(contract),
     chain,
     rpc,
     key,
+    maxGasPrice,
     id: id === undefined ? undefined : parseId(id),
     threshold: threshold === undefined ? undefined : parseThreshold(threshold),
     file,
