@@ -1,7 +1,11 @@
-/** Asking an engine again: when it may only be behind the chain, or busy, or out of reach for a moment. */
+/**
+ * Asking an engine again: when it may only be behind the chain, or busy, or out of reach for a moment. A person who
+ * signs is asked as seldom as possible.
+ */
 import type { ListedEngine } from '../../src/chain/chain.ts'
 import { componentRefused, type EngineAnswer, type EngineRequest } from './call.ts'
 import { EngineError } from './errors.ts'
+import type { RequestSigner } from './signers.ts'
 
 /** The part of a client that asks an engine, and waits. */
 interface Asking {
@@ -10,7 +14,7 @@ interface Asking {
   readonly wait: (ms: number) => Promise<void>
 }
 
-interface RetryTimeout {
+export interface RetryTimeout {
   /** The time to wait, which begins anew whenever the engine has reached a later block. */
   readonly patienceMs: number
   readonly signal?: AbortSignal
@@ -31,8 +35,12 @@ const MAX_DELAY_MS = 2000
  */
 const MAX_RISING_MS = 900_000
 
+/** The time before its end from which an authorization is not sent any more. */
+const LAST_MS = 20_000
+
 /**
- * Returns the answer of a component, below 300; each attempt is signed anew. Rejects with the last {@link EngineError}.
+ * Returns the answer of a component, below 300; each attempt is signed anew, unless a person signs. Rejects with the
+ * last {@link EngineError}.
  */
 export async function askUntilAccepted(
   client: Asking,
@@ -46,17 +54,18 @@ export async function askUntilAccepted(
 }
 
 /** Asks an engine like {@link askUntilAccepted}, and returns the last answer also where the component refuses. */
-export function askForFinalAnswer(
+export async function askForFinalAnswer(
   client: Asking,
   engine: ListedEngine,
   request: EngineRequest,
   { block, ...patience }: RetryTerms,
 ): Promise<EngineAnswer> {
-  const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
-  return repeatAttempt(client, attempt, patience, (result, attempts) => {
-    if (result instanceof EngineError) return isNotReady(result) || (isTemporaryError(result) && attempts < ATTEMPTS)
+  const isPersonal = request.signer?.personalLifeMs !== undefined
+  if (isPersonal) await waitForBlock(client, engine, request.path, { block, ...patience })
+  return repeatAttempt(client, attemptOf(client, engine, request, patience.signal), patience, (result, attempts) => {
+    if (result instanceof EngineError) return mayPass(result, attempts)
     if (result.status < 300) return false
-    const isBehind = result.block === undefined || result.block < block
+    const isBehind = !isPersonal && (result.block === undefined || result.block < block)
     return isBehind || (result.status >= 500 && attempts < ATTEMPTS)
   })
 }
@@ -68,8 +77,74 @@ export function askWhenReady(
   request: EngineRequest,
   patience: RetryTimeout,
 ): Promise<EngineAnswer> {
-  const attempt = (): Promise<EngineAnswer> => client.call(engine, request, patience.signal)
+  const attempt = attemptOf(client, engine, request, patience.signal)
   return repeatAttempt(client, attempt, patience, (result) => result instanceof EngineError && isNotReady(result))
+}
+
+/**
+ * Waits until an engine answers by `block`, or by a later one, what nobody has signed. Rejects with an
+ * {@link EngineError} where it does not answer; resolves where its component fails, or the patience ends.
+ */
+export async function waitForBlock(
+  client: Asking,
+  engine: ListedEngine,
+  path: string,
+  { block, ...patience }: RetryTerms,
+): Promise<void> {
+  try {
+    const attempt = attemptOf(client, engine, { method: 'GET', path }, patience.signal)
+    await repeatAttempt(client, attempt, patience, (result, attempts) =>
+      result instanceof EngineError ? mayPass(result, attempts) : result.block !== undefined && result.block < block,
+    )
+  } catch (error) {
+    if (!(error instanceof EngineError && COMPONENT_PROBLEMS.includes(error.problem))) throw error
+  }
+}
+
+/** The problems of an engine whose component fails at one request, and may not at another. */
+const COMPONENT_PROBLEMS: readonly (string | undefined)[] = ['component-trap', 'bad-component-response']
+
+/** Makes the function that asks the engine once more, and keeps what a person has signed where that may be. */
+function attemptOf(
+  client: Asking,
+  engine: ListedEngine,
+  { signer, ...request }: EngineRequest,
+  signal: AbortSignal | undefined,
+): () => Promise<EngineAnswer> {
+  const keeper = signer && keepAuthorization(signer)
+  const signedRequest = keeper === undefined ? request : { ...request, signer: keeper.signer }
+  return async () => {
+    const result = await catchEngineError(client.call(engine, signedRequest, signal))
+    // An engine that did something may have taken the authorization, which is good once.
+    if (!(result instanceof EngineError && isNotReady(result))) keeper?.forget()
+    if (result instanceof EngineError) throw result
+    return result
+  }
+}
+
+interface AuthorizationKeeper {
+  readonly signer: RequestSigner
+  /** Makes the signer ask for the next authorization. */
+  readonly forget: () => void
+}
+
+/** Makes a signer for one request that gives the authorization of a person again until shortly before its end. */
+function keepAuthorization(signer: RequestSigner): AuthorizationKeeper {
+  const { address, personalLifeMs = 0 } = signer
+  let kept: { readonly authorization: string; readonly until: number } | undefined
+  const authorize: RequestSigner['authorize'] = async (request, recipient, inputs) => {
+    const time = inputs.now.getTime()
+    if (kept !== undefined && time < kept.until) return kept.authorization
+    const authorization = await signer.authorize(request, recipient, inputs)
+    kept = { authorization, until: time + personalLifeMs - LAST_MS }
+    return authorization
+  }
+  return {
+    signer: { address, authorize },
+    forget: () => {
+      kept = undefined
+    },
+  }
 }
 
 async function repeatAttempt(
@@ -103,6 +178,11 @@ async function catchEngineError(answer: Promise<EngineAnswer>): Promise<EngineAn
     if (error instanceof EngineError) return error
     throw error
   }
+}
+
+/** Tests whether an error of one of the first attempts may not be that of the next. */
+function mayPass(error: EngineError, attempts: number): boolean {
+  return isNotReady(error) || (isTemporaryError(error) && attempts < ATTEMPTS)
 }
 
 /** Tests whether another attempt may have another outcome. */

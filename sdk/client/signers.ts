@@ -18,6 +18,11 @@ export interface SigningInputs {
 export interface RequestSigner {
   readonly address: Address
   authorize(request: HttpRequestData, recipient: Recipient, inputs: SigningInputs): Promise<string>
+  /**
+   * The time for which an authorization is good, of a signer that asks a person each time. The person is not asked
+   * while an engine is only behind the chain, nor again while it only says that it did nothing.
+   */
+  readonly personalLifeMs?: number
 }
 
 /** The part of EIP-1193 that is needed. */
@@ -57,6 +62,7 @@ export function walletSigner(provider: Eip1193Provider, account: string): Reques
   const address = parseAddress(account)
   return {
     address,
+    personalLifeMs: LIFE_MS,
     authorize: async (request, recipient, inputs) => {
       const fields = fieldsOf(request, recipient, inputs)
       const params = [evmAddress(address), JSON.stringify(typedData(fields))]
