@@ -3,11 +3,13 @@
  * nothing. What an application does with one: prepare and upload, download, delete, ask how it stands. Shares are in
  * nothing that is thrown here.
  */
-import type { Block, ListedEngine } from '../../src/chain/chain.ts'
+import type { Head, ListedEngine } from '../../src/chain/chain.ts'
 import { evmAddress } from '../../src/offchain/address.ts'
 import type { EngineClient } from './engine-client.ts'
 import { ClientError, printable, refuseBadRequest } from './errors.ts'
+import { MAX_CONFIRMING_MS } from './inclusion.ts'
 import { askDespiteOutages } from './outage.ts'
+import { type RetryTimeout, waitForBlock } from './retries.ts'
 import { readSharing, type Sharing, sharingMethods } from './sharing-contract.ts'
 import type { RequestSigner } from './signers.ts'
 import type { Transactor } from './transactor.ts'
@@ -28,7 +30,7 @@ export interface SecretSharing {
 /** A sharing with the engines that it is about. */
 export interface SharingState extends Sharing {
   readonly engines: readonly ListedEngine[]
-  readonly block: Block
+  readonly block: Head
 }
 
 const MAX_ID = (1n << 128n) - 1n
@@ -89,10 +91,37 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
     refuseUnlessUploaded(await ownSharing(context, id))
     await transactor.send(client.contract, sharingMethods.deleteSharing(id))
   }
-  const end = client.now().getTime() + patienceMs
-  while ((await askDespiteOutages(client, end, () => sharingStatus(client, id))) !== undefined) {
-    if (client.now().getTime() >= end) return { gone: false }
-    await client.wait(POLL_MS)
+  return { gone: await waitUntilGone({ ...context, patienceMs }, id) }
+}
+
+/** Waits until the contract has no such sharing. The patience begins anew when an engine has reached the deletion. */
+async function waitUntilGone(context: SecretSharing & RetryTimeout, id: bigint): Promise<boolean> {
+  const { client, patienceMs } = context
+  let end = client.now().getTime() + patienceMs
+  const sharing = await askDespiteOutages(client, end, () => sharingStatus(client, id))
+  if (sharing === undefined) return true
+  const toldMs = patienceMs + confirmationMs(sharing.block)
+  const stop = new AbortController()
+  let behind = sharing.engines.length
+  const postpone = async (engine: ListedEngine): Promise<void> => {
+    const terms = { block: sharing.block.number, patienceMs, signal: stop.signal }
+    await waitForBlock(client, engine, `/shares/${id}`, terms).catch(() => undefined)
+    behind -= 1
+    end = client.now().getTime() + toldMs
   }
-  return { gone: true }
+  for (const engine of sharing.engines) void postpone(engine)
+  try {
+    while ((await askDespiteOutages(client, end, () => sharingStatus(client, id))) !== undefined) {
+      if (behind === 0 && client.now().getTime() >= end) return false
+      await client.wait(POLL_MS)
+    }
+    return true
+  } finally {
+    stop.abort()
+  }
+}
+
+/** Returns the time by which a client sees what engines tell the contract later than the newest block has it. */
+export function confirmationMs({ time, newest }: Head): number {
+  return Math.min(MAX_CONFIRMING_MS, newest.time.getTime() - time.getTime())
 }

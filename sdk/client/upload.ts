@@ -10,6 +10,7 @@ import { fanOut } from './fan-out.ts'
 import { askDespiteOutages } from './outage.ts'
 import { askUntilAccepted } from './retries.ts'
 import {
+  confirmationMs,
   ENGINES_PATIENCE_MS,
   ownSharing,
   POLL_MS,
@@ -101,7 +102,7 @@ export async function upload(context: SecretSharing, prepared: Upload): Promise<
     const request = { method: 'PUT', path: `/shares/${prepared.id}`, headers, body, signer: context.signer }
     await askUntilAccepted(client, engine, request, { block: registered.block.number, patienceMs, signal })
   })
-  return waitForFlags(context, prepared.id, errors)
+  return waitForFlags(context, prepared.id, errors, patienceMs + confirmationMs(registered.block))
 }
 
 async function register(
@@ -129,14 +130,15 @@ async function register(
   return ownSharing(context, id)
 }
 
-/** Waits for the flags of all but those that did not take their share. */
+/** Waits for the flags of all but those that did not take their share, `mostMs` at most. */
 async function waitForFlags(
   context: SecretSharing,
   id: string,
   errors: readonly EngineError[],
+  mostMs: number,
 ): Promise<UploadOutcome> {
-  const { client, patienceMs = ENGINES_PATIENCE_MS } = context
-  const end = client.now().getTime() + patienceMs
+  const { client } = context
+  const end = client.now().getTime() + mostMs
   const failed = new Map(errors.map((error) => [error.engine.address, error]))
   for (;;) {
     const look = () => ownSharing(context, parseSharingId(id))
