@@ -2,10 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Transaction } from 'micro-eth-signer'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { party, submit } from '../../components/test/evm.ts'
 import { openBlockFiles } from '../../src/bin/chain/block-files.ts'
+import { fetchChainId } from '../../src/chain/evm/evm.ts'
 import { type JsonRpc, JsonRpcError } from '../../src/chain/json-rpc.ts'
+import { hashBlock, readBlock, writeBlock } from '../../src/chain/local/block.ts'
 import { openLedger } from '../../src/chain/local/ledger.ts'
 import { answerMethod, openLocalRpc } from '../../src/chain/local/methods.ts'
 
@@ -60,6 +63,47 @@ it('is found in two runs for most code, and is enough in the next block', async 
   expect((await send(to, data, gas)).status).toBe('0x1')
 })
 
+describe('a transaction with less gas than it costs at least, on a local chain', () => {
+  const sender = party()
+
+  /** Signs the first transaction of the sender with so much gas. */
+  async function sign(rpc: JsonRpc, gasLimit: bigint): Promise<string> {
+    const chainId = BigInt(await fetchChainId(rpc))
+    const fields = { nonce: 0n, to: `0x${'22'.repeat(20)}`, value: 0n, data: '0x0102', gasLimit, gasPrice: 0n }
+    return Transaction.prepare({ type: 'legacy', chainId, ...fields }, false)
+      .signBy(sender.key)
+      .toHex()
+  }
+
+  const countOf = (rpc: JsonRpc) => rpc('eth_getTransactionCount', [sender.address, 'latest'])
+
+  it('is in no block, and leaves its nonce to the next', async () => {
+    const { rpc } = await counting()
+    for (const gas of [0n, 1000n, 21_031n]) {
+      const raw = await sign(rpc, gas)
+      await expect(rpc('eth_sendRawTransaction', [raw])).rejects.toThrow(
+        `intrinsic gas too low: the transaction takes 21032 at least, and may take ${gas}`,
+      )
+    }
+    expect([await rpc('eth_blockNumber', []), await countOf(rpc)]).toEqual(['0x0', '0x0'])
+    await rpc('eth_sendRawTransaction', [await sign(rpc, 21_032n)])
+    expect([await rpc('eth_blockNumber', []), await countOf(rpc)]).toEqual(['0x1', '0x1'])
+  })
+
+  it('stays what it was in a block that has one', async () => {
+    const { rpc, directory } = await counting()
+    const { number, hash: parent } = readBlock(openBlockFiles(directory).read(0) ?? '')
+    const raw = await sign(rpc, 1000n)
+    const block = hashBlock({ number: number + 1, parent, time: 2 ** 31, transaction: { raw, from: sender.address } })
+    await openBlockFiles(directory).create(1, writeBlock(block))
+    const { hash } = (await rpc('eth_getBlockByNumber', ['latest', false])) as { hash: string }
+    const { hash: transaction } = Transaction.fromHex(raw)
+    expect(hash).toBe(block.hash)
+    expect(await rpc('eth_getTransactionReceipt', [transaction])).toMatchObject({ status: '0x0', gasUsed: '0x3e8' })
+    expect(await countOf(rpc)).toBe('0x0')
+  })
+})
+
 /** Counts, and logs its first 32 bytes of input under the count. */
 const COUNTER = '5f54600101805f555f355f5260205fa100'
 const MADE_BY = `0x60${(COUNTER.length / 2).toString(16)}8060095f395ff3${COUNTER}`
@@ -70,5 +114,5 @@ async function counting() {
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   const ledger = await openLedger(openBlockFiles(directory), () => new Date())
   const rpc: JsonRpc = (method, params) => answerMethod(ledger, method, params)
-  return { rpc, runs: vi.spyOn(ledger.machine, 'execute') }
+  return { rpc, directory, runs: vi.spyOn(ledger.machine, 'execute') }
 }

@@ -57,8 +57,9 @@ export class TimeLimitError extends Error {
 /** A virtual machine. It runs one message at a time; further calls wait. */
 export interface Machine {
   /**
-   * Runs a message on the state after `block`, and increments the nonce of the sender. Rejects with a {@link
-   * TimeLimitError} when the message takes longer than `mostMs`. A message in a block must not have a time limit,
+   * Runs a message on the state after `block`, and increments the nonce of the sender, but not with less gas than {@link
+   * intrinsicGas}, which blocks of earlier versions may have. Rejects with a {@link TimeLimitError} when the message
+   * takes longer than `mostMs`. A message in a block must not have a time limit,
    * because it must have the same result in every process.
    */
   execute(block: number, message: Message, environment: BlockEnvironment, mostMs?: number): Promise<Execution>
@@ -178,7 +179,7 @@ async function runMessage(
  * Returns the intrinsic gas of a message, which it costs before it is executed. Ethereum Yellow Paper, section 6.2,
  * with EIP-2028 and EIP-3860.
  */
-function intrinsicGas({ input, to }: Message): bigint {
+export function intrinsicGas({ input, to }: Pick<Message, 'input' | 'to'>): bigint {
   let gas = 21_000n
   for (const byte of input) gas += byte === 0 ? 4n : 16n
   return to === undefined ? gas + 32_000n + 2n * BigInt(Math.ceil(input.length / 32)) : gas

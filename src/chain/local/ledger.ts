@@ -8,7 +8,7 @@ import { epochSeconds } from '../../codec/time.ts'
 import { loadRecovery } from '../../offchain/authentication/key-recovery.ts'
 import type { Recover } from '../../offchain/authentication/recover.ts'
 import { type HashedBlock, hashBlock, type StoredBlock, writeBlock } from './block.ts'
-import { type BlockEnvironment, createMachine, type Log, type Machine, type Result } from './execute.ts'
+import { type BlockEnvironment, createMachine, intrinsicGas, type Log, type Machine, type Result } from './execute.ts'
 import type { BlockFiles } from './files.ts'
 import { createLogCache, type LogCache } from './log-cache.ts'
 import { type Changes, createState, type State } from './state.ts'
@@ -252,10 +252,11 @@ function requireParent(files: BlockFiles, parent: HashedBlock): void {
 }
 
 /**
- * Throws a JsonRpcError when the transaction is included already, is of another chain, or does not have the next nonce
- * of its sender.
+ * Throws a JsonRpcError when the transaction is included already, is of another chain, does not have the next nonce of
+ * its sender, or less gas than it costs at least. Blocks that are there may have such a transaction.
  */
-function refuseUnfit(memory: LedgerMemory, { transaction: { hash, nonce, chainId }, from }: SenderTransaction): void {
+function refuseUnfit(memory: LedgerMemory, { transaction, from }: SenderTransaction): void {
+  const { hash, nonce, chainId, message } = transaction
   const ownChainId = memory.chainId
   if (memory.entriesByHash.has(hash)) refuseTransaction('already known')
   if (chainId !== ownChainId)
@@ -264,6 +265,11 @@ function refuseUnfit(memory: LedgerMemory, { transaction: { hash, nonce, chainId
   if (nonce < nextNonce) refuseTransaction(`nonce too low: the next of this account is ${nextNonce}`)
   if (nonce > nextNonce)
     refuseTransaction(`nonce too high: the next of this account is ${nextNonce}, and nothing waits here`)
+  const leastGas = intrinsicGas(message)
+  if (message.gasLimit < leastGas) {
+    const reason = `the transaction takes ${leastGas} at least, and may take ${message.gasLimit}`
+    refuseTransaction(`intrinsic gas too low: ${reason}`)
+  }
 }
 
 /** Returns the nonce of the next transaction of an account after this block. */
