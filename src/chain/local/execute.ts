@@ -57,10 +57,10 @@ export class TimeLimitError extends Error {
 /** A virtual machine. It runs one message at a time; further calls wait. */
 export interface Machine {
   /**
-   * Runs a message on the state after `block`, and increments the nonce of the sender, but not with less gas than {@link
-   * intrinsicGas}, which blocks of earlier versions may have. Rejects with a {@link TimeLimitError} when the message
-   * takes longer than `mostMs`. A message in a block must not have a time limit,
-   * because it must have the same result in every process.
+   * Runs a message on the state after `block`, and increments the nonce of the sender, but not with less gas than
+   * {@link intrinsicGas}, which blocks of earlier versions may have. Rejects with a {@link TimeLimitError} when the
+   * message takes longer than `mostMs`. A message in a block must not have a time limit, because it must have the same
+   * result in every process.
    */
   execute(block: number, message: Message, environment: BlockEnvironment, mostMs?: number): Promise<Execution>
 }
