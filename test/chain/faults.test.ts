@@ -282,7 +282,7 @@ describe('what a node answers', () => {
       const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string }
       asked.push(`${Number(fromBlock)}-${Number(toBlock)}`)
       if (Number(toBlock) - Number(fromBlock) > 1) return Promise.reject(new JsonRpcError(-32005, 'too many blocks'))
-      return Promise.resolve(Number(fromBlock) === 5 ? [{ address: `0x${'aa'.repeat(20)}` }] : [])
+      return Promise.resolve(Number(fromBlock) === 5 ? [{ address: `0x${'aa'.repeat(20)}`, blockNumber: '0x5' }] : [])
     }
     const chain = evmChain(rpc, { id: '7', confirmations: 0 })
     const to = { ...BLOCK, number: 8 }

@@ -44,8 +44,10 @@ export async function openChain(config: ChainSettings, reportProblem: (problem: 
   })
   const confirmations = chain.type === 'evm' ? chain.confirmations : 0
   const id = (chain.type === 'evm' ? chain.chainId : undefined) ?? (await idOf(rpc, chain))
-  const evm = evmChain(rpc, { id, confirmations, reportProblem, ...(registry === undefined ? {} : { registry }) })
-  const listsAll = chain.type === 'local' && registry === undefined
+  const isSingleNode = chain.type === 'local'
+  const options = { id, confirmations, isSingleNode, reportProblem, ...(registry === undefined ? {} : { registry }) }
+  const evm = evmChain(rpc, options)
+  const listsAll = isSingleNode && registry === undefined
   return listsAll ? { ...evm, listContracts: createContractLister(rpc) } : evm
 }
 

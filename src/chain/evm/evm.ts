@@ -19,6 +19,7 @@ import {
 } from '../chain.ts'
 import { AnswerTooLargeError, type JsonRpc, JsonRpcError } from '../json-rpc.ts'
 import { type EvmAccount, evmAccount } from './account.ts'
+import { createChangeFinder } from './changed-contracts.ts'
 import { readComponentReference, readContracts, readEngines, selector } from './contract.ts'
 import { type EvmNode, evmNode, UnreadableAnswer } from './node.ts'
 import { DataTooLargeError } from './values.ts'
@@ -30,6 +31,8 @@ export interface EvmOptions {
   readonly confirmations: number
   /** The contract whose `contracts() returns (address[])` lists the contracts with an off-chain component. */
   readonly registry?: Address
+  /** Whether one node answers every request, so that no answer lacks blocks that an earlier one had. */
+  readonly isSingleNode?: boolean
   /** Called with a sentence when the answer of a contract cannot be read. */
   readonly reportProblem?: (problem: string) => void
 }
@@ -37,15 +40,6 @@ export interface EvmOptions {
 export interface EvmChain extends Chain {
   createAccount(key: Uint8Array, limits?: SpendingLimits, getReachedNumber?: () => number | undefined): EvmAccount
 }
-
-/** The most blocks in one request for logs; requests are halved where the node refuses so many. */
-const LOG_BLOCKS = 1000
-const LOG_ADDRESSES = 100
-/**
- * The number of blocks above which every contract counts as changed: searching the logs would take longer than running
- * every hook.
- */
-const MAX_LOG_BLOCKS = 20_000
 
 /** Fetches the chain id of a node, as a decimal number. Rejects with a ChainError. */
 export async function fetchChainId(rpc: JsonRpc): Promise<string> {
@@ -57,7 +51,7 @@ export async function fetchChainId(rpc: JsonRpc): Promise<string> {
  * `options.id`.
  */
 export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
-  const { id, confirmations, registry, reportProblem } = options
+  const { id, confirmations, registry, isSingleNode = false, reportProblem } = options
   const connection = createConnection(rpc, id)
   const node = evmNode(connection.rpc, connection.checkChain)
   const fetchHeadNumber = async (): Promise<number> => Math.max(0, (await node.fetchBlockNumber()) - confirmations)
@@ -76,12 +70,7 @@ export function evmChain(rpc: JsonRpc, options: EvmOptions): EvmChain {
     fetchContract: (address, block) =>
       fetchContract(node, { address, block, reportProblem: reportProblem ?? (() => undefined) }),
     read: (address, input, { number }) => node.call({ to: address, input }, number).catch(refuseLargeAnswer),
-    listChanged: async (addresses, from, to) => {
-      if (addresses.length === 0 || to.number <= from.number) return []
-      if (to.number - from.number > MAX_LOG_BLOCKS) return addresses
-      const emitters = await findEmitters(node, addresses, { from: from.number + 1, to: to.number })
-      return addresses.filter((address) => emitters.has(address))
-    },
+    listChanged: createChangeFinder(node, isSingleNode),
     createAccount: (key, limits = {}, getReachedNumber) =>
       evmAccount(key, { node, chainId: BigInt(id), fetchHeadNumber, limits, getReachedNumber }),
   }
@@ -192,49 +181,3 @@ async function fetchContract(
 }
 
 class UnreadableContract extends Error {}
-
-interface Blocks {
-  readonly from: number
-  readonly to: number
-}
-
-async function findEmitters(
-  node: EvmNode,
-  addresses: readonly Address[],
-  blocks: Blocks,
-): Promise<ReadonlySet<Address>> {
-  const emitters = new Set<Address>()
-  for (let at = 0; at < addresses.length; at += LOG_ADDRESSES) {
-    const batch = addresses.slice(at, at + LOG_ADDRESSES)
-    for (let from = blocks.from; from <= blocks.to; from += LOG_BLOCKS) {
-      const to = Math.min(blocks.to, from + LOG_BLOCKS - 1)
-      for (const address of await fetchLogAddresses(node, batch, { from, to })) emitters.add(address)
-      if (batch.every((address) => emitters.has(address))) break
-    }
-  }
-  return emitters
-}
-
-/**
- * Finds the addresses with logs in the blocks. When the node refuses so many blocks, or its answer is too large,
- * searches each half of the blocks. When that fails for a single block, returns all of `addresses`, so that one
- * contract cannot hide the logs of others.
- */
-async function fetchLogAddresses(
-  node: EvmNode,
-  addresses: readonly Address[],
-  { from, to }: Blocks,
-): Promise<readonly Address[]> {
-  try {
-    return await node.fetchLogAddresses(addresses, from, to)
-  } catch (error) {
-    if (!(error instanceof ChainError && error.kind === 'failed')) throw error
-    if (from === to) return addresses
-    const middle = Math.floor((from + to) / 2)
-    const firstHalf = await fetchLogAddresses(node, addresses, { from, to: middle })
-    // When the first half returned all addresses, the second half cannot add any.
-    return firstHalf === addresses
-      ? addresses
-      : [...firstHalf, ...(await fetchLogAddresses(node, addresses, { from: middle + 1, to }))]
-  }
-}

@@ -35,6 +35,12 @@ export interface Receipt {
   readonly created: Address | undefined
 }
 
+/** A log: the contract that emitted it, and the number of its block. */
+export interface EmittedLog {
+  readonly address: Address
+  readonly block: number
+}
+
 export type BlockTag = number | 'latest' | 'pending'
 
 /** The error for an answer that is too large, or is not of the expected form. */
@@ -101,8 +107,8 @@ export function evmNode(rpc: JsonRpc, checkChain?: () => Promise<void>) {
      */
     call: (call: EvmCall, tag: BlockTag) => ask('eth_call', [callOf({ from: NOBODY, ...call }), tagOf(tag)], readData),
     estimateGas: (call: EvmCall) => ask('eth_estimateGas', [callOf(call), 'pending'], readQuantity),
-    /** Returns those of the addresses that emitted logs in the blocks from `from` to `to`, both included. */
-    fetchLogAddresses: (addresses: readonly Address[], from: number, to: number) => {
+    /** Returns the logs of the addresses in the blocks from `from` to `to`, both included. */
+    fetchLogs: (addresses: readonly Address[], from: number, to: number) => {
       const filter = { fromBlock: writeQuantity(from), toBlock: writeQuantity(to), address: addresses.map(evmAddress) }
       return ask('eth_getLogs', [filter], readLogs)
     },
@@ -163,9 +169,12 @@ function readReceipt(receipt: JsonObject): Receipt {
   }
 }
 
-function readLogs(answer: unknown): readonly Address[] {
+function readLogs(answer: unknown): readonly EmittedLog[] {
   if (!Array.isArray(answer) || answer.length > MAX_LOGS) return malformed('it is not a list of logs, or too long')
-  return [...new Set(answer.map((log: unknown) => readEvmAddress(memberOf(requireObject(log), 'address'))))]
+  return answer.map((each: unknown) => {
+    const log = requireObject(each)
+    return { address: readEvmAddress(memberOf(log, 'address')), block: readNumber(memberOf(log, 'blockNumber')) }
+  })
 }
 
 /** Converts an error of a JsonRpc call to the error that callers get, and throws it. */
