@@ -70,6 +70,8 @@ export type EngineCollections = EncryptionCollections &
     timer: TimerRow
     /** The ids of the signed requests that were accepted. A row is deleted when its request has expired. */
     spent_request: { readonly at: number }
+    /** The id of the chain that this database is about, as the one row `current`. */
+    chain: { readonly id: string }
   }
 
 export type EngineStore = Store<EngineCollections>
@@ -87,6 +89,7 @@ const FIRST_COLLECTIONS = [
 export const engineMigrations: readonly Migration[] = [
   { id: 'engine-0001', statements: [...encryptionKeyCollection, ...FIRST_COLLECTIONS.flatMap(createCollection)] },
   { id: 'engine-0002', statements: generationCollection },
+  { id: 'engine-0003', statements: createCollection('chain') },
 ]
 
 /** The collections whose values are encrypted. The key is derived from the engine's own key. */

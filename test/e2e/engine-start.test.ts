@@ -1,7 +1,8 @@
 /** An engine that cannot start says which file or address is in the way, and what to do about it. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { loadDriver } from '../../src/store/sqlite.ts'
 import { COMMAND, temporaryDirectory, vouchsafe } from '../support/command.ts'
 import { type EngineProcess, makeEngine } from '../support/engine-process.ts'
 import { freePort } from '../support/free-port.ts'
@@ -54,6 +55,38 @@ describe('vouchsafe engine', () => {
     await first.start()
     expect((await first.kill('SIGTERM')).status).toBe(0)
     await first.start()
+  })
+
+  it('does not start on the database of another chain, and starts when the chain is back', async () => {
+    const engine = await made()
+    await engine.start()
+    expect((await engine.kill('SIGTERM')).status).toBe(0)
+    const [chain, kept] = ['data/chain', 'data/kept'].map((name) => join(engine.directory, name)) as [string, string]
+    renameSync(chain, kept)
+    const mistake =
+      /chain\.directory: this is the chain \d+, and the database .*engine\.db is of an engine on the chain \d+; name that chain here, or another database in database\.url/
+    const refused = await vouchsafe(['engine'], { cwd: engine.directory })
+    expect([refused.status, refused.stderr]).toEqual([2, expect.stringMatching(mistake)])
+    const doctor = await vouchsafe(['doctor', 'engine', '--json'], { cwd: engine.directory })
+    expect([doctor.status, doctor.stdout]).toEqual([
+      2,
+      expect.stringMatching(/this is the chain \d+, and the database/),
+    ])
+    rmSync(chain, { recursive: true })
+    renameSync(kept, chain)
+    await engine.start()
+    expect((await engine.kill('SIGTERM')).status).toBe(0)
+    // A database of before has no chain, and takes that of its next start.
+    const database = new (await loadDriver())(join(engine.directory, 'data/engine.db'))
+    database.exec("drop table chain; delete from migration where id = 'engine-0003'")
+    database.close()
+    expect((await vouchsafe(['doctor', 'engine', '--json'], { cwd: engine.directory })).stdout).toMatch(
+      /chain \d+ answers/,
+    )
+    await engine.start()
+    expect((await engine.kill('SIGTERM')).status).toBe(0)
+    rmSync(chain, { recursive: true })
+    expect((await vouchsafe(['engine'], { cwd: engine.directory })).status).toBe(2)
   })
 
   it('says that a configuration is that of another service', async () => {

@@ -23,6 +23,7 @@ import { files, now } from '../effects.ts'
 import { addEnvironment, readConfigFile } from '../service/config-file.ts'
 import { chainComponents, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
+import { findStoredChainMistake } from './database-chain.ts'
 
 const MAX_CONTRACTS = 50
 
@@ -115,6 +116,8 @@ async function findChainFindings(config: EngineConfig): Promise<Finding[]> {
   }
   try {
     const chain = await openChain(config, (text) => notes.push(makeFinding('chain', 'warning', text)))
+    const otherChain = await findStoredChainMistake(config, chain.id)
+    if (otherChain !== undefined) return [findingOfMistake('problem', otherChain)]
     const head = await chain.fetchHead()
     const engine = chain.createAccount(config.identity.privateKey).address
     const answer = makeFinding(

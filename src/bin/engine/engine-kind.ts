@@ -17,6 +17,7 @@ import { exitAfterLog } from '../service/stopping.ts'
 import { createTracedEffects } from '../service/telemetry.ts'
 import { chainComponents, createOncePerText, openChain } from './chain.ts'
 import { createComponentFiles } from './component-files.ts'
+import { findChainMistake } from './database-chain.ts'
 import { lockDatabase } from './database-lock.ts'
 import { openStore } from './store.ts'
 
@@ -87,6 +88,12 @@ async function openParts(config: EngineConfig, log: Logger): Promise<{ readonly 
   if ('mistake' in store) {
     await lock.release()
     return store
+  }
+  const chainMistake = await findChainMistake(config, chain.id, store)
+  if (chainMistake !== undefined) {
+    await store.close()
+    await lock.release()
+    return { mistake: chainMistake }
   }
   const workers = Math.max(2, Math.min(MAX_WORKERS, availableParallelism()))
   const witness = await readWitness(store)
