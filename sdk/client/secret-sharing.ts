@@ -81,6 +81,31 @@ export function refuseUnlessUploaded(sharing: SharingState): void {
 }
 
 /**
+ * Sends a transaction whose effect `hasEffect` looks for. A contract refuses the second of two such transactions also
+ * while the first one waits for its block, as when an upload is begun twice at once, or again after a `timeout`. So the
+ * effect is waited for after a refusal, as long as the caller is patient and the client waits for confirmations;
+ * rejects with the refusal when the effect does not come.
+ */
+export async function sendOnce(
+  { client, transactor, patienceMs = ENGINES_PATIENCE_MS }: SecretSharing,
+  payload: Uint8Array,
+  hasEffect: () => Promise<boolean>,
+): Promise<void> {
+  try {
+    await transactor.send(client.contract, payload)
+  } catch (error) {
+    if (!(error instanceof ClientError && error.code === 'refused-by-chain')) throw error
+    const start = client.now().getTime()
+    const head = await askDespiteOutages(client, start + patienceMs, () => client.chain.fetchHead())
+    const end = start + patienceMs + head.newest.time.getTime() - head.time.getTime()
+    while (!(await askDespiteOutages(client, end, hasEffect))) {
+      if (client.now().getTime() >= end) throw error
+      await client.wait(POLL_MS)
+    }
+  }
+}
+
+/**
  * Asks all engines to forget a secret, and waits until they have. `gone` is false when some have not within the time
  * that the caller is patient for; they do when they can be reached again.
  */
@@ -89,7 +114,10 @@ export async function deleteSecret(context: SecretSharing, id: bigint): Promise<
   const sharing = await sharingStatus(client, id)
   if (sharing?.deleting !== true || sharing.owner !== transactor.address) {
     refuseUnlessUploaded(await ownSharing(context, id))
-    await transactor.send(client.contract, sharingMethods.deleteSharing(id))
+    await sendOnce(context, sharingMethods.deleteSharing(id), async () => {
+      const later = await sharingStatus(client, id)
+      return later === undefined || later.deleting
+    })
   }
   return { gone: await waitUntilGone({ ...context, patienceMs }, id) }
 }

@@ -17,6 +17,7 @@ import {
   parseSharingId,
   type SecretSharing,
   type SharingState,
+  sendOnce,
   sharingStatus,
 } from './secret-sharing.ts'
 import { commitmentOf, type Scheme, splitSecret } from './shares.ts'
@@ -120,7 +121,7 @@ async function register(
   }
   if ((await sharingStatus(client, id)) === undefined) {
     const payload = sharingMethods.registerSharing(id, prepared.threshold, commitments)
-    await transactor.send(client.contract, payload)
+    await sendOnce(context, payload, async () => (await sharingStatus(client, id)) !== undefined)
   }
   const sharing = await sharingStatus(client, id)
   const mine = sharing?.owner === transactor.address && sharing.threshold === prepared.threshold
