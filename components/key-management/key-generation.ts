@@ -1,7 +1,7 @@
 /**
  * Distributed key generation without a dealer, as FROST has it: each engine shares a secret of its own among all, the
  * key is their sum, and nobody ever has it. Driven by where the contract is, however often it is looked at: what was
- * sent is not sent again before a minute is over, and what was computed is kept, so that an engine that was restarted
+ * sent is not sent again before its time is over, and what was computed is kept, so that an engine that was restarted
  * goes on with the same. RFC 9591 leaves key generation out; the rounds are those of the FROST paper, as @noble/curves
  * implements them.
  */

@@ -193,6 +193,25 @@ describe('key management, without a sandbox', () => {
     expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
   })
 
+  it('sends three transactions for a key, however late it sees them', async () => {
+    const lagMs = 144_000
+    const all = await engines()
+    const id = await create(all, 2)
+    const first = all.devices[0] as Device
+    for (let step = 1; step <= 3; step++) {
+      first.lagMs = lagMs
+      await first.stateChange()
+      while (first.timers.get(1) === 0) await first.timer(1)
+      const waitMs = first.timers.get(1) ?? 0
+      expect([waitMs > lagMs + 55_000, waitMs <= lagMs + 60_000]).toEqual([true, true])
+      first.ahead += lagMs + 65_000
+      await first.timer(1)
+      expect(first.sent).toHaveLength(step)
+      for (const each of all.devices.slice(1)) await each.stateChange()
+    }
+    expect(await keyOf(all, id)).toMatchObject({ status: ACTIVE })
+  })
+
   it('takes one step in a run, however many keys wait, and goes on at once until it has taken all', async () => {
     const all = await engines()
     for (let key = 0; key < 5; key++) await create(all, 2)

@@ -1,19 +1,17 @@
 /**
- * Steps that this engine has sent a transaction for, oldest first: a minute later the contract is asked which of them
- * it still waits for.
+ * Steps that this engine has sent a transaction for, oldest first: when a block of a minute later is seen, the contract
+ * is asked which of them it still waits for.
  */
 import type { Context } from 'vouchsafe/component'
+import { isOver, lookTime, msUntilLook } from '../sending.ts'
 import type { Change } from './contract.ts'
 import { replace, revive } from './stored.ts'
-
-/** The time that a transaction has before it is looked for. */
-export const RESEND_MS = 60_000
 
 const BUCKET = 'SENT'
 const ENDS = 'ends'
 
 interface SentStep extends Change {
-  /** Milliseconds since 1970. */
+  /** The time from which the transaction is looked for, in milliseconds since 1970. */
   readonly at: number
 }
 
@@ -22,21 +20,20 @@ interface Ends {
   readonly tail: number
 }
 
-export function addSentStep(change: Change, at: number, context: Context): void {
+export function addSentStep(change: Change, context: Context): void {
   const { head, tail } = loadEnds(context)
-  const sent: SentStep = { ...change, at }
+  const sent: SentStep = { ...change, at: lookTime(context) }
   context.storage(BUCKET).set(String(tail), JSON.stringify(sent, replace))
   context.storage(BUCKET).set(ENDS, JSON.stringify({ head, tail: tail + 1 }))
 }
 
-/** Lists the first steps of the queue, `most` at most, that were sent a minute ago or earlier. */
+/** Lists the first steps of the queue, `most` at most, that are to be looked for. */
 export function sentStepsDue(most: number, context: Context): readonly SentStep[] {
-  const latest = context.now().getTime() - RESEND_MS
   const { head, tail } = loadEnds(context)
   const due: SentStep[] = []
   while (head + due.length < tail && due.length < most) {
-    const step = load(String(head + due.length), context) as SentStep
-    if (step.at > latest) break
+    const step = stepAt(head + due.length, context)
+    if (!isOver(step.at, context)) break
     due.push(step)
   }
   return due
@@ -50,9 +47,14 @@ export function dropSentSteps(count: number, context: Context): void {
   context.storage(BUCKET).set(ENDS, JSON.stringify({ head: head + count, tail }))
 }
 
-export function hasSentSteps(context: Context): boolean {
+/** Returns the milliseconds until the first step of the queue is to be looked for; undefined where there is none. */
+export function msUntilDue(context: Context): number | undefined {
   const { head, tail } = loadEnds(context)
-  return head < tail
+  return head < tail ? msUntilLook(stepAt(head, context).at, context) : undefined
+}
+
+function stepAt(at: number, context: Context): SentStep {
+  return load(String(at), context) as SentStep
 }
 
 function loadEnds(context: Context): Ends {

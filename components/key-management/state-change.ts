@@ -11,7 +11,7 @@ import { uint } from '../abi.ts'
 import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
-import { addSentStep, dropSentSteps, hasSentSteps, RESEND_MS, sentStepsDue } from './sent-steps.ts'
+import { addSentStep, dropSentSteps, msUntilDue, sentStepsDue } from './sent-steps.ts'
 import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
 /** The timer that looks again, as long as something is to be done or was sent. */
@@ -36,8 +36,8 @@ interface Run {
 export function stateChange(context: Context): void {
   const run: Run = { context }
   const goesOn = forgetKeys(context) || sendAgain(run) || takeNextStep(run)
-  if (goesOn) context.timers.schedule(RESEND_TIMER, 0)
-  else if (hasSentSteps(context)) context.timers.schedule(RESEND_TIMER, RESEND_MS)
+  const delayMs = goesOn ? 0 : msUntilDue(context)
+  if (delayMs !== undefined) context.timers.schedule(RESEND_TIMER, delayMs)
 }
 
 /**
@@ -59,7 +59,7 @@ function forgetKeys(context: Context): boolean {
   return more || over.length > 0
 }
 
-/** Sends again the first of the steps of a minute ago that the contract still waits for; the next run, the others. */
+/** Sends again the first of the steps that are due which the contract still waits for; the next run, the others. */
 function sendAgain(run: Run): boolean {
   const { context } = run
   const due = sentStepsDue(STEPS_AT_ONCE, context)
@@ -92,7 +92,7 @@ function takeStep(run: Run, change: contract.Change): boolean {
   const transaction = nextStep({ id: change.id, key: change, engines, index, context })
   if (!transaction) return false
   context.transact(transaction)
-  addSentStep(change, context.now().getTime(), context)
+  addSentStep(change, context)
   return true
 }
 

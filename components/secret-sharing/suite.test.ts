@@ -26,6 +26,8 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
   let lastId = 0n
   /** Questions of components to the contract. */
   let reads = 0
+  /** The block at which components read the contract; the latest, unless it is set. */
+  let seenBlock: string | undefined
 
   beforeAll(async () => {
     const running = await start()
@@ -38,7 +40,7 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
       ...contract,
       askRaw: (data: Uint8Array) => {
         reads++
-        return contract.askRaw(data)
+        return seenBlock === undefined ? contract.askRaw(data) : askAt(seenBlock, data)
       },
     }
     devices = engines.map((engine) => device(run, counting, engine, authorize))
@@ -49,10 +51,16 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
       one.sent.length = 0
       one.failed.length = 0
       one.ahead = 0
+      one.lagMs = 0
       one.offline = false
     }
+    seenBlock = undefined
   })
 
+  const askAt = async (block: string, data: Uint8Array): Promise<Uint8Array> => {
+    const call = { to: contract.address, data: `0x${Buffer.from(data).toString('hex')}` }
+    return new Uint8Array(Buffer.from(((await rpc('eth_call', [call, block])) as string).slice(2), 'hex'))
+  }
   const collectedMs = (): number => 500 + Number.parseInt(contract.address.slice(-2), 16)
   const one = (index = 0): Device => devices[index] as Device
   const registered = async (shares = [share(), share(), share()], id = ++lastId) => {
@@ -528,8 +536,72 @@ describe.each(chains)('the secret sharing component on $name', ({ start }) => {
     expect(await toDelete()).toEqual([[], [], []])
   })
 
+  it.each([0, 144_000, 768_000])('sends one transaction for an upload, which it sees %i ms later', async (lagMs) => {
+    await quiet(100)
+    one().lagMs = lagMs
+    const { id, uri, shares } = await registered()
+    const upload = () => one().http('PUT', uri, { body: shares[0] as Uint8Array, as: owner })
+    await upload()
+    seenBlock = (await rpc('eth_blockNumber', [])) as string
+    await one().timer(COLLECTED_TIMER)
+    expect(one().timers.get(RESEND_TIMER)).toBe(lagMs + RESEND)
+    one().ahead += lagMs + RESEND - 5000
+    await one().stateChange()
+    await upload()
+    await one().timer(COLLECTED_TIMER)
+    seenBlock = undefined
+    one().ahead += 10_000
+    await one().timer(RESEND_TIMER)
+    expect(one().sent).toHaveLength(1)
+    expect(one().timers.has(RESEND_TIMER)).toBe(false)
+    expect(await heard([id])).toEqual([true])
+  })
+
+  it.each([0, 144_000, 768_000])('sends one transaction for a deletion, which it sees %i ms later', async (lagMs) => {
+    await quiet(100)
+    await deleting(1)
+    for (const each of devices.slice(1)) await each.stateChange()
+    one().lagMs = lagMs
+    seenBlock = (await rpc('eth_blockNumber', [])) as string
+    await one().stateChange()
+    expect(one().timers.get(DELETION_TIMER)).toBe(lagMs + RESEND)
+    one().ahead += lagMs + RESEND - 5000
+    await one().stateChange()
+    seenBlock = undefined
+    one().ahead += 10_000
+    await one().timer(DELETION_TIMER)
+    expect(one().sent).toHaveLength(1)
+    expect(await toDelete()).toEqual([[], [], []])
+  })
+
+  it('waits a quarter of an hour longer at most where no block has come for long', async () => {
+    await quiet(100)
+    one().lagMs = 86_400_000
+    one().offline = true
+    const ids = await put(1)
+    await one().timer(COLLECTED_TIMER)
+    one().offline = false
+    expect(one().timers.get(RESEND_TIMER)).toBe(900_000 + RESEND)
+    one().ahead += 900_000 + RESEND + 1000
+    await one().timer(RESEND_TIMER)
+    expect(await heard(ids)).toEqual([true])
+  })
+
+  it('waits for no clock that was set back to be again where it was', async () => {
+    await quiet(100)
+    one().offline = true
+    one().ahead += 3_600_000
+    const ids = await put(1)
+    await one().timer(COLLECTED_TIMER)
+    ids.push(...(await put(1)))
+    one().offline = false
+    one().ahead -= 3_600_000
+    await one().stateChange()
+    expect(await heard(ids)).toEqual([true, true])
+  })
+
   it('looks after lost transactions before it deletes', async () => {
-    await quiet(90)
+    await quiet(300)
     const { id } = await uploaded()
     one().offline = true
     const ids = await put(1)

@@ -1,12 +1,13 @@
 /**
  * Shares that are stored, and of which the contract may not know yet. They are collected for a moment, so that many
  * become one transaction. What was sent stays in a queue, oldest first: a transaction can fail after the owner was
- * told that the share is stored. So the contract is asked a minute later which of them it still awaits, and told again
- * until it is none.
+ * told that the share is stored. So the contract is asked, when a block of a minute later is seen, which of them it
+ * still awaits, and told again until it is none.
  */
 
 import type { Context } from 'vouchsafe/component'
 import { concat, equal } from '../bytes.ts'
+import { INCLUSION_MS, isOver, lookTime, msUntilLook } from '../sending.ts'
 import { awaited, registerShared, TICKET } from './contract.ts'
 
 /**
@@ -18,8 +19,6 @@ const COLLECTED_MS = 500
 export const COLLECTED_TIMER = 2
 /** The most tickets in one transaction. */
 const MOST_TOGETHER = 64
-/** The time that a transaction has before it is looked for. */
-export const RESEND_MS = 60_000
 /** The timer that looks. */
 export const RESEND_TIMER = 1
 /** The number of transactions that one run looks up. */
@@ -31,15 +30,13 @@ const BUCKET = 'UNCONFIRMED'
 const ENDS = 'ends'
 const COLLECTED = 'new'
 
-/** The tickets of one transaction, and when it was sent; of those that are collected, since when they are. */
+/** The tickets of one transaction, and from when it is looked for; of those that are collected, since when they are. */
 interface Batch {
   readonly tickets: Uint8Array
   readonly at: number
 }
 
-/**
- * Has the contract told of a share, shortly; of one that was stored before, unless it was told within the last minute.
- */
+/** Has the contract told of a share, shortly; of one that was stored before, unless it was told lately. */
 export function announce(ticket: Uint8Array, wasStored: boolean, context: Context): void {
   // Every telling costs the engine a transaction, and an owner may repeat an upload as often as he likes.
   if (wasStored && wasToldLately(ticket, context)) return
@@ -50,7 +47,7 @@ export function announce(ticket: Uint8Array, wasStored: boolean, context: Contex
   const tickets = isCollected ? before : concat([before, ticket])
   if (!isCollected) setBatch(COLLECTED, { tickets, at }, context)
   // A timer that has failed too often is given up.
-  if (tickets.length >= MOST_TOGETHER * TICKET || at <= now - RESEND_MS) announceCollected(context)
+  if (tickets.length >= MOST_TOGETHER * TICKET || isForgotten(at, now)) announceCollected(context)
   else if (before.length === 0) context.timers.schedule(COLLECTED_TIMER, COLLECTED_MS + lastByte(context.contract))
 }
 
@@ -62,27 +59,34 @@ export function announceCollected(context: Context): void {
   const { head, tail } = ends(context)
   tell(collected.tickets, tail, context)
   setEnds(head, tail + 1n, context)
-  if (head === tail) context.timers.schedule(RESEND_TIMER, RESEND_MS)
+  if (head === tail) scheduleLook(head, context)
 }
 
 /** Sends again what has waited for long enough. As long as anything waits, a timer is set. */
 export function announceAgain(context: Context): void {
-  const latest = context.now().getTime() - RESEND_MS
   const collected = batchAt(COLLECTED, context)
-  if (collected !== undefined && collected.at <= latest) announceCollected(context)
+  if (collected !== undefined && isForgotten(collected.at, context.now().getTime())) announceCollected(context)
   const queue = ends(context)
   if (queue.head === queue.tail) return
   let { head, tail } = queue
   for (let looked = 0; head < queue.tail && looked < LOOKED_AT; looked++) {
     const { tickets, at } = sentAt(head, context)
-    if (at > latest) break
+    if (!isOver(at, context)) break
     context.storage(BUCKET).delete(key(head++))
     const missing = awaited(tickets, context)
     if (missing.length > 0) tell(missing, tail++, context)
   }
   setEnds(head, tail, context)
-  const more = head < queue.tail && sentAt(head, context).at <= latest
-  if (head < tail) context.timers.schedule(RESEND_TIMER, more ? 0 : RESEND_MS)
+  if (head < tail) scheduleLook(head, context)
+}
+
+function scheduleLook(head: bigint, context: Context): void {
+  context.timers.schedule(RESEND_TIMER, msUntilLook(sentAt(head, context).at, context))
+}
+
+/** Tests whether the timer of what is collected since `at` was given up, or the clock was set back. */
+function isForgotten(at: number, now: number): boolean {
+  return at <= now - INCLUSION_MS || at > now
 }
 
 function lastByte(address: string): number {
@@ -90,11 +94,10 @@ function lastByte(address: string): number {
 }
 
 function wasToldLately(ticket: Uint8Array, context: Context): boolean {
-  const earliest = context.now().getTime() - RESEND_MS
   const { head, tail } = ends(context)
   for (let at = tail; at > head && tail - at < LOOKED_BACK; at--) {
     const batch = sentAt(at - 1n, context)
-    if (batch.at <= earliest) return false
+    if (isOver(batch.at, context)) return false
     if (has(batch.tickets, ticket)) return true
   }
   return false
@@ -107,7 +110,7 @@ function has(tickets: Uint8Array, ticket: Uint8Array): boolean {
 
 function tell(tickets: Uint8Array, at: bigint, context: Context): void {
   registerShared(tickets, context)
-  setBatch(key(at), { tickets, at: context.now().getTime() }, context)
+  setBatch(key(at), { tickets, at: lookTime(context) }, context)
 }
 
 function ends(context: Context): { readonly head: bigint; readonly tail: bigint } {

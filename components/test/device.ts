@@ -28,6 +28,8 @@ export interface Device {
   offline: boolean
   /** The milliseconds that are added to the clock. */
   ahead: number
+  /** The milliseconds by which the block that it reads is behind its clock. */
+  lagMs: number
   /** The generation of its engine's storage. */
   generation: string
   readonly http: (method: string, uri: string, options?: { body?: Uint8Array | string; as?: Party }) => Promise<Answer>
@@ -44,6 +46,7 @@ export function device(run: Run, contract: DeployedContract, party: Party, autho
     sent: [],
     offline: false,
     ahead: 0,
+    lagMs: 0,
     generation: 'first',
     http: async (method, uri, { body = '', as } = {}) => {
       const content = typeof body === 'string' ? new TextEncoder().encode(body) : body
@@ -94,15 +97,16 @@ function unsigned({ from }: Signing): readonly { name: string; values: string[] 
 
 async function callOf(hook: Hook, contract: DeployedContract, self: Device): Promise<Omit<ComponentCall, 'component'>> {
   const { rpc, address } = contract
-  const block = (await rpc('eth_getBlockByNumber', ['latest', false])) as { number: string; timestamp: string }
+  const { number } = (await rpc('eth_getBlockByNumber', ['latest', false])) as { number: string }
+  const time = Date.now() + self.ahead
   return {
     hook,
     contract: `00${address.slice(2).toLowerCase()}`,
     engine: `00${self.party.address.slice(2)}`,
     chain: { id: String(Number(await rpc('eth_chainId', []))), addresses: 'evm' },
-    block: { number: Number(block.number), time: new Date(Number(block.timestamp) * 1000) },
+    block: { number: Number(number), time: new Date(time - self.lagMs) },
     state: new Uint8Array(),
-    now: new Date(Date.now() + self.ahead),
+    now: new Date(time),
     deadlineMs: 30_000,
   }
 }
