@@ -595,6 +595,40 @@ describe('key management, without a sandbox', () => {
     })
   })
 
+  it('forgets nonces and counts with a key that is disabled', async () => {
+    const disabled = await active(2, 3, { sharesPerDay: 5n, signers: [signer.address, stranger.address] })
+    const { id, devices, key, contract } = disabled
+    const registration = toHex((await keyOf(disabled, id)).registration)
+    const first = devices[0] as Device
+    await signTogether(id, message, key, asked(devices))
+    for (const as of [signer, stranger]) await first.http('POST', `/keys/${id}/commitments`, { body: '{}', as })
+    const rows = () => [...first.storage.keys()].filter((name) => name.includes(registration) || /^NONCES/.test(name))
+    expect(rows().map((name) => name.split('/')[0])).toEqual(
+      expect.arrayContaining(['KEY-SHARES', 'COUNTS', 'CALLERS', 'NONCES', 'NONCES']),
+    )
+    await contract.send(owner, 'disable', id)
+    await settle(disabled)
+    expect(rows()).toEqual([])
+  })
+
+  it('drops nonces that have expired, of every caller, when one asks for others', async () => {
+    const { id, devices } = await active(2, 3, { signers: [signer.address, stranger.address] })
+    const first = devices[0] as Device
+    const ask = (as: Party) => first.http('POST', `/keys/${id}/commitments`, { body: '{}', as })
+    const count = () => [...first.storage.keys()].filter((name) => name.startsWith('NONCES/')).length
+    await ask(signer)
+    first.ahead = 200_000
+    await ask(stranger)
+    expect(count()).toBe(2)
+    first.ahead = 301_000
+    await ask(stranger)
+    expect(count()).toBe(1)
+    first.ahead = 602_000
+    await ask(signer)
+    expect(count()).toBe(1)
+    expect([...first.storage.keys()].filter((name) => name.startsWith('CALLERS/'))).toHaveLength(1)
+  })
+
   it('leaves the disk of one engine, with all that was said, without the key', async () => {
     const bodies: string[] = []
     const { id, devices, key, publicKey, contract } = await active(2)

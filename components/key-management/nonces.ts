@@ -2,7 +2,7 @@
  * Nonces between the two rounds of a signature, by the registration of the key and by who asked for them; and how many
  * shares were given out in a day. Shares under one pair of nonces for several messages give the engine's key share
  * away, so a pair belongs to the generation of the engine's storage: after a backup was put back, the pairs in it are
- * worth nothing.
+ * worth nothing. All of it goes with the key.
  */
 import type { GenNonce, NonceCommitments, Nonces } from '@noble/curves/abstract/frost.js'
 import type { Context } from 'vouchsafe/component'
@@ -16,6 +16,8 @@ const NONCES_WAITING = 16
 
 const NONCES = 'NONCES'
 const COUNTS = 'COUNTS'
+/** For each key the callers with nonces, each with the time until which the last of these are kept. */
+const CALLERS = 'CALLERS'
 const DAY_MS = 86_400_000
 
 interface Waiting extends GenNonce {
@@ -70,18 +72,42 @@ export function countShare(registration: Uint8Array, limit: number, context: Con
   return true
 }
 
+/** Deletes whatever is kept here for a key that signs no more. */
+export function forgetNonces(registration: Uint8Array, context: Context): void {
+  for (const caller of loadCallers(registration, context).keys())
+    context.storage(NONCES).delete(nameOf(registration, caller))
+  context.storage(CALLERS).delete(registration)
+  context.storage(COUNTS).delete(registration)
+}
+
 function load(registration: Uint8Array, caller: string, context: Context): readonly Waiting[] {
-  const stored = context.storage(NONCES).get(`${toHex(registration)} ${caller}`)
+  const stored = context.storage(NONCES).get(nameOf(registration, caller))
   if (!stored) return []
   const all = JSON.parse(new TextDecoder().decode(stored), revive) as Waiting[]
   const [now, current] = [context.now().getTime(), context.generation()]
   return all.filter(({ expires, generation }) => expires > now && generation === current)
 }
 
+/** Stores the nonces of a caller, and deletes those of every caller of the key whose last have expired. */
 function store(registration: Uint8Array, caller: string, waiting: readonly Waiting[], context: Context): void {
-  if (waiting.length === 0) context.storage(NONCES).delete(`${toHex(registration)} ${caller}`)
-  else
-    context
-      .storage(NONCES)
-      .set(`${toHex(registration)} ${caller}`, new TextEncoder().encode(JSON.stringify(waiting, replace)))
+  const now = context.now().getTime()
+  const callers = loadCallers(registration, context)
+  callers.set(caller, Math.max(0, ...waiting.map(({ expires }) => expires)))
+  for (const [each, expires] of callers) {
+    if (expires > now) continue
+    callers.delete(each)
+    context.storage(NONCES).delete(nameOf(registration, each))
+  }
+  if (callers.has(caller)) context.storage(NONCES).set(nameOf(registration, caller), JSON.stringify(waiting, replace))
+  if (callers.size > 0) context.storage(CALLERS).set(registration, JSON.stringify([...callers]))
+  else context.storage(CALLERS).delete(registration)
+}
+
+function loadCallers(registration: Uint8Array, context: Context): Map<string, number> {
+  const stored = context.storage(CALLERS).get(registration)
+  return new Map(stored && (JSON.parse(new TextDecoder().decode(stored)) as [string, number][]))
+}
+
+function nameOf(registration: Uint8Array, caller: string): string {
+  return `${toHex(registration)} ${caller}`
 }

@@ -11,6 +11,7 @@ import { uint } from '../abi.ts'
 import { concat, equal } from '../bytes.ts'
 import * as contract from './contract.ts'
 import { nextStep } from './key-generation.ts'
+import { forgetNonces } from './nonces.ts'
 import { addSentStep, dropSentSteps, msUntilDue, sentStepsDue } from './sent-steps.ts'
 import { forgetGeneration, forgetKeyShares } from './stored.ts'
 
@@ -51,7 +52,9 @@ function forgetKeys(context: Context): boolean {
   const over = changes.filter(({ status }) => !isBeingMade(status))
   for (const { status, registration } of over) {
     forgetGeneration(registration, context)
-    if (status !== 'active') forgetKeyShares(registration, context)
+    if (status === 'active') continue
+    forgetKeyShares(registration, context)
+    forgetNonces(registration, context)
   }
   storeReached(FORGOTTEN, before, reached, context)
   // Where no step was waiting, and none is to be taken, nobody has to look through these changes again.
