@@ -37,7 +37,7 @@ export function readNumber(value: unknown): number {
 /** Reads data of at most {@link MAX_DATA_BYTES}. */
 export function readData(value: unknown): Uint8Array {
   if (typeof value !== 'string' || !value.startsWith('0x') || value.length % 2 !== 0) return malformed('it is not data')
-  if (value.length > 2 * MAX_DATA_BYTES) throw new DataTooLargeError(`it is larger than ${MAX_DATA_BYTES} bytes`)
+  if (value.length - 2 > 2 * MAX_DATA_BYTES) throw new DataTooLargeError(`it is larger than ${MAX_DATA_BYTES} bytes`)
   if (!/^[0-9a-f]*$/i.test(value.slice(2))) return malformed('it is not data')
   return hexToBytes(value.slice(2))
 }
