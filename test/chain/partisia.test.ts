@@ -128,6 +128,55 @@ describe('a reader node of Partisia Blockchain', () => {
     ).toBe(outcome)
   })
 
+  it.each([
+    [1_700_000_000_100 + 600_000, 'pending'],
+    [1_700_000_000_101 + 600_000, 'expired'],
+  ])('has not included a transaction of ten minutes ago at %i: it is %s', async (productionTime, outcome) => {
+    const signed = await answering().chain.createAccount(KEY).sign(CONTRACT, Buffer.alloc(1), 0n, 4)
+    const later = { '/chain/shards/Shard1/blocks': { ...(block(101) as object), productionTime } }
+    expect(await answering(later).chain.createAccount(KEY).fetchOutcome(signed)).toBe(outcome)
+  })
+
+  it('says of a transaction whose end it does not say that it is pending', async () => {
+    const signed = await answering().chain.createAccount(KEY).sign(CONTRACT, Buffer.alloc(1), 0n, 4)
+    const unsaid = { [`/chain/shards/Shard0/transactions/${signed.hash}`]: { executionStatus: { success: true } } }
+    expect(await answering(unsaid).chain.createAccount(KEY).fetchOutcome(signed)).toBe('pending')
+  })
+
+  it.each([
+    [0n, 40_000n],
+    [90_000n, 40_000n],
+    [30_000n, 30_000n],
+  ])('gives a transaction of the gas %i no more than its account may spend', async (gas, expected) => {
+    const account = answering().chain.createAccount(KEY, { mostGas: 40_000n })
+    const { raw } = await account.sign(CONTRACT, Buffer.alloc(1), gas, 4)
+    expect(Buffer.from(raw, 'hex').readBigInt64BE(65 + 16)).toBe(expected)
+  })
+
+  it('may name a shard and a block as it likes: a path has them as one part', async () => {
+    const shard = 'Shard/1?a'
+    const path = '/chain/shards/Shard%2F1%3Fa/blocks'
+    const answers = {
+      '/chain': { chainId: ID, shards: [shard] },
+      [path]: { ...(block(9) as object), identifier: 'b/9' },
+    }
+    const { chain } = answering({ ...answers, [`${path}/b%2F9`]: block(9) })
+    const head = await chain.fetchHead()
+    expect(head).toMatchObject({ number: 9, hash: `${shard}:b/9` })
+    expect(await chain.hasBlock(head)).toBe(true)
+  })
+
+  it.each([
+    ['is not base64', 'A-ID', 'is not base64'],
+    ['is too long', 'A'.repeat(16 * 1024 * 1024 + 4), 'or too long a one'],
+  ])('has a state that %s: it concerns the one contract', async (_, serializedContract, message) => {
+    const { chain } = answering({
+      [`/chain/contracts/${CONTRACT}?blockTime=100`]: { serializedContract, shardId: 'Shard0' },
+    })
+    const read = chain.fetchContract(CONTRACT, await chain.fetchHead())
+    await expect(read).rejects.toMatchObject({ kind: 'failed', message: expect.stringContaining(message) as string })
+  })
+
   it.each<[string, Readonly<Record<string, Json | number>>, string]>([
     ['is of another chain', { '/chain': { chainId: 'Testnet', shards: ['Shard0'] } }, 'the node is of chain Testnet'],
     ['has no shards', { '/chain': { chainId: ID, shards: [] } }, 'it has no shards'],
