@@ -33,6 +33,8 @@ export interface OutboxContext extends OutboxEffects {
 export type SignedRow = QueuedTransaction & { readonly value: { readonly signed: SignedTransaction } }
 
 export const RESEND_AFTER_MS = 30_000
+/** The number of transactions in unconfirmed blocks that are looked up at once, since nodes limit requests. */
+const UNCONFIRMED_AT_ONCE = 16
 /**
  * How long a node must say that a transaction is lost or has expired before the engine believes it: the nodes behind
  * one address may be some blocks apart, and make the receipts of a block later than the block.
@@ -69,18 +71,38 @@ export function failedTransactionInsert(id: string, value: FailedTransaction) {
 /** Looks up the outcomes of signed transactions, and sends those again that have been pending for long. */
 export async function settleRows(context: OutboxContext, memory: OutboxMemory): Promise<void> {
   const { rows, monotonicMs } = context
-  const signedIds = rows.list().flatMap(({ id, nonce }) => (nonce === undefined ? [] : [id]))
+  const signedIds = rows
+    .list()
+    .flatMap(({ id, nonce }) => (nonce === undefined ? [] : [{ id, nonce }]))
+    .toSorted((one, other) => one.nonce - other.nonce)
+    .map(({ id }) => id)
   const ids = signedIds.filter((id) => !memory.refusedRows.isWaiting(id, monotonicMs()))
-  // The lookups run at once, so that the store writes the outcomes together.
-  const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
-  const pendingRows = results.flatMap((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value ?? []
-  })
+  const unconfirmedIds = ids.filter((id) => memory.unconfirmedRows.has(id))
+  const otherIds = ids.filter((id) => !memory.unconfirmedRows.has(id))
+  const pendingRows = [...(await settleTogether(context, memory, otherIds))]
+  // Blocks have the nonces of an account in order, so that no row is confirmed before those with lower nonces.
+  for (let at = 0; at < unconfirmedIds.length; at += UNCONFIRMED_AT_ONCE) {
+    const nextIds = unconfirmedIds.slice(at, at + UNCONFIRMED_AT_ONCE)
+    pendingRows.push(...(await settleTogether(context, memory, nextIds)))
+    if (nextIds.some((id) => memory.unconfirmedRows.has(id))) break
+  }
   for (const row of pendingRows) {
     const lastSentAt = memory.sentAt.get(row.id)
     if (lastSentAt === undefined || monotonicMs() - lastSentAt > RESEND_AFTER_MS) await submit(context, row, memory)
   }
+}
+
+/** Looks up the outcomes at once, so that the store writes them together. Returns the rows that may have to be sent. */
+async function settleTogether(
+  context: OutboxContext,
+  memory: OutboxMemory,
+  ids: readonly string[],
+): Promise<readonly SignedRow[]> {
+  const results = await Promise.allSettled(ids.map((id) => settleRow(context, memory, id)))
+  return results.flatMap((result) => {
+    if (result.status === 'rejected') throw result.reason
+    return result.value ?? []
+  })
 }
 
 /**

@@ -66,6 +66,24 @@ describe('the outbox', () => {
     expect(Math.max(...payloads(engine).map(([nonce]) => Number(nonce)))).toBe(31)
   })
 
+  it('asks of sixteen transactions in unconfirmed blocks at a look, and of the next ones when those are confirmed', async () => {
+    const engine = await started()
+    await send(engine, Array.from({ length: 48 }, (_, index) => `w${index}`).join(','))
+    await engine.rounds()
+    for (let looks = 0; looks < 3; looks += 1) {
+      for (const { hash } of engine.chain.submitted) engine.chain.outcomes.set(hash, 'unconfirmed')
+      await pass(engine, 12)
+    }
+    expect(payloads(engine)).toHaveLength(48)
+    const looked = vi.spyOn(engine.chain.outcomes, 'get')
+    await pass(engine, 12)
+    const hashes = engine.chain.submitted.slice(0, 16).map(({ hash }) => hash)
+    expect(looked.mock.calls.map(([hash]) => hash).toSorted()).toEqual(hashes.toSorted())
+    include(engine)
+    await engine.rounds()
+    expect(await engine.store.list('outbox')).toEqual([])
+  })
+
   it('sends in order also when the clock was set back in between, and after a restart', async () => {
     const engine = await started()
     engine.chain.refuses = () => {

@@ -10,6 +10,8 @@ export interface PageReader {
   readonly languages: readonly string[]
 }
 
+/** The maximum number of characters of the header that count. */
+const MAX_HEADER = 1000
 /** The maximum number of languages that count, and of characters of each (RFC 5646 section 4.4.1). */
 const MAX_LANGUAGES = 20
 const MAX_TAG = 35
@@ -20,6 +22,7 @@ const MAX_TAG = 35
  */
 export function readPageReader(acceptLanguage = ''): PageReader {
   const wishes = acceptLanguage
+    .slice(0, MAX_HEADER)
     .toLowerCase()
     .split(',')
     .map(readWish)

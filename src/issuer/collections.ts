@@ -44,6 +44,13 @@ export interface CredentialResponseForm {
   readonly encryption?: JweParameters
 }
 
+/** The uses of a `c_nonce`; empty for a proof, which is used once. */
+export interface SpentNonce {
+  /** The digest of the id of the session that used the nonce. */
+  readonly session?: string
+  readonly configurationIds?: readonly string[]
+}
+
 export type IssuerCollections = EventCollections &
   IdempotencyCollections &
   EncryptionCollections &
@@ -64,8 +71,8 @@ export type IssuerCollections = EventCollections &
     authorization_request: StoredAuthorizationRequest
     /** The deferred requests, by transaction id. */
     deferred_transaction: DeferredTransaction
-    /** The uses of single-use values: a `c_nonce` and the digest of a configuration, or the digest of a proof. */
-    spent_nonce: Record<string, never>
+    /** The used single-use values, by their id: a `c_nonce`, or the digest of a DPoP or wallet attestation proof. */
+    spent_nonce: SpentNonce
   }
 
 export type IssuerStore = Store<IssuerCollections>

@@ -1,14 +1,16 @@
 /**
  * The `c_nonce` of key proofs (OpenID4VCI 1.0, Nonce Endpoint). A nonce consists of its expiry and a MAC over the
- * expiry and the session id, so a new nonce is not stored. A nonce can be used once for each configuration, since some
- * wallets fetch one nonce for all credentials of an offer: each use is stored until the nonce expires.
+ * expiry and the session id, so a new nonce is not stored. A nonce is for the session that uses it first, and can be
+ * used once for each of its configurations, since some wallets fetch one nonce for all credentials of an offer. Its uses
+ * are stored until it expires.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
 import type { Secrets } from '../../keys/secrets.ts'
 import { refuse } from '../../protocol/error.ts'
+import type { IssuerCollections, IssuerStore } from '../collections.ts'
 import type { AccessContext } from './context.ts'
-import type { StoredUse } from './single-use.ts'
+import type { SingleUse } from './single-use.ts'
 
 /** The lifetime of a nonce. */
 export const NONCE_SECONDS = 300
@@ -29,27 +31,54 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   return writeMacToken(secrets.nonce[0], Buffer.concat([expiry, random(RANDOM_BYTES)]), sessionId ?? ANY_SESSION)
 }
 
-/** The request that a nonce is used for. */
+/** The session and the configuration of a request with a nonce. */
 export interface NonceTarget {
   readonly sessionId: string
   readonly configurationId: string
 }
 
+/** A nonce of this service that has not expired, and the request that uses it. */
+export interface NonceUse extends NonceTarget {
+  readonly nonce: string
+  readonly dueAt: Date
+}
+
 /**
- * Verifies the nonce of a request, and returns its single use. Refuses with `invalid_nonce` a nonce that this service
- * did not make for the session, and one that has expired. Reads nothing from the store, so it can come before the
- * verification of signatures; the caller refuses a nonce that was used.
+ * Verifies the nonce of a request. Refuses with `invalid_nonce` a nonce that this service did not make for the session,
+ * and one that has expired. Reads nothing from the store, so it can come before the verification of signatures;
+ * {@link makeNonceUse} refuses a nonce that was used.
  */
 export function verifyNonce(
   { secrets }: Pick<NonceContext, 'secrets'>,
-  { sessionId, configurationId }: NonceTarget,
+  target: NonceTarget,
   nonce: string,
   now: Date,
-): StoredUse {
-  const dueAt = expiryOf(secrets.nonce, sessionId, nonce)
-  if (dueAt === undefined || now >= dueAt) return refuseNonce()
-  const id = `${nonce}.${digestOf(configurationId)}`
-  return { change: { insert: 'spent_nonce', id, value: {}, dueAt }, refuseReuse: refuseNonce }
+): NonceUse {
+  const dueAt = expiryOf(secrets.nonce, target.sessionId, nonce)
+  return dueAt === undefined || now >= dueAt ? refuseNonce() : { ...target, nonce, dueAt }
+}
+
+/**
+ * Makes the single use of a nonce. Refuses with `invalid_nonce` a nonce that was used in another session, or for the
+ * same configuration.
+ */
+export async function makeNonceUse(
+  store: IssuerStore,
+  { nonce, sessionId, configurationId, dueAt }: NonceUse,
+): Promise<SingleUse> {
+  const row = await store.get('spent_nonce', nonce)
+  const session = digestOf(sessionId)
+  const { configurationIds = [] } = row?.value ?? {}
+  if (row !== undefined && (row.value.session !== session || configurationIds.includes(configurationId)))
+    return refuseNonce()
+  const value: IssuerCollections['spent_nonce'] = { session, configurationIds: [...configurationIds, configurationId] }
+  return {
+    change:
+      row === undefined
+        ? { insert: 'spent_nonce', id: nonce, value, dueAt }
+        : { update: 'spent_nonce', id: nonce, version: row.version, value, dueAt },
+    refuseReuse: refuseNonce,
+  }
 }
 
 /** Returns when `nonce` expires; undefined unless this service made it for this session or for any session. */

@@ -9,9 +9,10 @@ import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest }
 import { makeTimeOrderedId } from '../../store/time-ordered-id.ts'
 import { ACCESS_TOKEN_SECONDS } from '../access/access-token.ts'
 import { configurationOfIdentifier } from '../access/authorization-details.ts'
+import { makeNonceUse } from '../access/c-nonce.ts'
 import { refuseInsufficientScope } from '../access/dpop.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
-import { refuseIfUsed, type SingleUse } from '../access/single-use.ts'
+import type { SingleUse } from '../access/single-use.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext, LoadedConfiguration } from '../context.ts'
 import { endOfIssuance, type IssuanceSession, isUndecided, recordDeferred } from '../session.ts'
@@ -83,12 +84,12 @@ export async function answerCredentialRequest(
   const configuration = await requireRequestedConfiguration(context, openSession, request)
   const { holderKeys, nonceUse } = await verifyProofs(context, request, { sessionId, session, configuration, now })
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
-  await refuseIfUsed(context.store, nonceUse)
+  const singleUse = await makeNonceUse(context.store, nonceUse)
   refuseDenied(session)
   const toIssue = { configuration, holderKeys, now }
   return isUndecided(session)
-    ? deferCredentials(context, openSession, { ...toIssue, responseForm }, nonceUse)
-    : issueCredentials(context, openSession, toIssue, { singleUse: nonceUse })
+    ? deferCredentials(context, openSession, { ...toIssue, responseForm }, singleUse)
+    : issueCredentials(context, openSession, toIssue, { singleUse })
 }
 
 /**

@@ -14,7 +14,7 @@ import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/trust-path.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialRequest } from '../../protocol/oid4vci.ts'
-import { verifyNonce } from '../access/c-nonce.ts'
+import { type NonceUse, verifyNonce } from '../access/c-nonce.ts'
 import {
   type JwtClock,
   jwtTimeProblem,
@@ -24,7 +24,6 @@ import {
   readProofJwt,
   refuseProofProblem,
 } from '../access/jwt-checks.ts'
-import type { StoredUse } from '../access/single-use.ts'
 import { largestBatch } from '../configurations.ts'
 import type { IssuerContext, LoadedConfiguration } from '../context.ts'
 import { acceptedAudiences, hasIdentifierPerSession } from '../issuer-addresses.ts'
@@ -45,7 +44,7 @@ export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
-  readonly nonceUse: StoredUse
+  readonly nonceUse: NonceUse
 }
 
 /** The session and the configuration that proofs are for. */
@@ -63,7 +62,7 @@ interface ProofPolicy extends ProofJwtPolicy {
 
 interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
   /** Verifies the nonce for the session and the configuration of the request, like {@link verifyNonce}. */
-  readonly verifyNonce: (nonce: string) => StoredUse
+  readonly verifyNonce: (nonce: string) => NonceUse
 }
 
 /** A parsed key proof. */
