@@ -14,6 +14,15 @@ export type HeadMove =
   | { readonly kind: 'lagging'; readonly from: Block }
 
 /**
+ * The answer of the chain about a block that it had. `pruned`: the node gives none about a block far below the head,
+ * since nodes that keep no history refuse questions about its blocks (error 4444 of EIP-4444).
+ */
+export type BlockState = 'there' | 'gone' | 'pruned'
+
+/** How far below the head a block is that no chain takes back, and whose body a node need not keep. */
+const PRUNED_BLOCKS = 1000
+
+/**
  * Finds how the head moved since the block `from` of the last look. `heads` has the hashes of the heads of the last
  * looks, by their numbers. Asks the chain whether it still has `from`, unless the hashes tell.
  */
@@ -27,27 +36,20 @@ export async function findHeadMove(
   if (head.hash === from.hash) return { kind: 'none', from }
   // A node that lags behind does not have `from`, and is at a block that was the head before.
   if (head.number < from.number && heads.get(head.number) === head.hash) return { kind: 'lagging', from }
-  const hasFrom = await hasBlock(chain, from, head)
-  if (hasFrom === 'pruned') return { kind: 'first' }
-  if (!hasFrom) return { kind: 'reorganised', from }
+  const state = await fetchBlockState(chain, from, head)
+  if (state === 'pruned') return { kind: 'first' }
+  if (state === 'gone') return { kind: 'reorganised', from }
   return { kind: head.number > from.number ? 'forward' : 'lagging', from }
 }
 
-/** How far below the head a block is that no chain takes back, and whose body a node need not keep. */
-const PRUNED_BLOCKS = 1000
-
-/**
- * Tests whether the chain has a block. Returns `pruned` when the node does not say so of a block far below `head`:
- * nodes that keep no history refuse questions about its blocks (error 4444 of EIP-4444). Rejects like
- * {@link Chain.hasBlock}.
- */
-export async function hasBlock(
+/** Fetches what the chain, whose head is `head`, says of a block. Rejects like {@link Chain.hasBlock}. */
+export async function fetchBlockState(
   chain: Pick<Chain, 'hasBlock'>,
   block: Pick<Block, 'number' | 'hash'>,
   head: Pick<Block, 'number'>,
-): Promise<boolean | 'pruned'> {
+): Promise<BlockState> {
   try {
-    return await chain.hasBlock(block)
+    return (await chain.hasBlock(block)) ? 'there' : 'gone'
   } catch (error) {
     if (isAboutOneRequest(error) && head.number - block.number > PRUNED_BLOCKS) return 'pruned'
     throw error

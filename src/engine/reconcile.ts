@@ -8,7 +8,7 @@ import { type Block, type Chain, ChainError } from '../chain/chain.ts'
 import { hook as hookNames } from '../offchain/hosted.ts'
 import { type ContractEntry, type ForkState, requestHookRun } from './contract-entry.ts'
 import type { ContractRow } from './contract-rows.ts'
-import { hasBlock } from './head-move.ts'
+import { type BlockState, fetchBlockState } from './head-move.ts'
 import type { Outbox } from './outbox.ts'
 
 export interface ReconcileContext {
@@ -44,11 +44,11 @@ export async function checkFork(
 ): Promise<ForkState['standing']> {
   if (entry.fork.standing === 'unchecked') {
     const { number } = entry.fork
-    const isThere = block === undefined || (await findBlock(context, block, head))
+    const state = block === undefined ? 'there' : await fetchBlockStateOrUndefined(context, block, head)
     // Meanwhile another call may have checked the contract, or there may have been another reorganisation.
-    if (isThere !== undefined && isUnchecked(entry, number)) {
-      if (isThere !== false) entry.fork.standing = 'settled'
-      else beginReconciling(context, entry, block)
+    if (state !== undefined && isUnchecked(entry, number)) {
+      if (state === 'gone') beginReconciling(context, entry, block)
+      else entry.fork.standing = 'settled'
     }
   }
   return entry.fork.standing
@@ -58,14 +58,14 @@ function isUnchecked({ fork }: ContractEntry, number: number): boolean {
   return fork.number === number && fork.standing === 'unchecked'
 }
 
-/** Looks up a block like {@link hasBlock}; returns undefined when the chain cannot be asked. */
-async function findBlock(
+/** Fetches the state of a block like {@link fetchBlockState}; returns undefined when the chain cannot be asked. */
+async function fetchBlockStateOrUndefined(
   { chain }: ReconcileContext,
   block: NonNullable<ContractRow['block']>,
   head: Block,
-): Promise<boolean | 'pruned' | undefined> {
+): Promise<BlockState | undefined> {
   try {
-    return await hasBlock(chain, block, head)
+    return await fetchBlockState(chain, block, head)
   } catch (error) {
     if (error instanceof ChainError) return undefined
     throw error
