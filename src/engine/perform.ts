@@ -11,7 +11,7 @@ import { type CallToCommit, commitCall, isWriting, type Quota, type StorageReads
 import { isChainOutage, runHookOnce } from './component-run.ts'
 import type { EngineContext } from './context.ts'
 import type { CallTarget, ContractEntry } from './contract-entry.ts'
-import { checkFork } from './reconcile.ts'
+import { checkFork, uncheckMovedFork } from './reconcile.ts'
 import { toWire, type WireResponse } from './response.ts'
 import { retryTimeWhenFull } from './retry.ts'
 import type { EndedTimer } from './timer-book.ts'
@@ -174,8 +174,7 @@ async function attemptCall(
   const callToCommit = { address: contract.address, contractRow, storageReads, effects, ...endState }
   if (attempt.mode === 'shared' && isWriting(callToCommit)) return { kind: 'conflict' }
   const commitResult = await commitCall(context, callToCommit)
-  // A look that ended during the commit saw a reorganisation, and another call may have checked the row before.
-  if (entry.fork.number !== fork && entry.fork.standing === 'settled') entry.fork.standing = 'unchecked'
+  uncheckMovedFork(entry, fork)
   if (commitResult.kind === 'quota') {
     reportQuota(context, target, attempt, commitResult)
     return { ...commitResult, log: effects.log }

@@ -32,6 +32,14 @@ export function uncheckForks(entries: Iterable<ContractEntry>): void {
 }
 
 /**
+ * Marks a contract as unchecked when a look that ended during a commit saw a reorganisation; `number` is that of the
+ * fork at which the call ran. Another call may have checked the row before.
+ */
+export function uncheckMovedFork({ fork }: ContractEntry, number: number): void {
+  if (fork.number !== number && fork.standing === 'settled') fork.standing = 'unchecked'
+}
+
+/**
  * Looks up the block of the contract's last commit while the contract is `unchecked`, and begins the reconciliation
  * when the chain lacks the block; `head` is the block at which the engine reads the chain. Returns the standing that
  * the contract then has, which is still `unchecked` while the chain cannot be asked.
