@@ -20,19 +20,19 @@ export function isOutOfReach(error: unknown): error is ChainError {
 
 /**
  * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects
- * with the last error after `end`, in milliseconds since 1970. `mayPass` tests which errors to wait through.
+ * with the last error after `end`, in milliseconds since 1970. `isWaitedFor` tests which errors to wait through.
  */
 export async function askDespiteOutages<T>(
   { now, wait }: OutagePatience,
   end: number,
   ask: () => Promise<T>,
-  mayPass: (error: unknown) => boolean = isOutage,
+  isWaitedFor: (error: unknown) => boolean = isOutage,
 ): Promise<T> {
   for (;;) {
     try {
       return await ask()
     } catch (error) {
-      if (!mayPass(error) || now().getTime() >= end) throw error
+      if (!isWaitedFor(error) || now().getTime() >= end) throw error
     }
     await wait(PAUSE_MS)
   }

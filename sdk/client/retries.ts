@@ -7,6 +7,9 @@ import { componentRefused, type EngineAnswer, type EngineRequest } from './call.
 import { EngineError } from './errors.ts'
 import type { RequestSigner } from './signers.ts'
 
+/** Asks an engine once, whose error is a value. Rejects with any other error. */
+type Attempt = () => Promise<EngineAnswer | EngineError>
+
 /** The part of a client that asks an engine, and waits. */
 interface Asking {
   call(engine: ListedEngine, request: EngineRequest, signal?: AbortSignal): Promise<EngineAnswer>
@@ -37,6 +40,8 @@ const MAX_RISING_MS = 900_000
 
 /** The time before its end from which an authorization is not sent any more. */
 const LAST_MS = 20_000
+/** The problems of an engine whose component fails at one request, and may not at another. */
+const COMPONENT_PROBLEMS: readonly (string | undefined)[] = ['component-trap', 'bad-component-response']
 
 /**
  * Returns the answer of a component, below 300; each attempt is signed anew, unless a person signs. Rejects with the
@@ -101,23 +106,19 @@ export async function waitForBlock(
   }
 }
 
-/** The problems of an engine whose component fails at one request, and may not at another. */
-const COMPONENT_PROBLEMS: readonly (string | undefined)[] = ['component-trap', 'bad-component-response']
-
 /** Makes the function that asks the engine once more, and keeps what a person has signed where that may be. */
 function attemptOf(
   client: Asking,
   engine: ListedEngine,
   { signer, ...request }: EngineRequest,
   signal: AbortSignal | undefined,
-): () => Promise<EngineAnswer> {
-  const keeper = signer && keepAuthorization(signer)
-  const signedRequest = keeper === undefined ? request : { ...request, signer: keeper.signer }
+): Attempt {
+  const keeper = signer?.personalLifeMs === undefined ? undefined : keepAuthorization(signer, signer.personalLifeMs)
+  const signedRequest = signer === undefined ? request : { ...request, signer: keeper?.signer ?? signer }
   return async () => {
     const result = await catchEngineError(client.call(engine, signedRequest, signal))
     // An engine that did something may have taken the authorization, which is good once.
     if (!(result instanceof EngineError && isNotReady(result))) keeper?.forget()
-    if (result instanceof EngineError) throw result
     return result
   }
 }
@@ -129,14 +130,14 @@ interface AuthorizationKeeper {
 }
 
 /** Makes a signer for one request that gives the authorization of a person again until shortly before its end. */
-function keepAuthorization(signer: RequestSigner): AuthorizationKeeper {
-  const { address, personalLifeMs = 0 } = signer
+function keepAuthorization(signer: RequestSigner, lifeMs: number): AuthorizationKeeper {
+  const { address } = signer
   let kept: { readonly authorization: string; readonly until: number } | undefined
   const authorize: RequestSigner['authorize'] = async (request, recipient, inputs) => {
     const time = inputs.now.getTime()
     if (kept !== undefined && time < kept.until) return kept.authorization
     const authorization = await signer.authorize(request, recipient, inputs)
-    kept = { authorization, until: time + personalLifeMs - LAST_MS }
+    kept = { authorization, until: time + lifeMs - LAST_MS }
     return authorization
   }
   return {
@@ -149,7 +150,7 @@ function keepAuthorization(signer: RequestSigner): AuthorizationKeeper {
 
 async function repeatAttempt(
   { now, wait }: Asking,
-  attempt: () => Promise<EngineAnswer>,
+  attempt: Attempt,
   { patienceMs, signal }: RetryTimeout,
   mayHelp: (result: EngineAnswer | EngineError, attempts: number) => boolean,
 ): Promise<EngineAnswer> {
@@ -157,7 +158,7 @@ async function repeatAttempt(
   const lastEnd = Math.max(end, now().getTime() + MAX_RISING_MS)
   let highestBlock = 0
   for (let attempts = 1; ; attempts++) {
-    const result = await catchEngineError(attempt())
+    const result = await attempt()
     if (!(result instanceof EngineError) && result.block !== undefined && result.block > highestBlock) {
       highestBlock = result.block
       end = Math.min(now().getTime() + patienceMs, lastEnd)
