@@ -108,6 +108,12 @@ export class ClientError extends Error {
   }
 }
 
+/** Throws a {@link ClientError} `bad-request`. */
 export function refuseBadRequest(message: string): never {
   throw new ClientError('bad-request', message)
+}
+
+/** Throws a {@link ClientError} `refused-by-chain`. */
+export function refuseByChain(message: string): never {
+  throw new ClientError('refused-by-chain', message)
 }

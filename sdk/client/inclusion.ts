@@ -1,6 +1,7 @@
 /** Waiting until a transaction that was sent is included, also while the node of the chain is out of reach. */
+import { isOutage } from '../../src/chain/chain.ts'
 import { ClientError } from './errors.ts'
-import { askDespiteOutages, isOutage } from './outage.ts'
+import { askDespiteOutages } from './outage.ts'
 
 export interface Patience {
   readonly now: () => Date
@@ -66,8 +67,4 @@ async function lookDespiteOutages(
     const problem = `the transaction ${hash} was sent, and nobody says what became of it: ${error.message}`
     throw new ClientError('timeout', problem)
   }
-}
-
-export function refuseByChain(message: string): never {
-  throw new ClientError('refused-by-chain', message)
 }

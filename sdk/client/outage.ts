@@ -1,5 +1,5 @@
 /** Waiting for what the chain says, while its node may be out of reach for a moment. */
-import { ChainError } from '../../src/chain/chain.ts'
+import { isOutage } from '../../src/chain/chain.ts'
 
 interface OutagePatience {
   readonly now: () => Date
@@ -7,16 +7,6 @@ interface OutagePatience {
 }
 
 const PAUSE_MS = 1000
-
-/** Tests whether the chain could not be asked, and so has not refused either. */
-export function isOutage(error: unknown): error is ChainError {
-  return error instanceof ChainError && error.kind !== 'refused'
-}
-
-/** Tests whether no request to the chain can succeed now. */
-export function isOutOfReach(error: unknown): error is ChainError {
-  return error instanceof ChainError && error.kind === 'unreachable'
-}
 
 /**
  * Asks the chain again and again while it cannot be asked, which says nothing of what the caller waits for. Rejects

@@ -4,14 +4,15 @@ import {
   type Chain,
   DEFAULT_MOST_GAS_PRICE,
   isAboutOneRequest,
+  isOutOfReach,
   type SignedTransaction,
   type SpendingLimits,
   type TransactionOutcome,
 } from '../../src/chain/chain.ts'
 import type { Address } from '../../src/offchain/address.ts'
-import { ClientError } from './errors.ts'
-import { endOf, type Inclusion, type Patience, refuseByChain, waitForInclusion } from './inclusion.ts'
-import { askDespiteOutages, isOutOfReach } from './outage.ts'
+import { ClientError, refuseByChain } from './errors.ts'
+import { endOf, type Inclusion, type Patience, waitForInclusion } from './inclusion.ts'
+import { askDespiteOutages } from './outage.ts'
 
 export interface Transactor {
   readonly address: Address
@@ -128,7 +129,8 @@ async function signAndSubmit(
     return account.sign(to, payload, 0n, nonce)
   }
   const transaction = await sign().catch((error: unknown) => {
-    throw isAboutOneRequest(error) ? new ClientError('refused-by-chain', error.message) : error
+    if (isAboutOneRequest(error)) refuseByChain(error.message)
+    throw error
   })
   await submitDespiteOutages(account, transaction, patience)
   use.pendingNonces.add(transaction.nonce)

@@ -4,8 +4,8 @@ import { readQuantity, writeData, writeQuantity } from '../../src/chain/evm/valu
 import { isObject, memberOf } from '../../src/codec/json.ts'
 import { readOrUndefined } from '../../src/codec/malformed.ts'
 import { evmAddress, parseAddress } from '../../src/offchain/address.ts'
-import { ClientError, printable } from './errors.ts'
-import { type Patience, refuseByChain, waitForInclusion } from './inclusion.ts'
+import { ClientError, printable, refuseByChain } from './errors.ts'
+import { type Patience, waitForInclusion } from './inclusion.ts'
 import type { Eip1193Provider } from './signers.ts'
 import type { Transactor } from './transactor.ts'
 

@@ -152,6 +152,16 @@ export function isAboutOneRequest(error: unknown): error is ChainError {
   return error instanceof ChainError && error.kind !== 'unreachable'
 }
 
+/** Tests whether no request to the chain can succeed now. */
+export function isOutOfReach(error: unknown): error is ChainError {
+  return error instanceof ChainError && error.kind === 'unreachable'
+}
+
+/** Tests whether the chain could not be asked, and so has not refused either. */
+export function isOutage(error: unknown): error is ChainError {
+  return error instanceof ChainError && error.kind !== 'refused'
+}
+
 /** Tests whether an error says that the request would be refused again. */
 export function isRefused(error: unknown): error is ChainError {
   return error instanceof ChainError && error.kind === 'refused'

@@ -1,7 +1,7 @@
 /** Sends transactions for commands, and waits until they are included. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { askDespiteOutages, isOutage, isOutOfReach } from '../../../sdk/client/outage.ts'
-import { ChainError, isRefused, type SignedTransaction } from '../../chain/chain.ts'
+import { askDespiteOutages } from '../../../sdk/client/outage.ts'
+import { ChainError, isOutage, isOutOfReach, isRefused, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
 import { createdAddress } from '../../chain/evm/created-address.ts'
 import type { Receipt } from '../../chain/evm/node.ts'
