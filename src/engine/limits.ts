@@ -3,6 +3,7 @@
  * and /metrics shows its value.
  */
 import * as Type from 'typebox'
+import { GAS_PRICE_GWEI } from '../chain/chain.ts'
 import { DEFAULT_LIMITS } from '../component/runtime.ts'
 
 const KIB = 1024
@@ -66,10 +67,10 @@ const table = {
     1_000_000_000,
   ),
   gasPriceGwei: limit(
-    1000,
+    GAS_PRICE_GWEI.standard,
     'Price of a unit of gas on an EVM chain, in gwei (a billionth of its coin): a transaction waits while the node asks for more',
-    1,
-    1_000_000_000,
+    GAS_PRICE_GWEI.least,
+    GAS_PRICE_GWEI.most,
   ),
   randomBytes: limit(DEFAULT_LIMITS.randomBytes, 'Random bytes of a call', 0),
   storageKeyBytes: limit(DEFAULT_LIMITS.storageKeyBytes, 'Bucket and key of a stored value'),

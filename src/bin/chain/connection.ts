@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Block, DEFAULT_MOST_GAS_PRICE, type SpendingLimits, WEI_PER_GWEI } from '../../chain/chain.ts'
+import {
+  type Block,
+  DEFAULT_MOST_GAS_PRICE,
+  GAS_PRICE_GWEI,
+  type SpendingLimits,
+  WEI_PER_GWEI,
+} from '../../chain/chain.ts'
 import { type AbiItem, customError } from '../../chain/evm/abi.ts'
 import { type EvmChain, evmChain, fetchChainId } from '../../chain/evm/evm.ts'
 import { type EvmNode, evmNode } from '../../chain/evm/node.ts'
@@ -43,7 +49,6 @@ export interface Connection {
 
 const DEFAULT_DIRECTORY = join('data', 'chain')
 const KEY_BYTES = 32
-const MAX_GAS_PRICE_GWEI = 1_000_000_000n
 
 export interface ConnectOptions {
   /** Whether to create a missing local chain. */
@@ -85,11 +90,12 @@ export async function connect(
   return { rpc, node: evmNode(rpc), chain, head, directory, isNew, readAccountKey, limits }
 }
 
-/** Returns the price of `text`, a whole number of gwei as in the settings of an engine, in wei. */
+/** Returns the price of `text`, a whole number of gwei, in wei. Throws a message for the user. */
 function parseGasPrice(text: string): bigint {
+  const { least, most } = GAS_PRICE_GWEI
   const gwei = /^\d{1,10}$/.test(text) ? BigInt(text) : 0n
-  if (gwei < 1n || gwei > MAX_GAS_PRICE_GWEI)
-    throw new Error(`--max-gas-price ${text} is not a whole number of gwei from 1 to ${MAX_GAS_PRICE_GWEI}`)
+  if (gwei < least || gwei > most)
+    throw new Error(`--max-gas-price ${text} is not a whole number of gwei from ${least} to ${most}`)
   return gwei * WEI_PER_GWEI
 }
 

@@ -2,6 +2,11 @@
 import { type CommandEntry, JSON_OPTION, WRONG_WORDS } from './command.ts'
 
 const ACTIONS = ['deploy', 'send', 'call', 'show', 'mine']
+const GAS_PRICE_OPTION = {
+  type: 'string',
+  value: 'GWEI',
+  does: 'the most that a unit of gas may cost; 1000 when absent',
+} as const
 
 export const contractCommands = {
   chain: {
@@ -57,12 +62,7 @@ export const contractCommands = {
       dir: { type: 'string', value: 'DIR', does: 'the directory of the local chain; data/chain when absent' },
       rpc: { type: 'string', value: 'URL', does: 'the node of a network, in place of a local chain' },
       key: { type: 'string', value: 'KEYFILE', does: 'the key of the account; a local chain has one of its own' },
-      'max-gas-price': {
-        type: 'string',
-        value: 'GWEI',
-        subcommands: ['deploy', 'send'],
-        does: 'the most that a unit of gas may cost; 1000 when absent',
-      },
+      'max-gas-price': { ...GAS_PRICE_OPTION, subcommands: ['deploy', 'send'] },
       port: { type: 'string', default: '8545', value: 'PORT', subcommands: ['serve'], does: 'where to answer' },
       json: { ...JSON_OPTION, subcommands: ACTIONS },
     },
@@ -156,12 +156,7 @@ export const contractCommands = {
       chain: { type: 'string', value: 'DIR', does: 'the directory of the local chain; data/chain when absent' },
       rpc: { type: 'string', value: 'URL', does: 'the node of a network, in place of a local chain' },
       key: { type: 'string', value: 'KEYFILE', does: 'the key of the owner; a local chain has one of its own' },
-      'max-gas-price': {
-        type: 'string',
-        value: 'GWEI',
-        subcommands: ['put', 'get', 'delete'],
-        does: 'the most that a unit of gas may cost; 1000 when absent',
-      },
+      'max-gas-price': { ...GAS_PRICE_OPTION, subcommands: ['put', 'get', 'delete'] },
       json: JSON_OPTION,
     },
     examples: [

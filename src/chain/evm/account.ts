@@ -9,6 +9,7 @@ import {
   type SignedTransaction,
   type SpendingLimits,
   type TransactionOutcome,
+  WEI_PER_GWEI,
 } from '../chain.ts'
 import { AnswerTooLargeError } from '../json-rpc.ts'
 import { type EvmCall, type EvmNode, type NodeBlock, type Receipt, UnreadableAnswer } from './node.ts'
@@ -34,7 +35,7 @@ export interface EvmAccount extends Account {
 }
 
 /** The priority fee where a node suggests none, as some do not know the question: one gwei. */
-const DEFAULT_PRIORITY_FEE = 1_000_000_000n
+const DEFAULT_PRIORITY_FEE = WEI_PER_GWEI
 /** The most gas of a transaction (EIP-7825); no node accepts more. */
 const MAX_GAS = 2n ** 24n
 /** The largest transaction that nodes pass on (go-ethereum, `txMaxSize`). */
