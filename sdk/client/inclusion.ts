@@ -1,11 +1,9 @@
 /** Waiting until a transaction that was sent is included, also while the node of the chain is out of reach. */
 import { isOutage } from '../../src/chain/chain.ts'
 import { ClientError } from './errors.ts'
-import { askDespiteOutages } from './outage.ts'
+import { askDespiteOutages, type Clock } from './outage.ts'
 
-export interface Patience {
-  readonly now: () => Date
-  readonly wait: (ms: number) => Promise<void>
+export interface Patience extends Clock {
   /**
    * The time that a transaction may take into a block; two minutes unless given. The time begins anew, for a quarter of
    * an hour at most, while its block waits for confirmations.

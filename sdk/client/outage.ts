@@ -1,7 +1,8 @@
 /** Waiting for what the chain says, while its node may be out of reach for a moment. */
 import { isOutage } from '../../src/chain/chain.ts'
 
-interface OutagePatience {
+/** The time, and the way to let it pass. */
+export interface Clock {
   readonly now: () => Date
   readonly wait: (ms: number) => Promise<void>
 }
@@ -13,7 +14,7 @@ const PAUSE_MS = 1000
  * with the last error after `end`, in milliseconds since 1970. `isWaitedFor` tests which errors to wait through.
  */
 export async function askDespiteOutages<T>(
-  { now, wait }: OutagePatience,
+  { now, wait }: Clock,
   end: number,
   ask: () => Promise<T>,
   isWaitedFor: (error: unknown) => boolean = isOutage,

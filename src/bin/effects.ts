@@ -26,6 +26,9 @@ import { createOutbound } from './network/outbound.ts'
 /** Resolves after `seconds`. */
 export const wait = (seconds: number): Promise<void> => setTimeout(seconds * 1000)
 
+/** Resolves after `ms`. */
+export const sleep = (ms: number): Promise<void> => setTimeout(ms)
+
 export const now = (): Date => new Date()
 
 export const files: Files = {

@@ -1,12 +1,11 @@
 /** Sends transactions for commands, and waits until they are included. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import { askDespiteOutages } from '../../../sdk/client/outage.ts'
+import { askDespiteOutages, type Clock } from '../../../sdk/client/outage.ts'
 import { ChainError, isOutage, isOutOfReach, isRefused, type SignedTransaction } from '../../chain/chain.ts'
 import type { EvmAccount } from '../../chain/evm/account.ts'
 import { createdAddress } from '../../chain/evm/created-address.ts'
 import type { Receipt } from '../../chain/evm/node.ts'
 import { type Address, evmAddress } from '../../offchain/address.ts'
-import { now } from '../effects.ts'
+import { now, sleep } from '../effects.ts'
 import type { Connection } from './connection.ts'
 
 const MAX_MS = 120_000
@@ -18,12 +17,7 @@ export interface SentTransaction {
   readonly created: Address | undefined
 }
 
-interface Clock {
-  readonly now: () => Date
-  readonly wait: (ms: number) => Promise<void>
-}
-
-const SYSTEM_CLOCK: Clock = { now, wait: (ms) => sleep(ms) }
+const SYSTEM_CLOCK: Clock = { now, wait: sleep }
 
 /**
  * Sends a transaction; with `to` undefined it creates a contract. Rejects with a message for the user if it fails, or

@@ -4,7 +4,6 @@
  */
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { downloadSecret } from '../../../sdk/client/download.ts'
 import { engineClient } from '../../../sdk/client/engine-client.ts'
 import { type SecretSharing, sharingStatus } from '../../../sdk/client/secret-sharing.ts'
@@ -15,7 +14,7 @@ import { evmAddress, parseAddress } from '../../offchain/address.ts'
 import { findBuiltDirectory } from '../../toolchain/places.ts'
 import { type Connection, connect } from '../chain/connection.ts'
 import { deploy } from '../chain/deploy.ts'
-import { now, random } from '../effects.ts'
+import { now, random, sleep } from '../effects.ts'
 import { withEngineStore } from './engine-store.ts'
 import { type DemoEngine, makeEngine } from './engines.ts'
 import type { Narrator } from './narrator.ts'
@@ -105,8 +104,8 @@ async function deploySharing(
 }
 
 function createOwner({ chain, readAccountKey }: Connection, contract: string): SecretSharing {
-  const client = engineClient({ chain, contract: parseAddress(contract), fetch, now, random, wait: (ms) => sleep(ms) })
-  const transactor = accountTransactor(chain, readAccountKey(), { now, wait: (ms) => sleep(ms) })
+  const client = engineClient({ chain, contract: parseAddress(contract), fetch, now, random, wait: sleep })
+  const transactor = accountTransactor(chain, readAccountKey(), { now, wait: sleep })
   return { client, signer: keySigner(readAccountKey(), 'evm'), transactor }
 }
 

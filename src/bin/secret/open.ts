@@ -1,16 +1,13 @@
 /** Opens what a `secret` command needs: the chain, the engines, and the signer. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { engineClient } from '../../../sdk/client/engine-client.ts'
 import type { SecretSharing } from '../../../sdk/client/secret-sharing.ts'
 import { keySigner } from '../../../sdk/client/signers.ts'
 import { accountTransactor } from '../../../sdk/client/transactor.ts'
 import { connect } from '../chain/connection.ts'
-import { now, random } from '../effects.ts'
+import { now, random, sleep } from '../effects.ts'
 import { UsageError } from '../terminal/command-line.ts'
 import { readKey } from './files.ts'
 import type { SecretCommand, SecretOptions } from './words.ts'
-
-const wait = (ms: number): Promise<void> => sleep(ms)
 
 /** Opens the command. The signer is the key of `--key`; on a local chain, the default is that of `vouchsafe chain`. */
 export async function openCommand(options: SecretOptions): Promise<SecretCommand> {
@@ -21,10 +18,10 @@ export async function openCommand(options: SecretOptions): Promise<SecretCommand
   const connection = await connect(location, { option: '--chain' })
   const { chain, limits } = connection
   const { contract } = options
-  const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait })
+  const client = engineClient({ chain, contract, fetch: globalThis.fetch, now, random, wait: sleep })
   const openSharing = (): SecretSharing => {
     const key = Uint8Array.from(options.key === undefined ? connection.readAccountKey() : readKey(options.key))
-    const transactor = accountTransactor(chain, key, { now, wait, limits })
+    const transactor = accountTransactor(chain, key, { now, wait: sleep, limits })
     return { client, signer: keySigner(key, chain.addresses), transactor }
   }
   return { options, client, openSharing, requireId: () => options.id ?? refuseMissingId() }
