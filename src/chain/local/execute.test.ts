@@ -96,6 +96,7 @@ it.each([
 
 it('a call that is reverted leaves what was stored before it, however often it stored', async () => {
   // Stores 5, calls itself with input, and returns what is stored; with input stores 6 and 7, and reverts.
-  const run = await running('3660185760055f555f5f60015f5f305af1505f545f5260205ff35b60065f5560075f555f5ffd')
-  expect(BigInt(`0x${Buffer.from((await run()).output).toString('hex')}`)).toBe(5n)
+  const run = await running('36601a5760055f555f5f60015f5f305af1505f545f5260205ff35b60065f5560075f555f5ffd')
+  const { output } = await run()
+  expect(BigInt(`0x${Buffer.from(output).toString('hex')}`)).toBe(5n)
 })

@@ -140,6 +140,17 @@ describe('code on a local chain', () => {
     for (let times = 0; times < 2; times++) expect(await wordOf(rpc, '5f5c60015f5d')).toBe(0n)
   })
 
+  it('leaves nothing of a contract that ends as it is created', async () => {
+    const { rpc, chainId } = await openChain()
+    const creation = legacyOf(chainId, { to: '0x', data: '0x60015f5533ff' })
+    const hash = await rpc('eth_sendRawTransaction', [creation.toHex()])
+    const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { contractAddress: string; status: string }
+    expect(receipt.status).toBe('0x1')
+    expect(await rpc('eth_getTransactionCount', [receipt.contractAddress, 'latest'])).toBe('0x0')
+    expect(await rpc('eth_getCode', [receipt.contractAddress, 'latest'])).toBe('0x')
+    expect(await rpc('eth_getStorageAt', [receipt.contractAddress, '0x0', 'latest'])).toBe(`0x${'00'.repeat(32)}`)
+  })
+
   it('has the gas of a block at most', async () => {
     const { rpc } = await openChain()
     expect(await wordOf(rpc, '5a', 'latest', { gas: '0xffffffffff' })).toBeLessThan(30_000_000n)
