@@ -1,8 +1,8 @@
 /**
  * The `c_nonce` of key proofs (OpenID4VCI 1.0, Nonce Endpoint). A nonce consists of its expiry and a MAC over the
  * expiry and the session id, so a new nonce is not stored. A nonce is for the session that uses it first, and can be
- * used once for each of its configurations, since some wallets fetch one nonce for all credentials of an offer. Its uses
- * are stored until it expires.
+ * used once for each of its configurations, since some wallets fetch one nonce for all credentials of an offer. The
+ * uses of a nonce are stored until it expires.
  */
 import { digestOf } from '../../codec/digest.ts'
 import { readMacToken, writeMacToken } from '../../codec/mac-token.ts'
