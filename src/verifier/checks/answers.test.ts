@@ -173,7 +173,7 @@ const holder: readonly Row[] = [
   [
     'something else approved',
     'holder.transaction_data',
-    "failed: the holder's proof does not approve the transactions of the request, all of them and no others",
+    "failed: the holder's proof does not approve the transactions of this credential, or approves one that is not in the request",
     proof(() => ({ approves: () => false })),
     ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
   ],

@@ -103,7 +103,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
   },
   {
     id: 'holder.transaction_data',
-    asks: 'Did the holder approve exactly the transactions of the request?',
+    asks: 'Did the holder approve the transactions of this credential, and none that is not in the request?',
     spec: 'OpenID4VP 1.0, Transaction Data',
     level: 'MUST',
     needs: NEEDS,
@@ -115,6 +115,8 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
         transactions.map(({ text }) => text),
       )
         ? pass()
-        : fail("the holder's proof does not approve the transactions of the request, all of them and no others"),
+        : fail(
+            "the holder's proof does not approve the transactions of this credential, or approves one that is not in the request",
+          ),
   },
 ]
