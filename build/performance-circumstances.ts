@@ -19,7 +19,7 @@ export function circumstancesText(results: PublishedResults, parts: ShownParts):
   return texts.length === 0 ? '' : `Measured on ${texts.join('; on ')}.`
 }
 
-/** Tests whether figures of two runs can be compared: one processor, as many cores, and one version of Node. */
+/** Tests whether figures of two runs can be compared: one processor, as many cores and as much memory, and one Node. */
 export function isOnSameMachine(one: MeasuredPart, other: MeasuredPart): boolean {
   return machineText(one) === machineText(other)
 }

@@ -1,5 +1,4 @@
 /** The command `vouchsafe`. The code of each command is only loaded when it is used. */
-
 import { type CommandName, commandEntry, isCommandName } from './command-table/index.ts'
 import { endFirstProcessOnSignal } from './first-process.ts'
 import { bypassProxy } from './network/proxy.ts'

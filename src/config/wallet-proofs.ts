@@ -28,7 +28,7 @@ interface Settings {
 export interface WalletProofConfig {
   /** Whether a token request must have a DPoP proof; if false, wallets may send one. */
   readonly dpopRequired: boolean
-  /** Whether a DPoP proof must have a nonce; if false, a proof without one is limited by its age alone. */
+  /** Whether a DPoP proof must have a nonce; if false, a proof without one is limited by its age and its single use. */
   readonly dpopNonceRequired: boolean
 }
 

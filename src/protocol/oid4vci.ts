@@ -137,7 +137,7 @@ export const NotificationRequest = Type.Object(
   {
     notification_id: Type.String({ description: 'That of the credential response' }),
     event: NotificationEvent,
-    // Phones write it in their own language, with letters that OpenID4VCI 1.0 does not allow here.
+    // Phones write it in their own language, with letters that OpenID4VCI 1.0 does not allow here, or write null.
     event_description: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   },
   { title: 'NotificationRequest' },
