@@ -1,6 +1,6 @@
 /** The languages of the pages for people, which are those of the element (`sdk/element/texts.ts`). */
 
-const PAGE_LANGUAGES = ['en', 'de', 'fr', 'es', 'da'] as const
+export const PAGE_LANGUAGES = ['en', 'de', 'fr', 'es', 'da'] as const
 export type PageLanguage = (typeof PAGE_LANGUAGES)[number]
 
 /** The language of a page, and the languages that its reader understands, the most wanted first. */

@@ -10,6 +10,7 @@ import { fastify } from 'fastify'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { refusalPage, setBrowserPage } from '../../src/http/browser-page.ts'
+import { PAGE_LANGUAGES } from '../../src/http/page-language.ts'
 import {
   noCredentialPage,
   presentationPage,
@@ -106,7 +107,7 @@ describeInBrowser('a person who signs in', (openWindow) => {
     expect(faults).toEqual([])
   })
 
-  it.each(['en', 'de', 'fr', 'es', 'da'])('reads every page in "%s", on a phone and at a desk', async (locale) => {
+  it.each(PAGE_LANGUAGES)('reads every page in "%s", on a phone and at a desk', async (locale) => {
     const [url, paths] = await servePages()
     for (const path of paths) {
       const opened = await openWindow({ locale })

@@ -1,12 +1,11 @@
 /** The texts of all pages for people by language, those of refusals among them. */
 import { describe, expect, it } from 'vitest'
+import { PAGE_LANGUAGES, type PageLanguage } from '../../http/page-language.ts'
 import { REFUSAL_TEXTS } from '../../http/refusal-texts.ts'
 import { SIGN_IN_TEXTS } from './sign-in-texts.ts'
 
-const LANGUAGES = ['en', 'de', 'fr', 'es', 'da'] as const
-
 /** Returns the texts of a language, with letters in the place of the values. */
-function textsOf(language: (typeof LANGUAGES)[number]): readonly string[] {
+function textsOf(language: PageLanguage): readonly string[] {
   return [SIGN_IN_TEXTS[language], REFUSAL_TEXTS[language]].flatMap((texts) =>
     Object.values<string | ((...values: string[]) => string)>({ ...texts }).map((text) => {
       return typeof text === 'string' ? text : text('X', 'Y')
@@ -16,8 +15,10 @@ function textsOf(language: (typeof LANGUAGES)[number]): readonly string[] {
 
 describe('the texts of the pages', () => {
   it('say something else in each language', () => {
-    const all = LANGUAGES.map(textsOf)
-    for (const [index] of textsOf('en').entries()) expect(new Set(all.map((texts) => texts[index])).size).toBe(5)
+    const all = PAGE_LANGUAGES.map(textsOf)
+    for (const [index] of textsOf('en').entries()) {
+      expect(new Set(all.map((texts) => texts[index])).size).toBe(PAGE_LANGUAGES.length)
+    }
   })
 
   it.each(['fr', 'es', 'da'] as const)('in "%s" have the own word of the language for a wallet', (language) => {
