@@ -42,6 +42,11 @@ describe('the settings of the issuer alone', () => {
       { id: 'a', display: { name: 'b', locale: 'de', translations: [{ name: 'c', locale: 'DE' }] } },
       ['issuer.display.translations\\[0\\].locale: this language is there already'],
     ],
+    [{ id: 'a', display: { name: ' ' } }, ['issuer.display.name: it must not be blank']],
+    [
+      { id: 'a', display: { name: 'b', translations: [{ name: '\u00a0', locale: 'de' }] } },
+      ['issuer.display.translations\\[0\\].name: it must not be blank'],
+    ],
     [{ id: 'a', display: { name: 'b', translations: [{ name: 'c' }] } }, ['issuer.display.translations.*: required']],
     [{ id: 1, display: 'b' }, ['issuer.display: must be an object', 'issuer.id: must be a string']],
   ])('refuses %j', (issuer, mistakes) => {

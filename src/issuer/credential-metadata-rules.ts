@@ -10,7 +10,7 @@ import { nearestName } from '../codec/misspelling.ts'
 import { YEAR_SECONDS } from '../credential/configuration.ts'
 import { type ClaimPath, pathText } from '../protocol/claim-path-text.ts'
 import { type CredentialConfiguration, METADATA_MEMBERS } from '../protocol/credential-configuration.ts'
-import { findLocaleProblem, type LocalizedName } from '../protocol/display-language.ts'
+import { findNameProblem, type LocalizedName } from '../protocol/display-language.ts'
 import { refuse } from '../protocol/error.ts'
 import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
@@ -156,12 +156,8 @@ function refuseControlCharacters(text: string, path: string): void {
 
 /** Refuses a blank name, an invalid language tag, and two objects for the same language. */
 function refuseNames(display: readonly LocalizedName[], path: string): void {
-  const blank = display.findIndex(({ name }) => name.trim() === '')
-  if (blank >= 0) {
-    refuse('invalid_request', `${path}[${blank}].name: it must not be blank; wallets read no issuer with such a name`)
-  }
-  const problem = findLocaleProblem(display)
-  if (problem !== undefined) refuse('invalid_request', `${path}[${problem.index}].locale: ${problem.why}`)
+  const problem = findNameProblem(display)
+  if (problem !== undefined) refuse('invalid_request', `${path}[${problem.index}].${problem.member}: ${problem.why}`)
 }
 
 /** Returns the URIs of the images by their paths. */

@@ -1,7 +1,7 @@
 /** The setting `issuer`: the identifier of the issuer, and its names by language. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { findLocaleProblem, type LocalizedName } from '../protocol/display-language.ts'
+import { findNameProblem, type LocalizedName } from '../protocol/display-language.ts'
 
 export const IssuerSetting = Type.Object(
   {
@@ -19,7 +19,10 @@ export const IssuerSetting = Type.Object(
               },
               { additionalProperties: false },
             ),
-            { description: 'The name in other languages, each of which stands there once' },
+            {
+              description:
+                'The name in other languages, objects with `name` and `locale`; each language stands there once',
+            },
           ),
         ),
       },
@@ -49,12 +52,12 @@ export function resolveIssuer({ id, display, identifier = 'session' }: IssuerSet
   return { id, names: namesOf(display), identifier }
 }
 
-/** Returns the mistakes in the languages of the names. */
+/** Returns the mistakes in the names and their languages. */
 export function findIssuerMistakes(settings: IssuerSetting | undefined): string[] {
-  const problem = findLocaleProblem(namesOf(settings?.display))
+  const problem = findNameProblem(namesOf(settings?.display))
   if (problem === undefined) return []
-  const { index, why } = problem
-  const place = index === 0 ? 'locale' : `translations[${index - 1}].locale`
+  const { index, member, why } = problem
+  const place = index === 0 ? member : `translations[${index - 1}].${member}`
   return [`issuer.display.${place}: ${why}`]
 }
 

@@ -48,18 +48,31 @@ function primaryOf(tag: string): string | undefined {
   return tag.toLowerCase().split('-', 1)[0]
 }
 
+/** A mistake in one of several names. */
+export interface NameProblem {
+  /** The index of the name. */
+  readonly index: number
+  /** The member that is wrong. */
+  readonly member: keyof LocalizedName
+  readonly why: string
+}
+
 /**
- * Finds the first display whose `locale` is not a language tag (BCP 47, RFC 5646), or is that of a display before it.
+ * Finds the first name that is blank, or whose `locale` is not a language tag (BCP 47, RFC 5646) or is that of a name
+ * before it.
  */
-export function findLocaleProblem(
-  displays: readonly { readonly locale?: string | undefined }[],
-): { readonly index: number; readonly why: string } | undefined {
+export function findNameProblem(names: readonly LocalizedName[]): NameProblem | undefined {
   const tags = new Set<string>()
-  for (const [index, { locale }] of displays.entries()) {
+  for (const [index, { name, locale }] of names.entries()) {
+    if (name.trim() === '') {
+      return { index, member: 'name', why: 'it must not be blank; wallets read no issuer with such a name' }
+    }
     if (locale === undefined) continue
     const tag = canonicalTag(locale)
-    if (tag === undefined) return { index, why: 'it is not a language tag of BCP 47; write it like en-GB' }
-    if (tags.has(tag)) return { index, why: 'this language is there already' }
+    if (tag === undefined) {
+      return { index, member: 'locale', why: 'it is not a language tag of BCP 47; write it like en-GB' }
+    }
+    if (tags.has(tag)) return { index, member: 'locale', why: 'this language is there already' }
     tags.add(tag)
   }
   return undefined
