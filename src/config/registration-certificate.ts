@@ -16,6 +16,11 @@ export type ReadRegistrationCertificate =
   | { readonly registrationCertificate: string | undefined; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] }
 
+/** Makes the entry of a registration certificate in `issuer_info` and `verifier_info`. ETSI TS 119 472-2. */
+export function makeRegistrationEntry(certificate: string) {
+  return { format: 'registration_cert', data: certificate }
+}
+
 /** Reads the certificate, without verifying its signature, and warns if it has expired. */
 export function readRegistrationCertificate(
   path: string | undefined,

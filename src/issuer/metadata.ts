@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { cacheDerived } from '../async/cache.ts'
+import { makeRegistrationEntry } from '../config/registration-certificate.ts'
 import type { PublicDocument } from '../http/document.ts'
 import type { IssuerMetadata } from '../protocol/oid4vci.ts'
 import { requireIssuanceSession } from './collections.ts'
@@ -79,9 +80,9 @@ function makeSharedText(context: SharedContext, batchSize: number, version: Meta
   return `${JSON.stringify(sharedMembers).slice(1, -1)},"credential_configurations_supported":`
 }
 
-/** Makes the Issuer Information of ETSI TS 119 472-3, in the format of ETSI TS 119 472-2. */
-function issuerInformation(data: string | undefined): Pick<IssuerMetadata, 'issuer_info'> {
-  return data === undefined ? {} : { issuer_info: [{ format: 'registration_cert', data }] }
+/** Makes the Issuer Information of ETSI TS 119 472-3. */
+function issuerInformation(certificate: string | undefined): Pick<IssuerMetadata, 'issuer_info'> {
+  return certificate === undefined ? {} : { issuer_info: [makeRegistrationEntry(certificate)] }
 }
 
 async function makeSessionConfigurationsText(

@@ -2,7 +2,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import type { JsonObject } from '../codec/json.ts'
 import { readAnchorDirectory } from '../config/anchor-directory.ts'
 import {
   type CommonConfig,
@@ -111,8 +110,8 @@ type Settings = Static<typeof VerifierSettings>
 
 export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
-  /** The `verifier_info` of request objects: the registration certificate; undefined if there is none. */
-  readonly verifierInfo: readonly JsonObject[] | undefined
+  /** The registration certificate, a JWT; undefined if there is none. */
+  readonly registrationCertificate: string | undefined
   /** The trust anchors; undefined if none are configured. Issuers are then not checked, and each report says so. */
   readonly trustAnchors: readonly TrustAnchor[] | undefined
   /** The maximum size of a response in bytes. */
@@ -153,7 +152,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
     config: {
       ...common.config,
       clientMetadata: clientMetadata.members,
-      verifierInfo: makeVerifierInfo(registration.registrationCertificate),
+      registrationCertificate: registration.registrationCertificate,
       trustAnchors,
       presentationBytes: settings.presentationBytes ?? PRESENTATION_BYTES,
       issuerIdentifier: settings.issuerIdentifier,
@@ -189,11 +188,6 @@ function readClientMetadata({
     },
     warnings: problem ? [`${setting}: ${problem}`] : [],
   }
-}
-
-/** Makes `verifier_info` in the format of ETSI TS 119 472-2. */
-function makeVerifierInfo(data: string | undefined): VerifierConfig['verifierInfo'] {
-  return data === undefined ? undefined : [{ format: 'registration_cert', data }]
 }
 
 function resolveStatusPolicy(

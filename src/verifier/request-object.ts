@@ -3,6 +3,7 @@ import { serialQueueByKey } from '../async/concurrency.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
+import { makeRegistrationEntry } from '../config/registration-certificate.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
 import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
@@ -71,7 +72,7 @@ function payloadOf(
   session: VerificationSession,
   dcqlQuery: Json,
 ): JsonObject {
-  const { clientMetadata, verifierInfo } = config
+  const { clientMetadata, registrationCertificate: certificate } = config
   const { transactionData, encryptionKey } = session
   const encryption = encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
   return {
@@ -86,7 +87,7 @@ function payloadOf(
     exp: epochSeconds(session.expiresAt),
     dcql_query: dcqlQuery,
     ...(transactionData === undefined ? {} : { transaction_data: [...transactionData] }),
-    ...(verifierInfo === undefined ? {} : { verifier_info: [...verifierInfo] }),
+    ...(certificate === undefined ? {} : { verifier_info: [makeRegistrationEntry(certificate)] }),
     client_metadata: { ...clientMetadata, ...encryption, vp_formats_supported: FORMATS },
   }
 }
