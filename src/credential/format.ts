@@ -176,10 +176,9 @@ export interface HolderEvidence {
   readonly coversPresentation: boolean
   /**
    * Tests whether the proof approves these entries of `transaction_data`, and beside them none but those of
-   * `requestTransactionData`, all entries of the request; none at all when that is absent. OpenID4VP 1.0, Transaction
-   * Data.
+   * `requestTransactionData`, all entries of the request. OpenID4VP 1.0, Transaction Data.
    */
-  approves(transactionData: readonly string[], requestTransactionData?: readonly string[]): boolean
+  approves(transactionData: readonly string[], requestTransactionData: readonly string[]): boolean
 }
 
 /** A credential in a wallet, with all its claims. */

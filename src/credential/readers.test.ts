@@ -116,6 +116,6 @@ function askEverything(
   expect(instants.filter(({ at }) => at !== undefined && Number.isNaN(at.getTime()))).toEqual([])
   issuer.isSignedBy(key)
   holder?.isSignedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
-  holder?.approves([TRANSACTION])
+  holder?.approves([TRANSACTION], [TRANSACTION])
   format.matchesMeta(said, { type_values: [['VerifiableCredential']] })
 }

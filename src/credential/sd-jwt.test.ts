@@ -68,9 +68,12 @@ describe('a key binding', () => {
 
   it('approves the transactions whose hashes it has', async () => {
     const binding = await bindingOf({ transaction_data_hashes: [digestOf(transaction)] })
-    expect([binding.approves([transaction]), binding.approves([])]).toEqual([true, false])
+    expect([binding.approves([transaction], [transaction]), binding.approves([], [])]).toEqual([true, false])
     const both = await bindingOf({ transaction_data_hashes: [digestOf(transaction), digestOf('e30')] })
-    expect([both.approves([transaction], [transaction, 'e30']), both.approves([transaction])]).toEqual([true, false])
+    expect([both.approves([transaction], [transaction, 'e30']), both.approves([transaction], [transaction])]).toEqual([
+      true,
+      false,
+    ])
   })
 })
 

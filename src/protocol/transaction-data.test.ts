@@ -33,13 +33,15 @@ describe('the approval of transactions', () => {
     expect(findCommonHashes([usual])).toEqual(['sha-256', 'sha-512'])
     expect(findCommonHashes([strong, usual])).toEqual(['sha-512'])
     expect(() => makeApproval([one, strong])).toThrow(MalformedError)
-    expect(isApproval({ transaction_data_hashes: [hashOf(one), hashOf(strong)] }, [one, strong])).toBe(false)
+    expect(isApproval({ transaction_data_hashes: [hashOf(one), hashOf(strong)] }, [one, strong], [one, strong])).toBe(
+      false,
+    )
   })
 
   it.each([[[]], [[one]], [[one, other]], [[transaction({ transaction_data_hashes_alg: ['sha-256'] })]]])(
     'is what it is taken for: %#',
     (texts) => {
-      expect(isApproval(makeApproval(texts), texts)).toBe(true)
+      expect(isApproval(makeApproval(texts), texts, texts)).toBe(true)
     },
   )
 
@@ -91,7 +93,7 @@ describe('the approval of transactions', () => {
   ]
 
   it.each(wrong)('is none when it is %s', (_, payload, texts) => {
-    expect(isApproval(payload, texts)).toBe(false)
+    expect(isApproval(payload, texts, texts)).toBe(false)
   })
 
   it.each([['AAAA'], [toBase64url('[]')], ['+'], [transaction({ transaction_data_hashes_alg: 'sha-256' })]])(

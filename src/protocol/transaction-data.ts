@@ -62,7 +62,7 @@ export function makeApproval(transactionData: readonly string[]): JsonObject {
 export function isApproval(
   payload: JsonObject,
   transactionData: readonly string[],
-  requestTransactionData = transactionData,
+  requestTransactionData: readonly string[],
 ): boolean {
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
   if (transactionData.length === 0) return hashes === undefined

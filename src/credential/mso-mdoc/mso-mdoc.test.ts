@@ -158,7 +158,7 @@ describe('mobile documents', () => {
         ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
         ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
       })
-      expect([holder?.approves([]), holder?.approves(['a transaction'])]).toEqual([true, false])
+      expect([holder?.approves([], []), holder?.approves(['a'], ['a'])]).toEqual([true, false])
     })
 
     it('may be presented with longer lengths than needed, where nothing is signed', async () => {

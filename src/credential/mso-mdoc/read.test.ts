@@ -119,7 +119,7 @@ describe('a presentation of a mobile document', () => {
       ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
       ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
     })
-    expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
+    expect([holder?.approves([], []), holder?.approves(['x'], ['x'])]).toEqual([true, false])
     expect(read(await presented({ document: { deviceSigned: undefined } })).holder).toBe(undefined)
   })
 

@@ -156,7 +156,7 @@ describe('W3C credentials as JWT', () => {
           notAfter: [{ member: 'exp', at: new Date(3000) }],
         },
       })
-      expect([holder?.approves([]), holder?.approves(['x'])]).toEqual([true, false])
+      expect([holder?.approves([], []), holder?.approves(['x'], ['x'])]).toEqual([true, false])
       expect([holder?.isSignedBy(signer.jwk, orderBinding), holder?.isSignedBy(other.jwk, orderBinding)]).toEqual([
         true,
         false,
