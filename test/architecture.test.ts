@@ -114,7 +114,7 @@ const OUTSIDE = /^node:(fs|child_process|http|https|os|dgram|tls|process|readlin
 const OUTSIDE_ALLOWED = /^(bin|toolchain)\//
 
 /** The modules of the issuer that translate between the final form and those of older drafts. */
-const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts', 'issuer/access/nonce-members.ts']
+const DRAFT_MODULES = ['issuer/credential-endpoint/older-drafts.ts']
 /** The edge of the issuer: its routes and its metadata, which alone may import these modules. */
 const DRAFT_EDGE = [...DRAFT_MODULES, 'issuer/(token|credential)-endpoint/routes.ts', 'issuer/metadata.ts']
 /** Files that may name drafts besides: schemas of routes, forms of the metadata, settings, and a hint for operators. */
@@ -331,7 +331,7 @@ describe('architecture', () => {
     const isAt = (places: readonly string[], path: string) =>
       places.some((place) => new RegExp(`^${place}$`).test(path))
     const importing = imports.filter(({ to }) => DRAFT_MODULES.includes(to)).map(({ from }) => from)
-    expect(importing).toContain('issuer/token-endpoint/routes.ts')
+    expect(importing).toContain('issuer/credential-endpoint/routes.ts')
     expect(importing.filter((path) => !isAt(DRAFT_EDGE, path))).toEqual([])
     const naming = files.filter((path) => {
       const code = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*|^import .*|'[^'\n]*\.ts'/gm, '')

@@ -13,7 +13,7 @@ import type { AccessContext } from './context.ts'
 import type { SingleUse } from './single-use.ts'
 
 /** The lifetime of a nonce. */
-export const NONCE_SECONDS = 300
+const NONCE_SECONDS = 300
 const RANDOM_BYTES = 16
 const EXPIRY_BYTES = 6
 /** The session id in the MAC of a nonce for any session. A session id is never empty. */
@@ -29,6 +29,11 @@ export function makeNonce({ secrets, random, now }: NonceContext, sessionId: str
   const expiry = Buffer.alloc(EXPIRY_BYTES)
   expiry.writeUIntBE(now().getTime() + NONCE_SECONDS * 1000, 0, EXPIRY_BYTES)
   return writeMacToken(secrets.nonce[0], Buffer.concat([expiry, random(RANDOM_BYTES)]), sessionId ?? ANY_SESSION)
+}
+
+/** Makes `c_nonce` and `c_nonce_expires_in`, for wallets that look for a nonce in a response. */
+export function makeNonceMembers(context: NonceContext, sessionId: string) {
+  return { c_nonce: makeNonce(context, sessionId), c_nonce_expires_in: NONCE_SECONDS }
 }
 
 /** The session and the configuration of a request with a nonce. */

@@ -14,8 +14,7 @@ import type {
   DeferredCredentialRequest,
   IssuerMetadata,
 } from '../../protocol/oid4vci.ts'
-import type { NonceContext } from '../access/c-nonce.ts'
-import { makeNonceMembers } from '../access/nonce-members.ts'
+import { makeNonceMembers, type NonceContext } from '../access/c-nonce.ts'
 import type { OpenSession } from '../access/open-session.ts'
 import type { CredentialResponseForm } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'

@@ -6,10 +6,9 @@ import type { App } from '../../http/app-type.ts'
 import { createEarlyLookUp } from '../../http/early-look-up.ts'
 import { JWT_TYPE, refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import type { CredentialRequest, CredentialResponse, DeferredCredentialRequest } from '../../protocol/oid4vci.ts'
-import { makeNonce } from '../access/c-nonce.ts'
+import { makeNonce, makeNonceMembers } from '../access/c-nonce.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
-import { addNextNonce } from '../access/nonce-members.ts'
-import { claimedSessionId, queueForSession, requireSessionOfToken } from '../access/open-session.ts'
+import { claimedSessionId, type OpenSession, queueForSession, requireSessionOfToken } from '../access/open-session.ts'
 import { type CredentialResponseForm, requireIssuanceSession } from '../collections.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS } from '../issuer-addresses.ts'
@@ -122,6 +121,19 @@ function addEndpointRoutes(app: App, context: IssuerContext): void {
     },
   })
   addDeferredRoutes(app, context, { onRequest, openSessionOf })
+}
+
+/**
+ * Adds a nonce to a response if the access token is for several credentials: some wallets of the final specification
+ * fetch one nonce for the first credential of an offer, and look for the next one in the response.
+ */
+function addNextNonce(
+  context: IssuerContext,
+  { sessionId, row, authorizedIds = row.value.configurationIds }: OpenSession,
+  response: CredentialResponse,
+): CredentialResponse {
+  const hasNonce = response.c_nonce !== undefined
+  return authorizedIds.length > 1 && !hasNonce ? { ...response, ...makeNonceMembers(context, sessionId) } : response
 }
 
 /**

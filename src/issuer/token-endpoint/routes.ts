@@ -6,9 +6,9 @@ import type { App } from '../../http/app-type.ts'
 import { refusalCodes, SessionParams } from '../../http/openapi-responses.ts'
 import { refuse } from '../../protocol/error.ts'
 import { AuthorizationServerMetadata, type TokenResponse } from '../../protocol/oauth.ts'
+import { makeNonceMembers } from '../access/c-nonce.ts'
 import { offerAttestationChallenge, readClientRequest } from '../access/client-attestation.ts'
 import { offerDpopNonce, readDpopRequest } from '../access/dpop.ts'
-import { makeNonceMembers } from '../access/nonce-members.ts'
 import { accessTokenKeys, makeAuthorizationServerMetadata } from '../authorization-server-metadata.ts'
 import type { IssuerContext } from '../context.ts'
 import { ISSUER_PATHS, makeDocumentPaths } from '../issuer-addresses.ts'
@@ -110,7 +110,8 @@ function forbidOldCaches(_: FastifyRequest, reply: FastifyReply, done: () => voi
 }
 
 /**
- * Answers a token request. Adds a `c_nonce` if wallets of draft 13 are served. Refuses like {@link answerTokenRequest}.
+ * Answers a token request. Adds a `c_nonce` if wallets of draft 13 are served, which has no nonce endpoint (Draft 13,
+ * Successful Token Response). Refuses like {@link answerTokenRequest}.
  */
 async function answerForAnyDraft(
   context: IssuerContext,
