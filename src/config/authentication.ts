@@ -15,6 +15,7 @@ import {
   PresentationSetting,
   resolvePresentation,
 } from './presentation.ts'
+import { makeRequirementSetting } from './requirement.ts'
 
 const AuthenticationSetting = Type.Object(
   {
@@ -42,10 +43,8 @@ const AuthenticationSetting = Type.Object(
 
 export const codeFlowSettings = {
   authentication: Type.Optional(AuthenticationSetting),
-  pushedAuthorizationRequests: Type.Optional(
-    Type.Union([Type.Literal('optional'), Type.Literal('required')], {
-      description: 'Whether authorization requests must be pushed (PAR); each wallet may when absent',
-    }),
+  pushedAuthorizationRequests: makeRequirementSetting(
+    'Whether authorization requests must be pushed (PAR); each wallet may when absent',
   ),
   redirectUris: Type.Optional(
     Type.Array(Type.String(), {

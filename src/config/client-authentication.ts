@@ -4,6 +4,7 @@ import type { Certificate } from '../keys/certificate.ts'
 import { readAnchorDirectory } from './anchor-directory.ts'
 import type { Files } from './files.ts'
 import { mistakesOf } from './mistakes.ts'
+import { makeRequirementSetting, type Requirement } from './requirement.ts'
 
 const PROVIDERS = 'walletProviderTrustAnchors'
 
@@ -17,10 +18,8 @@ export const clientAuthenticationSettings = {
         'Directory of PEM files; every certificate in them is trusted to attest wallets, or to be the CA of one that is. Wallets may then authenticate themselves by wallet attestation',
     }),
   ),
-  walletAttestation: Type.Optional(
-    Type.Union([Type.Literal('optional'), Type.Literal('required')], {
-      description: 'Whether wallets must authenticate themselves by wallet attestation; each may when absent',
-    }),
+  walletAttestation: makeRequirementSetting(
+    'Whether wallets must authenticate themselves by wallet attestation; each may when absent',
   ),
 }
 
@@ -31,7 +30,7 @@ export interface ClientAuthentication {
 
 interface Settings {
   readonly walletProviderTrustAnchors?: string
-  readonly walletAttestation?: 'optional' | 'required'
+  readonly walletAttestation?: Requirement
   readonly authorizationServer?: unknown
 }
 

@@ -1,13 +1,13 @@
 /** The settings of what wallets sign: the algorithms of proofs, and when tokens are bound by DPoP. */
 import * as Type from 'typebox'
 import { joseAlgorithms } from '../keys/signature.ts'
-
-const Requirement = (description: string) =>
-  Type.Optional(Type.Union([Type.Literal('optional'), Type.Literal('required')], { description }))
+import { makeRequirementSetting, type Requirement } from './requirement.ts'
 
 export const walletProofSettings = {
-  dpop: Requirement('Whether access tokens must be bound to a key of the wallet (DPoP); each wallet may when absent'),
-  dpopNonce: Requirement(
+  dpop: makeRequirementSetting(
+    'Whether access tokens must be bound to a key of the wallet (DPoP); each wallet may when absent',
+  ),
+  dpopNonce: makeRequirementSetting(
     'Whether DPoP proofs must have a nonce of this service; they must when absent. A proof without one is good for five minutes from its iat, once',
   ),
   walletAlgorithms: Type.Optional(
@@ -21,8 +21,9 @@ export const walletProofSettings = {
 }
 
 interface Settings {
-  readonly dpop?: 'optional' | 'required'
-  readonly dpopNonce?: 'optional' | 'required'
+  readonly dpop?: Requirement
+  readonly dpopNonce?: Requirement
+  readonly walletAlgorithms?: readonly string[]
 }
 
 export interface WalletProofConfig {
@@ -30,9 +31,21 @@ export interface WalletProofConfig {
   readonly dpopRequired: boolean
   /** Whether a DPoP proof must have a nonce; if false, a proof without one is limited by its age and its single use. */
   readonly dpopNonceRequired: boolean
+  /** The accepted algorithms of key proofs and key attestations. */
+  readonly proofAlgorithms: readonly string[]
+  /** The accepted algorithms of DPoP proofs, wallet attestations and their proofs. */
+  readonly tokenAlgorithms: readonly string[]
 }
 
-/** Returns what the settings say about DPoP. */
-export function resolveWalletProofs({ dpop, dpopNonce }: Settings): WalletProofConfig {
-  return { dpopRequired: dpop === 'required', dpopNonceRequired: dpopNonce !== 'optional' }
+/** Adds the defaults to valid settings. `allowedForTokens` are the algorithms among which those for tokens are. */
+export function resolveWalletProofs(
+  { dpop, dpopNonce, walletAlgorithms = joseAlgorithms }: Settings,
+  allowedForTokens: readonly string[],
+): WalletProofConfig {
+  return {
+    dpopRequired: dpop === 'required',
+    dpopNonceRequired: dpopNonce !== 'optional',
+    proofAlgorithms: walletAlgorithms,
+    tokenAlgorithms: walletAlgorithms.filter((name) => allowedForTokens.includes(name)),
+  }
 }

@@ -31,6 +31,7 @@ import {
 import type { Files } from '../config/files.ts'
 import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
+import { makeRequirementSetting } from '../config/requirement.ts'
 import { DEFAULT_RETENTION } from '../config/retention.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
@@ -45,8 +46,7 @@ import {
   findProfileKeyMistakes,
   findProfileMistakes,
   ProfileSetting,
-  selectAlgorithms,
-  type WalletAlgorithms,
+  tokenAlgorithmsOf,
 } from './haip.ts'
 import { findIssuerMistakes, type IssuerIdentity, IssuerSetting, resolveIssuer } from './issuer-setting.ts'
 
@@ -98,10 +98,8 @@ export const IssuerSettings = Type.Object(
       }),
     ),
     ...clientAuthenticationSettings,
-    credentialEncryption: Type.Optional(
-      Type.Union([Type.Literal('optional'), Type.Literal('required')], {
-        description: 'Whether credential requests and responses must be encrypted; each wallet may when absent',
-      }),
+    credentialEncryption: makeRequirementSetting(
+      'Whether credential requests and responses must be encrypted; each wallet may when absent',
     ),
     statusList: Type.Optional(StatusListSettings),
     ...walletProofSettings,
@@ -117,7 +115,7 @@ export const IssuerSettings = Type.Object(
 
 type Settings = Static<typeof IssuerSettings>
 
-export interface IssuerConfig extends CommonConfig, WalletProofConfig, WalletAlgorithms {
+export interface IssuerConfig extends CommonConfig, WalletProofConfig {
   readonly profile: 'haip' | undefined
   /** The external authorization server; undefined when this service issues the access tokens. */
   readonly authorizationServer: AuthorizationServerConfig | undefined
@@ -225,8 +223,7 @@ function ownSettings(settings: Settings) {
       ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
     },
     encryptionRequired: credentialEncryption === 'required',
-    ...resolveWalletProofs(settings),
-    ...selectAlgorithms(settings),
+    ...resolveWalletProofs(settings, tokenAlgorithmsOf(settings.profile)),
     draft13: compatibility?.includes('draft13') ?? false,
   } as const
 }

@@ -4,6 +4,7 @@
  */
 import * as Type from 'typebox'
 import { parseUrl } from '../codec/url.ts'
+import type { Requirement } from '../config/requirement.ts'
 import { haipFormats } from '../credential/formats.ts'
 import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import { metadataKeyOf, type ServiceKeys } from '../keys/key-ring.ts'
@@ -15,8 +16,6 @@ export const ProfileSetting = Type.Literal('haip', {
   description:
     '`haip`: only what HAIP 1.0 allows: the authorization code flow with pushed requests, DPoP and wallet attestations, and credentials of its formats with a scope',
 })
-
-type Requirement = 'optional' | 'required'
 
 /** The settings that the profile affects. */
 export interface ProfiledSettings {
@@ -70,7 +69,7 @@ export function findProfileMistakes(settings: ProfiledSettings): string[] {
     ...REQUIRED_SETTINGS.filter((name) => settings[name] === 'optional').map(
       (name) => `${name}: the profile haip needs it; set it to "required", or leave it out`,
     ),
-    ...algorithmMistakes(settings.walletAlgorithms),
+    ...walletAlgorithmMistakes(settings.walletAlgorithms),
     ...clockMistakes(settings.clockSkewSeconds),
     ...redirectUriMistakes(settings.redirectUris),
     ...(compatibility.length > 0
@@ -95,23 +94,13 @@ function redirectUriMistakes(uris: readonly string[] = []): string[] {
   })
 }
 
-/** The accepted algorithms of what wallets and their providers sign. */
-export interface WalletAlgorithms {
-  /** The algorithms of key proofs and key attestations. */
-  readonly proofAlgorithms: readonly string[]
-  /** The algorithms of DPoP proofs, wallet attestations and their proofs. */
-  readonly tokenAlgorithms: readonly string[]
-}
-
-/** Returns the accepted algorithms: those of the setting, and for tokens of these only what the profile allows. */
-export function selectAlgorithms({ profile, walletAlgorithms = joseAlgorithms }: ProfiledSettings): WalletAlgorithms {
-  const tokenAlgorithms =
-    profile === 'haip' ? walletAlgorithms.filter((name) => ALGORITHMS.includes(name)) : walletAlgorithms
-  return { proofAlgorithms: walletAlgorithms, tokenAlgorithms }
+/** Returns the algorithms that DPoP proofs, wallet attestations and their proofs may have. */
+export function tokenAlgorithmsOf(profile: 'haip' | undefined): readonly string[] {
+  return profile === 'haip' ? ALGORITHMS : joseAlgorithms
 }
 
 /** Returns a mistake unless ES256 is accepted. HAIP 1.0, Crypto Suites. */
-function algorithmMistakes(names: readonly string[] = ALGORITHMS): string[] {
+function walletAlgorithmMistakes(names: readonly string[] = ALGORITHMS): string[] {
   return names.includes('ES256')
     ? []
     : ['walletAlgorithms: the profile haip needs ES256; add it, or leave the setting out']
