@@ -19,7 +19,7 @@ const names = namesIn(page)
 const source = ['src', 'test'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter(
-      (path) => path.endsWith('.ts') && !path.includes('node_modules') && !path.endsWith('adding-a-format.test.ts'),
+      (path) => path.endsWith('.ts') && !path.includes('node_modules') && !path.endsWith('changing-code-doc.test.ts'),
     )
     .map((path) => ({ path: `${folder}/${path}`, text: readFileSync(join(ROOT, folder, path), 'utf8') })),
 )
