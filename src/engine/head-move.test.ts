@@ -32,11 +32,13 @@ describe('the move of the head of a chain', () => {
   })
 
   it.each([
-    ['the first again where the node keeps no such old block', block(1006), 'failed', { kind: 'first' }],
-    ['unknown where the node says nothing of a newer block', block(1005), 'failed', 'no history'],
-    ['unknown where no node answers', block(1006), 'unreachable', 'no history'],
-  ] as const)('is %s', async (_, head, kind, expected) => {
-    const chain = { hasBlock: () => Promise.reject(new ChainError('no history', { kind })) }
+    ['the first again where the node keeps no such old block', block(1006), 'pruned history unavailable', 'failed'],
+    ['unknown where the node refuses for another reason', block(1006), 'exceeded its compute units', 'failed'],
+    ['unknown where the node keeps no block that is so new', block(1005), 'pruned history unavailable', 'failed'],
+    ['unknown where no node answers', block(1006), 'no history', 'unreachable'],
+  ] as const)('is %s', async (name, head, message, kind) => {
+    const chain = { hasBlock: () => Promise.reject(new ChainError(message, { kind })) }
+    const expected = name.startsWith('the first') ? { kind: 'first' } : message
     const move = findHeadMove(chain, createLru(8), head, from)
     expect(await move.catch((error: unknown) => (error as Error).message)).toEqual(expected)
   })

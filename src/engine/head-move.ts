@@ -14,13 +14,15 @@ export type HeadMove =
   | { readonly kind: 'lagging'; readonly from: Block }
 
 /**
- * The answer of the chain about a block that it had. `pruned`: the node gives none about a block far below the head,
- * since nodes that keep no history refuse questions about its blocks (error 4444 of EIP-4444).
+ * The answer of the chain about a block that it had. `pruned`: the node says that it keeps none of the blocks so far
+ * below the head (error 4444 of EIP-4444).
  */
 export type BlockState = 'there' | 'gone' | 'pruned'
 
 /** How far below the head a block is that no chain takes back, and whose body a node need not keep. */
 const PRUNED_BLOCKS = 1000
+/** What nodes say of a block that they do not keep; other errors pass, and are no answer. */
+const PRUNED_TEXT = /prun|histor|\b4444\b/i
 
 /**
  * Finds how the head moved since the block `from` of the last look. `heads` has the hashes of the heads of the last
@@ -51,7 +53,8 @@ export async function fetchBlockState(
   try {
     return (await chain.hasBlock(block)) ? 'there' : 'gone'
   } catch (error) {
-    if (isAboutOneRequest(error) && head.number - block.number > PRUNED_BLOCKS) return 'pruned'
+    const isOld = head.number - block.number > PRUNED_BLOCKS
+    if (isOld && isAboutOneRequest(error) && PRUNED_TEXT.test(error.message)) return 'pruned'
     throw error
   }
 }

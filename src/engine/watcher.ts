@@ -150,8 +150,9 @@ async function lookAtChain(context: WatcherContext, contracts: WatchedContracts)
   applyLook(context, contracts, await findChanges(context, contracts, head, move))
   contracts.heads.set(head.number, head.hash)
   contracts.lastBlock = head
-  // Calls that began during the look ran at the block that the chain took back.
-  if (move.kind === 'reorganised') uncheckForks(contracts.entries.values())
+  // Calls that began during the look ran at the block that the chain took back. What became of blocks while a look was
+  // away for longer than the node keeps them, each contract asks for its own.
+  if (move.kind === 'reorganised' || move.kind === 'first') uncheckForks(contracts.entries.values())
 }
 
 /** Reads the contracts that may have changed with the move of the head, and those whose next attempt is due. */
