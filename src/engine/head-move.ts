@@ -21,7 +21,7 @@ export type BlockState = 'there' | 'gone' | 'pruned'
 
 /** How far below the head a block is that no chain takes back, and whose body a node need not keep. */
 const PRUNED_BLOCKS = 1000
-/** What nodes say of a block that they do not keep; other errors pass, and are no answer. */
+/** The words by which a node says that it keeps no such block. */
 const PRUNED_TEXT = /prun|histor|\b4444\b/i
 
 /**

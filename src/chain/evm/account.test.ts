@@ -102,6 +102,26 @@ it('a refusal is confirmed at the block that the caller has reached, by a call o
   expect(calls).toEqual([[{ from: account.address, to: TO, input: new Uint8Array(1) }, 42]])
 })
 
+describe('sending a transaction', () => {
+  const refused = new ChainError('the node refuses eth_sendRawTransaction: nonce too low', { kind: 'failed' })
+  const known = new ChainError('the node refuses eth_sendRawTransaction: already known', { kind: 'failed' })
+  const away = new ChainError('the node does not answer')
+  const submitTo = (error: ChainError, hasTransaction: () => Promise<boolean>): Promise<void> => {
+    const { account } = accountOf({ sendTransaction: () => Promise.reject(error), hasTransaction })
+    return account.submit({ hash: '0x01', nonce: 3, raw: '0x' })
+  }
+
+  it('succeeds where the node has it already, whether or not the node can be asked for it', async () => {
+    await submitTo(known, () => Promise.reject(away))
+    await submitTo(refused, () => Promise.resolve(true))
+  })
+
+  it('fails where the node refuses it and lacks it, and is not decided while the node does not answer', async () => {
+    await expect(submitTo(refused, () => Promise.resolve(false))).rejects.toBe(refused)
+    await expect(submitTo(refused, () => Promise.reject(away))).rejects.toBe(away)
+  })
+})
+
 describe('the outcome of a transaction', () => {
   const receipt = (changes: Partial<Receipt>): Receipt => ({
     ...{ block: 80, succeeded: true, gasUsed: 30_000n, created: undefined },

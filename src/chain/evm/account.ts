@@ -70,13 +70,17 @@ export function evmAccount(key: Uint8Array, options: AccountOptions): EvmAccount
       try {
         await node.sendTransaction(raw)
       } catch (error) {
-        // Some nodes return an error when they have the transaction already.
-        if (!(await node.hasTransaction(hash).catch(() => false))) throw error
+        // Some nodes return an error when they have the transaction already. A look-up that fails decides nothing.
+        const isKnown = error instanceof ChainError && KNOWN_TEXT.test(error.message)
+        if (!isKnown && !(await node.hasTransaction(hash))) throw error
       }
     },
     fetchOutcome: async (transaction) => fetchOutcome({ node, address, head: await fetchHeadNumber() }, transaction),
   }
 }
+
+/** The words by which nodes refuse a transaction that they have. */
+const KNOWN_TEXT = /already (known|imported|exists)|known transaction/i
 
 /**
  * Estimates the gas of a transaction. Rejects with a ChainError, which is `refused` when the contract refuses the
