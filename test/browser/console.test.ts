@@ -130,7 +130,9 @@ describeInBrowser('the console', (openWindow) => {
     await receiveOffer(wallet, await offer(page))
     await page.getByRole('button', { name: 'Suspend' }).click()
     const still = page.locator('.warning')
-    await still.getByText(/^Until .* a verifier that has the status list of before may still accept the credential\.$/).waitFor()
+    await still
+      .getByText(/^Until .* a verifier that has the status list of before may still accept the credential\.$/)
+      .waitFor()
     await page.getByRole('button', { name: 'Reinstate' }).click()
     await still.getByText(/may still refuse the credential\.$/).waitFor()
     expect(faults).toEqual([])
