@@ -13,7 +13,7 @@ export function isImageUri(uri: string): boolean {
 
 /**
  * Returns why some wallets cannot read an image that {@link isImageUri} accepts; undefined if all known wallets can.
- * Those made with Credo refuse the whole request, or the whole metadata, with such an image (oid4vc-ts, August 2026).
+ * Wallets made with Credo refuse the whole request, or the whole metadata, with such an image (oid4vc-ts, August 2026).
  */
 export function imageProblem(uri: string): string | undefined {
   if (/^https:/i.test(uri) || /^data:image\/[\w.-]+;base64,/.test(uri)) return undefined

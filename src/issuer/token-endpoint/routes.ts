@@ -54,7 +54,7 @@ function addDocumentRoutes(app: App, context: IssuerContext): void {
 
 /**
  * Adds the challenge endpoint, for proofs of possession of wallet attestations, by GET too: some wallets ask that way.
- * Its response also has a `DPoP-Nonce`, since the next request of many wallets has a DPoP proof as well.
+ * The response also has a `DPoP-Nonce`, since the next request of many wallets has a DPoP proof as well.
  */
 function addChallengeRoutes(app: App, context: IssuerContext): void {
   const answerChallengeRequest = (_: FastifyRequest, reply: FastifyReply) => {
