@@ -383,7 +383,7 @@ export const issuance: Section = {
     },
     {
       id: 'security-code-7',
-      asks: 'Code and refresh tokens are bound to the client, its instance and its key',
+      asks: 'Codes are bound to the client, its instance and its key, refresh tokens to the client and its instance or key',
       source:
         'RFC 9449 section 10; RFC 6749 section 6; OpenID4VC High Assurance Interoperability Profile 1.0, Wallet Attestation',
       tests: [

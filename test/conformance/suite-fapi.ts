@@ -111,7 +111,7 @@ export const fapiModules: readonly Row[] = [
   ),
   fapiModule(
     'refresh-token',
-    'Refresh tokens are bound to client, instance and key, and stay as they are',
+    'Refresh tokens are bound to client and instance, and stay as they are',
     'RFC 6749 section 6',
   ),
   fapiModule(

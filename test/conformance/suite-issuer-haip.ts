@@ -31,13 +31,19 @@ const formats = {
   },
 } as const
 
+/** Where the browser may be: at the issuer, or at the suite. */
+interface Place {
+  readonly issuer: SuiteService
+  readonly suite: URL
+}
+
 interface Issued {
   readonly format: string
   readonly id: string
   readonly dataset: object
 }
 
-export async function startIssuerByHaip(): Promise<SuiteTarget> {
+export async function startIssuerByHaip(suite: URL): Promise<SuiteTarget> {
   const issuer = await startService(['issuer', '--profile', 'haip'], PORT, ({ issuer: own }) => ({
     issuer: { ...(own as object), identifier: 'base' },
     authentication: { interactionUrl: PAGE },
@@ -49,7 +55,7 @@ export async function startIssuerByHaip(): Promise<SuiteTarget> {
   }
   const page = startPage(client, issued)
   return {
-    plans: issued.flatMap((each) => FLOWS.map((flow) => planOf(issuer, each, flow))),
+    plans: issued.flatMap((each) => FLOWS.map((flow) => planOf({ issuer, suite }, each, flow))),
     answer: (run) => sendOffer(client, issued, run),
     close: async () => {
       page.close()
@@ -112,7 +118,8 @@ async function sendOffer(client: IssuerClient, issued: readonly Issued[], run: W
 
 const offers = new Map<string, number>()
 
-function planOf(issuer: SuiteService, { format, id }: Issued, flow: string): SuitePlan {
+function planOf(place: Place, { format, id }: Issued, flow: string): SuitePlan {
+  const { issuer } = place
   const anchor = readFileSync(join(issuer.directory, 'conf', 'issuer-ca.pem'), 'utf8')
   const attester = attesterJwks(issuer)
   return {
@@ -124,13 +131,13 @@ function planOf(issuer: SuiteService, { format, id }: Issued, flow: string): Sui
       client2: { client_id: `${WALLET}/second` },
       client_attestation: { issuer: WALLET, attester_jwks: attester, key_attestation_jwks: attester },
       credential: { trust_anchor_pem: anchor, status_list_trust_anchor_pem: anchor },
-      browser: [visit(issuer, [press('approve')])],
+      browser: [visit(place, [press('approve')])],
       override: {
-        [USER_REJECTS]: { browser: [visit(issuer, [press('deny')])] },
+        [USER_REJECTS]: { browser: [visit(place, [press('deny')])] },
         [VISITED_TWICE]: {
           browser: [
-            { ...visit(issuer, [see('approve')]), 'match-limit': 1 },
-            visit(issuer, [['wait', 'id', 'approve', 10, '.*', 'update-image-placeholder'], press('approve')]),
+            { ...visit(place, [see('approve')]), 'match-limit': 1 },
+            visit(place, [['wait', 'id', 'approve', 10, '.*', 'update-image-placeholder'], press('approve')]),
           ],
         },
       },
@@ -142,14 +149,14 @@ const press = (button: string) => ['click', 'id', button]
 const see = (element: string) => ['wait', 'id', element, 10]
 
 /** Returns what the suite's browser does at the page, then where it ends: at the suite, or at an error of the issuer. */
-function visit({ url }: SuiteService, commands: readonly unknown[]): object {
-  const address = `${url}/auth/authorize*`
+function visit({ issuer, suite }: Place, commands: readonly unknown[]): object {
+  const address = `${issuer.url}/auth/authorize*`
   const picture = ['wait', 'xpath', '//body', 10, '.*', 'update-image-placeholder']
   return {
     match: address,
     tasks: [
       { task: 'decide', match: `${PAGE}*`, optional: true, commands },
-      { task: 'come back', match: '*/callback*', optional: true, commands: [see('submission_complete')] },
+      { task: 'come back', match: `${suite.origin}/*`, optional: true, commands: [see('submission_complete')] },
       { task: 'show the error', match: address, optional: true, commands: [picture] },
     ],
   }

@@ -64,8 +64,7 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
         return { session: endTokens(session, now, 'reuse'), refusal: REPLAYED_TOKEN }
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
-      // The refresh token of an unauthenticated wallet is bound to the key of its access token.
-      refuseOtherKey('refresh token', session.token.jkt, jkt)
+      refuseOtherKey('refresh token', boundKeyOf(session, jkt), jkt)
       const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
       if ('problem' in newRefreshToken)
         return { session: endTokens(session, now, 'reuse'), refusal: newRefreshToken.problem }
@@ -86,14 +85,24 @@ interface ProvedSender {
   readonly instance: string | undefined
 }
 
+/**
+ * Returns the DPoP key that a refresh has to prove. The refresh token of a wallet that authenticated itself is bound to
+ * its instance, so that the key of any proof will do; none will not where there was one. RFC 9449 section 5.
+ */
+function boundKeyOf({ token, client }: AuthorizedSession, proofKey: string | undefined): string | undefined {
+  const isBoundToInstance = client?.instance !== undefined
+  return isBoundToInstance && proofKey !== undefined ? proofKey : token.jkt
+}
+
 /** Tests whether the token is from before a binding, and its sender is not the one that it was bound to. */
 function isUnboundTokenOfAnother(
-  { token, client, refresh }: AuthorizedSession,
+  session: AuthorizedSession,
   refreshToken: string,
   { jkt, instance }: ProvedSender,
 ): boolean {
-  const isOfBoundSender = (token.jkt ?? jkt) === jkt && (client?.instance ?? instance) === instance
-  return refresh?.unbound?.includes(digestOf(refreshToken)) === true && !isOfBoundSender
+  const isOfBoundSender =
+    (boundKeyOf(session, jkt) ?? jkt) === jkt && (session.client?.instance ?? instance) === instance
+  return session.refresh?.unbound?.includes(digestOf(refreshToken)) === true && !isOfBoundSender
 }
 
 function isBound({ token, client }: AuthorizedSession): boolean {
