@@ -44,7 +44,7 @@ async function runPlan(plan: SuitePlan): Promise<void> {
   print(`\n${title}: ${chosen.length} of ${modules.length} modules, plan ${id}`)
   const outcomes: ModuleOutcome[] = []
   for (const module of chosen) {
-    const outcome = await suite.runModule(id, module, target.answer?.bind(target))
+    const outcome = await suite.runModule(id, module, plan.answer)
     outcomes.push(outcome)
     print([`${outcome.result} ${outcome.module} ${outcome.id}`, ...outcome.remarks].join('\n    '))
   }

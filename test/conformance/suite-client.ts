@@ -9,13 +9,13 @@ export interface SuitePlan {
   readonly variant: Names
   /** The JSON of the configuration, without `alias`. */
   readonly configuration: object
+  /** Does what a module waits for; called every second, so that it has to know what it did before. */
+  answer?(run: WaitingRun): Promise<void>
 }
 
 /** The service that a plan is run against. */
 export interface SuiteTarget {
   readonly plans: readonly SuitePlan[]
-  /** Does what the module waits for; called every second, so that it has to know what it did before. */
-  answer?(run: WaitingRun): Promise<void>
   close(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ interface PlanModule {
 }
 
 const LONGEST_MS = 300_000
-const REMARKS = ['FAILURE', 'WARNING', 'REVIEW', 'SKIPPED']
+const PROBLEMS = ['FAILURE', 'WARNING', 'SKIPPED']
 
 export class SuiteClient {
   readonly #suite: URL
@@ -84,7 +84,7 @@ export class SuiteClient {
   async runModule(
     plan: string,
     { testModule: module, variant = {} }: PlanModule,
-    answer: SuiteTarget['answer'],
+    answer: SuitePlan['answer'],
   ): Promise<ModuleOutcome> {
     const query = { test: module, plan, variant: JSON.stringify(variant) }
     const { id } = await this.#call<{ readonly id: string }>('POST', 'runner', query)
@@ -92,7 +92,7 @@ export class SuiteClient {
     for (;;) {
       const { status, result } = await this.#call<Names>('GET', `info/${id}`)
       const isOver = status === 'FINISHED' || status === 'INTERRUPTED' || Date.now() > ends
-      if (isOver) return { module, variant, id, result: result ?? `${status}`, remarks: await this.#remarks(id) }
+      if (isOver) return this.#outcome({ module, variant, id, result: result ?? `${status}` })
       if (status === 'CONFIGURED') await this.#call('POST', `runner/${id}`)
       if (status === 'WAITING' && answer) await answer(await this.#waitingRun(id, module))
       await wait(1000)
@@ -105,11 +105,13 @@ export class SuiteClient {
     return { id, module, exposed, urls: browser?.urls ?? [], count }
   }
 
-  async #remarks(id: string): Promise<string[]> {
-    const entries = await this.#log(id)
-    return entries
-      .filter(({ result }) => result !== undefined && REMARKS.includes(result))
+  async #outcome(ended: Omit<ModuleOutcome, 'remarks'>): Promise<ModuleOutcome> {
+    // A module that passed leaves the places for pictures empty that it had no use for.
+    const levels = ended.result === 'PASSED' ? PROBLEMS : [...PROBLEMS, 'REVIEW']
+    const remarks = (await this.#log(ended.id))
+      .filter(({ result = '' }) => levels.includes(result))
       .map(({ result, src, msg, requirements = [] }) => `${result} ${src} [${requirements.join(', ')}]: ${msg}`)
+    return { ...ended, remarks }
   }
 
   #log(id: string): Promise<readonly LogEntry[]> {

@@ -12,32 +12,32 @@ const COMMAND = join(process.cwd(), 'dist', 'vouchsafe.cjs')
 export interface SuiteService {
   readonly url: string
   readonly apiKey: string
-  /** Its directory, which has the files that `init` makes. */
+  /** The directory of the service, which has the files that `init` makes. */
   readonly directory: string
   close(): Promise<void>
 }
 
-type Settings = Readonly<Record<string, unknown>> & {
+/** The settings that `init` writes, as far as a change of them needs to know. */
+interface Settings {
   readonly integrations: { readonly authentication: Readonly<Record<string, string>> }
+  readonly issuer?: object
 }
 
-/**
- * Starts a service on the port with what `init` writes and `change` makes of it; `prepare` may put more files into the
- * directory.
- */
+/** Starts a service on the port by the settings that `init` writes, and what `change` puts in their place. */
 export async function startService(
   [service, ...words]: readonly [service: 'issuer' | 'verifier', ...words: readonly string[]],
   port: number,
-  change: (settings: Settings, directory: string) => object,
+  change: (settings: Settings) => object,
 ): Promise<SuiteService> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-suite-'))
   const url = `https://localhost:${port}`
-  run(['init', service, ...words, '--dir', directory, '--base-url', url])
+  const init = ['init', service, ...words, '--dir', directory, '--base-url', url]
+  execFileSync(process.execPath, [COMMAND, ...init])
   writeTlsFiles(directory)
   const file = join(directory, 'conf', 'server.json')
   const settings = JSON.parse(readFileSync(file, 'utf8')) as Settings
   const tls = { keyFile: 'conf/tls.key', certificateFiles: ['conf/tls.pem'] }
-  writeFileSync(file, JSON.stringify({ ...settings, port, tls, ...change(settings, directory) }, null, 2))
+  writeFileSync(file, JSON.stringify({ ...settings, port, tls, ...change(settings) }, null, 2))
   const log = join(directory, 'service.log')
   process.stdout.write(`the log of the ${service} is ${log}\n`)
   const child = spawn(process.execPath, [COMMAND, service], { cwd: directory, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -54,10 +54,6 @@ export async function startService(
     await once(child, 'exit')
   }
   return { url, apiKey: Object.keys(settings.integrations.authentication)[0] ?? '', directory, close }
-}
-
-function run(args: readonly string[]): void {
-  execFileSync(process.execPath, [COMMAND, ...args])
 }
 
 function writeTlsFiles(directory: string): void {
