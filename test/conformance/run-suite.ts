@@ -1,7 +1,7 @@
 /**
  * Runs plans of the OpenID Foundation's conformance suite against services that this script starts:
- * `npm run build && node build/run.js test/conformance/run-suite.ts --suite https://localhost:8443 issuer-haip`. Words
- * after the name of the target choose plans and modules: those that have each of these words in their name or variant.
+ * `npm run suite -- --suite https://localhost:8443 issuer-haip`. Words after the name of the target choose modules:
+ * those that have each of these words in the names of module, plan and variants.
  */
 import { parseArgs } from 'node:util'
 import { type ModuleOutcome, SuiteClient, type SuitePlan, type SuiteTarget } from './suite-client.ts'

@@ -110,7 +110,7 @@ export function visitsPressing(button: 'approve' | 'deny', places: BrowserPlaces
 /** Returns visits of which the first one only looks at the page, and the second shows it and approves. */
 export function visitsLookingFirst(places: BrowserPlaces): readonly object[] {
   const first = visit(places, [['wait', 'id', 'approve', 10]])
-  return [{ ...first, 'match-limit': 1 }, visit(places, [picture('id', 'approve'), ['click', 'id', 'approve']])]
+  return [{ ...first, 'match-limit': 1 }, visit(places, [picture('id', 'approve', 'approve'), ['click', 'id', 'approve']])]
 }
 
 /** Returns a visit that ends at the suite, or at an error of the issuer, of which the suite wants a picture. */
@@ -121,12 +121,12 @@ function visit({ authorizationEndpoint, page, suite }: BrowserPlaces, commands: 
     tasks: [
       { task: 'decide', match: `${page}*`, optional: true, commands },
       { task: 'return', match: `${suite}*`, optional: true, commands: [['wait', 'id', 'submission_complete', 10]] },
-      { task: 'show the error', match, optional: true, commands: [picture('xpath', '//body')] },
+      { task: 'show the error', match, optional: true, commands: [picture('xpath', '//body', 'invalid_request')] },
     ],
   }
 }
 
-/** Returns the command that takes a picture of the page, which a person then has to look at (`REVIEW`). */
-function picture(by: string, element: string): readonly unknown[] {
-  return ['wait', by, element, 10, '.*', 'update-image-placeholder']
+/** Returns the command that waits for the text, and takes a picture for a person to look at (`REVIEW`). */
+function picture(by: string, element: string, text: string): readonly unknown[] {
+  return ['wait', by, element, 10, text, 'update-image-placeholder']
 }

@@ -119,6 +119,15 @@ describe('an offer under HAIP', () => {
     expect(grants).toEqual({ authorization_code: { issuer_state: expect.any(String) as string } })
   })
 
+  it('may be of no session and have no issuer_state: each wallet that answers it gets a session', async () => {
+    const grants = { authorization_code: {} }
+    const offer = { credential_issuer: ISSUER_URL, credential_configuration_ids: [id], grants }
+    const link = `openid-credential-offer://?${new URLSearchParams({ credential_offer: JSON.stringify(offer) })}`
+    const wallets = [await haipWallet(world), await haipWallet(world)]
+    for (const { wallet } of wallets) expect(await receiveOffer(wallet, link)).toHaveLength(1)
+    expect(new Set(wallets.flatMap(({ sessions }) => sessions())).size).toBe(2)
+  })
+
   it.each<[string, object, RegExp]>([
     ['grants', { grants: [GRANT] }, /^grants: the profile haip has the grant authorization_code alone/],
     ['both grants', { grants: ['authorization_code', GRANT] }, /^grants: /],
