@@ -110,7 +110,10 @@ export function visitsPressing(button: 'approve' | 'deny', places: BrowserPlaces
 /** Returns visits of which the first one only looks at the page, and the second shows it and approves. */
 export function visitsLookingFirst(places: BrowserPlaces): readonly object[] {
   const first = visit(places, [['wait', 'id', 'approve', 10]])
-  return [{ ...first, 'match-limit': 1 }, visit(places, [picture('id', 'approve', 'approve'), ['click', 'id', 'approve']])]
+  return [
+    { ...first, 'match-limit': 1 },
+    visit(places, [picture('id', 'approve', 'approve'), ['click', 'id', 'approve']]),
+  ]
 }
 
 /** Returns a visit that ends at the suite, or at an error of the issuer, of which the suite wants a picture. */

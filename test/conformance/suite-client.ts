@@ -10,7 +10,7 @@ export interface SuitePlan {
   /** The JSON of the configuration, without `alias`. */
   readonly configuration: object
   /** Does what a module waits for; called every second, so that it has to know what it did before. */
-  answer?(run: WaitingRun): Promise<void>
+  readonly answer?: (run: WaitingRun) => Promise<void>
 }
 
 /** The service that a plan is run against. */

@@ -122,7 +122,8 @@ describe('an offer under HAIP', () => {
   it('may be of no session and have no issuer_state: each wallet that answers it gets a session', async () => {
     const grants = { authorization_code: {} }
     const offer = { credential_issuer: ISSUER_URL, credential_configuration_ids: [id], grants }
-    const link = `openid-credential-offer://?${new URLSearchParams({ credential_offer: JSON.stringify(offer) })}`
+    const query = new URLSearchParams({ credential_offer: JSON.stringify(offer) }).toString()
+    const link = `openid-credential-offer://?${query}`
     const wallets = [await haipWallet(world), await haipWallet(world)]
     for (const { wallet } of wallets) expect(await receiveOffer(wallet, link)).toHaveLength(1)
     expect(new Set(wallets.flatMap(({ sessions }) => sessions())).size).toBe(2)
