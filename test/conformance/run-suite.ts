@@ -13,6 +13,8 @@ const TARGETS: Readonly<Record<string, (suite: URL) => Promise<SuiteTarget>>> = 
 
 // Suite and services have certificates that they made themselves.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+// The services end with this process, however that ends.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
 const { values, positionals } = parseArgs({
   options: {

@@ -107,29 +107,23 @@ export function visitsPressing(button: 'approve' | 'deny', places: BrowserPlaces
   return [visit(places, [['click', 'id', button]])]
 }
 
-/** Returns visits of which the first one only looks at the page, and the second shows it and approves. */
+/** Returns visits of which the first one only looks at the page, and the second one approves. */
 export function visitsLookingFirst(places: BrowserPlaces): readonly object[] {
   const first = visit(places, [['wait', 'id', 'approve', 10]])
-  return [
-    { ...first, 'match-limit': 1 },
-    visit(places, [picture('id', 'approve', 'approve'), ['click', 'id', 'approve']]),
-  ]
+  return [{ ...first, 'match-limit': 1 }, ...visitsPressing('approve', places)]
 }
 
 /** Returns a visit that ends at the suite, or at an error of the issuer, of which the suite wants a picture. */
 function visit({ authorizationEndpoint, page, suite }: BrowserPlaces, commands: readonly unknown[]): object {
   const match = `${authorizationEndpoint}*`
+  // A person then has to look at the picture: the module ends with REVIEW.
+  const picture = ['wait', 'xpath', '//body', 10, 'invalid_request', 'update-image-placeholder']
   return {
     match,
     tasks: [
       { task: 'decide', match: `${page}*`, optional: true, commands },
       { task: 'return', match: `${suite}*`, optional: true, commands: [['wait', 'id', 'submission_complete', 10]] },
-      { task: 'show the error', match, optional: true, commands: [picture('xpath', '//body', 'invalid_request')] },
+      { task: 'show the error', match, optional: true, commands: [picture] },
     ],
   }
-}
-
-/** Returns the command that waits for the text, and takes a picture for a person to look at (`REVIEW`). */
-function picture(by: string, element: string, text: string): readonly unknown[] {
-  return ['wait', by, element, 10, text, 'update-image-placeholder']
 }

@@ -8,6 +8,7 @@ import type { SuiteTarget } from './suite-client.ts'
 import { type SuiteService, startService } from './suite-service.ts'
 
 const PORT = 23_079
+const ISSUER = `https://localhost:${PORT}`
 const PAGE_PORT = 23_078
 const PAGE = `http://localhost:${PAGE_PORT}/`
 const FLOWS = ['wallet_initiated', 'issuer_initiated']
@@ -20,7 +21,13 @@ const person = { given_name: 'Ada', family_name: 'Lovelace' }
 const formats = [
   {
     suiteName: 'sd_jwt_vc',
-    configuration: { ...common, format: 'dc+sd-jwt', vct: 'urn:example:student-card', scope: 'student_card' },
+    configuration: {
+      ...common,
+      format: 'dc+sd-jwt',
+      vct: `${ISSUER}/type-metadata/student-card`,
+      type_metadata: { name: 'Student card', claims: [{ path: ['given_name'], sd: 'always', mandatory: true }] },
+      scope: 'student_card',
+    },
     dataset: person,
   },
   {
