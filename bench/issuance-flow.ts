@@ -135,7 +135,7 @@ function keyProof(holder: Signer, nonce: string, id: string): Promise<string> {
 function checkCredential(credential: string, target: IssuanceTarget, holder: Signer): void {
   const { issued, issuerKey, bindsHolder } = target
   const heldCredential = pluginOf(issued).readHeld(credential)
-  must(heldCredential.issuer.isSignedBy(issuerKey), 'credential', 'the signature is not by the issuer')
+  must(heldCredential.issuer.signatureProblem(issuerKey) === undefined, 'credential', 'it is not signed by the issuer')
   // The service chooses which entry of a status list the credential has.
   const { idx: index, uri } = (heldCredential.status?.status_list ?? {}) as { idx?: number; uri?: string }
   const status = index === undefined || uri === undefined ? {} : { status: { index, uri } }

@@ -44,6 +44,11 @@ export function statedTypeText(header: JsonObject): string {
   return `its type (typ) is ${typeof typ === 'string' ? untrustedText(typ) : 'no text'}`
 }
 
+/** Returns why a proof of a format without approvals does not approve the transactions; undefined if there are none. */
+export function approvalProblemOfNone(transactionData: readonly string[]): string | undefined {
+  return transactionData.length === 0 ? undefined : 'its format has no approvals'
+}
+
 /** Returns the texts among the values. A value of another type becomes an empty text, which equals no name. */
 export function namesOf(values: readonly (Json | undefined)[]): readonly string[] {
   return values.flatMap((name) => (name === undefined ? [] : typeof name === 'string' ? name : ''))

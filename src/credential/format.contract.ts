@@ -306,12 +306,12 @@ function problemsOf({ notApplicableChecks }: CredentialFormat, evidence: Evidenc
   const { holder, boundKey, disclosuresProblem, formatProblem } = evidence
   const problems: (string | false | undefined)[] = [
     formatProblem,
-    !evidence.issuer.isSignedBy(issuerKey) && 'not signed by the issuer',
+    evidence.issuer.signatureProblem(issuerKey) && 'not signed by the issuer',
     disclosuresProblem,
     holder ? holder.problem : 'no holder',
     'problem' in boundKey
       ? boundKey.problem
-      : !holder?.isSignedBy(boundKey.jwk, binding) && 'not signed by the bound key',
+      : holder?.signatureProblem(boundKey.jwk, binding) && 'not signed by the bound key',
     (evidence.statedTypes ?? []).some((type) => !evidence.types.includes(type)) && 'states another type',
     holder?.nonce !== binding.nonce && notApplicableChecks['holder.nonce'] === undefined && 'nonce',
     holder?.audience !== binding.audience && notApplicableChecks['holder.audience'] === undefined && 'audience',

@@ -102,7 +102,8 @@ export interface IssuerEvidence {
    * The `iat` of JWTs is not used for it.
    */
   readonly signedAt?: Instant
-  isSignedBy(key: KeyObject): boolean
+  /** Returns why the key did not sign the credential, as part of a sentence; undefined if it did. */
+  signatureProblem(key: KeyObject): string | undefined
 }
 
 /**
@@ -159,10 +160,10 @@ export interface HolderEvidence {
   /** Why the proof has the wrong type or algorithm; undefined if it has not. */
   readonly problem: string | undefined
   /**
-   * Tests whether `key` signed the proof. `binding` has the verifier's values, for formats that sign values which are
-   * not in the presentation.
+   * Returns why `key` did not sign the proof, as part of a sentence; undefined if it did. `binding` has the verifier's
+   * values, for formats that sign values which are not in the presentation.
    */
-  isSignedBy(key: PublicJwk, binding: Binding): boolean
+  signatureProblem(key: PublicJwk, binding: Binding): string | undefined
   readonly nonce: string | undefined
   readonly audience: string | undefined
   /**
@@ -175,10 +176,10 @@ export interface HolderEvidence {
   /** Whether the proof covers exactly these disclosures. */
   readonly coversPresentation: boolean
   /**
-   * Tests whether the proof approves these entries of `transaction_data`, and beside them none but those of
-   * `requestTransactionData`, all entries of the request. OpenID4VP 1.0, Transaction Data.
+   * Returns why the proof does not approve these entries of `transaction_data`, and beside them none but those of
+   * `requestTransactionData`, all entries of the request; undefined if it does. OpenID4VP 1.0, Transaction Data.
    */
-  approves(transactionData: readonly string[], requestTransactionData: readonly string[]): boolean
+  approvalProblem(transactionData: readonly string[], requestTransactionData: readonly string[]): string | undefined
 }
 
 /** A credential in a wallet, with all its claims. */

@@ -114,8 +114,8 @@ function askEverything(
     ...(each?.notAfter ?? []),
   ])
   expect(instants.filter(({ at }) => at !== undefined && Number.isNaN(at.getTime()))).toEqual([])
-  issuer.isSignedBy(key)
-  holder?.isSignedBy('jwk' in boundKey ? boundKey.jwk : jwk, binding)
-  holder?.approves([TRANSACTION], [TRANSACTION])
+  issuer.signatureProblem(key)
+  holder?.signatureProblem('jwk' in boundKey ? boundKey.jwk : jwk, binding)
+  holder?.approvalProblem([TRANSACTION], [TRANSACTION])
   format.matchesMeta(said, { type_values: [['VerifiableCredential']] })
 }

@@ -16,10 +16,10 @@ import {
 } from '../codec/sd-jwt.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { importPublicKey } from '../keys/jwk.ts'
-import { isJwsSignedBy, joseAlgorithms } from '../keys/signature.ts'
+import { joseAlgorithms, jwsSignatureProblem } from '../keys/signature.ts'
 import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
-import { isApproval, makeApproval } from '../protocol/transaction-data.ts'
+import { approvalProblem, makeApproval } from '../protocol/transaction-data.ts'
 import { earliestEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
 import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
@@ -160,13 +160,14 @@ export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
   const { header, payload } = keyBinding
   return {
     problem: stringMemberOf(header, 'typ') === 'kb+jwt' ? undefined : 'the type of the key binding is not kb+jwt',
-    isSignedBy: (key) => isJwsSignedBy(keyBinding, importPublicKey(key)),
+    signatureProblem: (key) => jwsSignatureProblem(keyBinding, importPublicKey(key)),
     nonce: stringMemberOf(payload, 'nonce'),
     audience: stringMemberOf(payload, 'aud'),
     // `iat` is required. RFC 9901, Key Binding JWT.
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: memberOf(payload, 'sd_hash') === computeSdHash(sdJwt),
-    approves: (transactionData, requestTransactionData) => isApproval(payload, transactionData, requestTransactionData),
+    approvalProblem: (transactionData, requestTransactionData) =>
+      approvalProblem(payload, transactionData, requestTransactionData),
   }
 }

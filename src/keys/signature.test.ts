@@ -13,6 +13,7 @@ import {
   algorithms,
   isJwsSignedBy,
   joseAlgorithms,
+  jwsSignatureProblem,
   verifySignature,
 } from './signature.ts'
 
@@ -128,6 +129,17 @@ describe('ES256', () => {
       expect(isJwsSignedBy(readJws(await writeJws({ alg: 'ES256' }, {}, signed)), publicKey)).toBe(true)
     },
   )
+
+  it('says why it is not by a key: another algorithm, another key, or a key that nobody may use', async () => {
+    const jws = readJws(await writeJws({ alg: 'ES384' }, {}, signed))
+    expect(jwsSignatureProblem(jws, publicKey)).toBe('its algorithm (alg) is ES384, and that key is for ES256')
+    const nameless = readJws(await writeJws({}, {}, signed))
+    expect(jwsSignatureProblem(nameless, publicKey)).toBe('its algorithm (alg) is absent, and that key is for ES256')
+    const right = readJws(await writeJws({ alg: 'ES256' }, {}, signed))
+    expect(jwsSignatureProblem(right, other)).toBe('another key made it, or what it signed was changed')
+    const { publicKey: rsa } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
+    expect(jwsSignatureProblem(right, rsa)).toMatch(/^the algorithm of that key is not supported; supported are EC on /)
+  })
 
   it('does not look at keys in the header', async () => {
     const jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>

@@ -10,6 +10,7 @@ import { type Curve, curves } from '../codec/curve.ts'
 import { memberOf } from '../codec/json.ts'
 import type { Jws } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
+import { untrustedText } from '../codec/untrusted-text.ts'
 
 export type Algorithm = keyof typeof algorithms
 
@@ -85,28 +86,57 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   return sign(algorithms[requireAlgorithm(key)].digest, data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
-/**
- * Tests whether `key` signed the JWS with the algorithm of that key. The header does not select the key or the
- * algorithm.
- */
+/** Tests whether `key` signed the JWS, like {@link jwsSignatureProblem}. */
 export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
-  const algorithm = algorithmOf(key)
-  if (algorithm === undefined) return false
-  const { jose }: AlgorithmDetails = algorithms[algorithm]
+  return jwsSignatureProblem(jws, key) === undefined
+}
+
+/** Tests whether `key` signed a COSE_Sign1 over `payload`, like {@link sign1SignatureProblem}. */
+export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
+  return sign1SignatureProblem(sign1, payload, key) === undefined
+}
+
+/**
+ * Returns why `key` did not sign the JWS with the algorithm of that key, as part of a sentence; undefined if it did.
+ * The header does not select the key or the algorithm.
+ */
+export function jwsSignatureProblem(jws: Jws, key: KeyObject): string | undefined {
+  const alg = memberOf(jws.header, 'alg')
   return (
-    jose.some((name) => name === memberOf(jws.header, 'alg')) && verifySignature(key, jws.signingInput, jws.signature)
+    algorithmProblem(key, ({ jose }) => jose.some((name) => name === alg), alg) ??
+    (verifySignature(key, jws.signingInput, jws.signature) ? undefined : OTHER_SIGNATURE)
   )
 }
 
-/** Tests whether `key` signed a COSE_Sign1 over `payload`, which may be detached. */
-export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObject): boolean {
-  const algorithm = algorithmOf(key)
-  if (algorithm === undefined) return false
-  const { cose }: AlgorithmDetails = algorithms[algorithm]
+/**
+ * Returns why `key` did not sign a COSE_Sign1 over `payload`, which may be detached; undefined if it did. `otherwise`
+ * is the reason where the algorithm is right.
+ */
+export function sign1SignatureProblem(
+  { alg, protectedBytes, signature }: Sign1,
+  payload: Uint8Array,
+  key: KeyObject,
+  otherwise: string = OTHER_SIGNATURE,
+): string | undefined {
   return (
-    cose.some((number) => number === sign1.alg) &&
-    verifySignature(key, signedBytes(sign1.protectedBytes, payload), sign1.signature)
+    algorithmProblem(key, ({ cose }) => cose.some((number) => number === alg), alg) ??
+    (verifySignature(key, signedBytes(protectedBytes, payload), signature) ? undefined : otherwise)
   )
+}
+
+const OTHER_SIGNATURE = 'another key made it, or what it signed was changed'
+
+/** Returns why a signature by `alg` cannot be by the key, whose algorithm `isOf` compares with it. */
+function algorithmProblem(
+  key: KeyObject,
+  isOf: (algorithm: AlgorithmDetails) => boolean,
+  alg: unknown,
+): string | undefined {
+  const algorithm = algorithmOf(key)
+  if (algorithm === undefined) return `the algorithm of that key is not supported; supported are ${SUPPORTED_KEYS}`
+  if (isOf(algorithms[algorithm])) return undefined
+  const stated = typeof alg === 'string' ? untrustedText(alg) : typeof alg === 'number' ? `${alg}` : 'absent'
+  return `its algorithm (alg) is ${stated}, and that key is for ${algorithm}`
 }
 
 /**

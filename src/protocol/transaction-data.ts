@@ -7,6 +7,7 @@ import { fromBase64url } from '../codec/base64url.ts'
 import { digestOf, type HashName, hashNames, isHashName } from '../codec/digest.ts'
 import { isObject, type Json, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
 import { malformed } from '../codec/malformed.ts'
+import { untrustedText } from '../codec/untrusted-text.ts'
 
 export const MAX_TRANSACTIONS = 10
 
@@ -55,26 +56,29 @@ export function makeApproval(transactionData: readonly string[]): JsonObject {
 }
 
 /**
- * Tests whether the payload of a key binding approves these transactions, with a hash algorithm that each of them
- * accepts. It may also approve others of the request, as some wallets do with each credential, and nothing else; all
- * are in the order of the request.
+ * Returns why the payload of a key binding does not approve these transactions, with a hash algorithm that each of them
+ * accepts, as part of a sentence; undefined if it does. It may also approve others of the request, as some wallets do
+ * with each credential, and nothing else; all are in the order of the request.
  */
-export function isApproval(
+export function approvalProblem(
   payload: JsonObject,
   transactionData: readonly string[],
   requestTransactionData: readonly string[],
-): boolean {
+): string | undefined {
   const { transaction_data_hashes: hashes, transaction_data_hashes_alg: statedName } = payload
-  if (transactionData.length === 0) return hashes === undefined
-  const name = statedName === undefined ? DEFAULT_HASH : statedName
-  if (!isHashName(name) || !findCommonHashes(transactionData).includes(name)) return false
+  if (transactionData.length === 0) return hashes === undefined ? undefined : 'no transaction was to be approved'
+  if (!Array.isArray(hashes)) return 'it has no list of transaction_data_hashes'
   // `transaction_data_hashes_alg` is required if the request has it.
-  if (!Array.isArray(hashes) || (statedName === undefined && hasNamedHashes(transactionData))) return false
+  if (statedName === undefined && hasNamedHashes(transactionData)) return 'it has no transaction_data_hashes_alg'
+  const name = statedName === undefined ? DEFAULT_HASH : statedName
+  if (!isHashName(name) || !findCommonHashes(transactionData).includes(name))
+    return `the request does not offer its transaction_data_hashes_alg (${typeof name === 'string' ? untrustedText(name) : 'not a text'})`
   const expectedHashes = requestTransactionData.flatMap((text) => {
     const digest = digestOf(text, name)
     return transactionData.includes(text) || hashes.includes(digest) ? [digest] : []
   })
-  return isDeepStrictEqual(hashes, expectedHashes)
+  if (isDeepStrictEqual(hashes, expectedHashes)) return undefined
+  return 'transaction_data_hashes are not those of its transactions in the request, in the order of the request'
 }
 
 function requireNames(value: Json | undefined, name: string): readonly string[] {

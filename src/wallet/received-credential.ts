@@ -74,7 +74,8 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   }
   const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS, 'credential')
   if (problem !== undefined) return problem
-  return issuer.isSignedBy(leaf.publicKey) ? undefined : `its signature is not by the key of ${leaf.subjectText}`
+  const signatureProblem = issuer.signatureProblem(leaf.publicKey)
+  return signatureProblem && `its signature is not by the key of ${leaf.subjectText}: ${signatureProblem}`
 }
 
 function contentProblem(evidence: Evidence, offeredCredential: OfferedCredential): string | undefined {

@@ -80,7 +80,7 @@ describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
     // The list that an earlier test looked at is kept for its ttl.
     services.clock.now = new Date(services.clock.now.getTime() + 301_000)
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, heldAndRevoked))
+    await expectRejected(asked, await respond(asked, heldAndRevoked), ['status.valid', /revoked/])
     await expectAccepted(await respond(await ask(services, driven), held))
   })
 })
@@ -106,38 +106,59 @@ describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifie
 
   it('oid4vp-1final-verifier-invalid-kb-jwt-signature', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { thief: await holderSigner() }))
+    await expectRejected(asked, await respond(asked, held, { thief: await holderSigner() }), [
+      'holder.signature',
+      /^the signature of the holder is not by the bound key: another key made it, or what it signed was changed$/,
+    ])
   })
 
   it('oid4vp-1final-verifier-invalid-credential-signature', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { forgedCredential: true }))
+    await expectRejected(asked, await respond(asked, held, { forgedCredential: true }), [
+      'issuer.signature',
+      /^the signature is not by the key of CN=.+: another key made it, or what it signed was changed$/,
+    ])
   })
 
   it('oid4vp-1final-verifier-invalid-sd-hash', async () => {
     const asked = await ask(services, driven)
     const binding = { sd_hash: 'X5ZzdHJhbmdlIGhhc2ggb2Ygc29tZXRoaW5nIGVsc2U' }
-    await expectRejected(asked, await respond(asked, held, { binding }))
+    await expectRejected(asked, await respond(asked, held, { binding }), [
+      'holder.sd_hash',
+      /sd_hash .* is not the hash/,
+    ])
   })
 
   it('oid4vp-1final-verifier-invalid-kb-jwt-nonce', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { binding: { nonce: 'another-nonce' } }))
+    await expectRejected(asked, await respond(asked, held, { binding: { nonce: 'another-nonce' } }), [
+      'holder.nonce',
+      /nonce .* is not the one of the request/,
+    ])
   })
 
   it('oid4vp-1final-verifier-invalid-kb-jwt-aud', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { binding: { aud: 'https://another.example' } }))
+    await expectRejected(asked, await respond(asked, held, { binding: { aud: 'https://another.example' } }), [
+      'holder.audience',
+      /^the audience of the holder's proof is https:\/\/another\.example, and not x509_hash:[\w-]{43}$/,
+    ])
   })
 
   it('oid4vp-1final-verifier-kb-jwt-iat-in-past', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() - YEAR } }))
+    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() - YEAR } }), [
+      'holder.fresh',
+      /older than the session/,
+    ])
   })
 
   it('oid4vp-1final-verifier-kb-jwt-iat-in-future', async () => {
     const asked = await ask(services, driven)
-    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() + YEAR } }))
+    await expectRejected(asked, await respond(asked, held, { binding: { iat: seconds() + YEAR } }), [
+      'holder.fresh',
+      /from the future/,
+    ])
   })
 })
 
@@ -153,7 +174,10 @@ describe('mso_mdoc by direct_post.jwt, signed by a device', () => {
       { response_uri: 'https://another.example' },
     ]) {
       const asked = await ask(services, driven)
-      await expectRejected(asked, await respond(asked, held, { binding }))
+      await expectRejected(asked, await respond(asked, held, { binding }), [
+        'holder.signature',
+        /another key made it, or it is for another request: it covers nonce, client_id, response_uri and the encryption key$/,
+      ])
     }
     await expectAccepted(await respond(await ask(services, driven), held))
     await services.close()

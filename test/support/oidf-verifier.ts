@@ -1,12 +1,14 @@
 /** The wallet of the OpenID Foundation's conformance suite, as its modules for verifiers play it: from the link on. */
 import { createHash, createPublicKey } from 'node:crypto'
 import { CompactEncrypt, importJWK, type JWK } from 'jose'
+import type { Static } from 'typebox'
 import { expect } from 'vitest'
 import { isObject, type Json, type JsonObject, memberOf } from '../../src/codec/json.ts'
 import { type Jws, readJws } from '../../src/codec/jws.ts'
 import { parseCertificate } from '../../src/keys/certificate.ts'
 import { isJwsSignedBy } from '../../src/keys/signature.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import type { VerificationSessionStatus } from '../../src/verifier/report-schemas.ts'
 import { type Bound, type DrivenFormat, mistakes, shannonBits } from './oidf-formats.ts'
 import { credentialIn, credentialResponse, HTTPS_VERIFIER, textOf, walletWithToken } from './oidf-issuer.ts'
 import type { Services } from './services.ts'
@@ -153,10 +155,22 @@ export async function expectAccepted(response: Response): Promise<void> {
   expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
 }
 
-/** Expects a refusal. With 4xx the suite is content at once, without a picture of what the user saw. */
-export async function expectRejected({ services, sessionId }: PlayedRequest, response: Response): Promise<void> {
+/**
+ * Expects a refusal, and that the report names what was wrong: the one check that failed, with its reason. With 4xx the
+ * suite is content at once, without a picture of what the user saw.
+ */
+export async function expectRejected(
+  { services, sessionId }: PlayedRequest,
+  response: Response,
+  [check, reason]: readonly [check: string, reason: RegExp],
+): Promise<void> {
   const body = (await response.json()) as JsonObject
   expect([response.status, typeof body.error]).toEqual([400, 'string'])
-  const status = await call(services, `${HTTPS_VERIFIER}/presentation/oid4vp/status/${sessionId}`)
-  expect(await status.json()).toMatchObject({ status: 'VERIFICATION_FAILED', result: { verified: false } })
+  const answer = await call(services, `${HTTPS_VERIFIER}/presentation/oid4vp/status/${sessionId}`)
+  const status = (await answer.json()) as Static<typeof VerificationSessionStatus>
+  expect(status).toMatchObject({ status: 'VERIFICATION_FAILED', result: { verified: false } })
+  const { checks = [], credentials = {} } = status.result ?? {}
+  const all = [...checks, ...Object.values(credentials).flatMap((each) => each.flatMap((report) => report.checks))]
+  const failed = all.filter(({ outcome }) => outcome === 'failed').map(({ id, detail }) => [id, detail])
+  expect(failed).toEqual([[check, expect.stringMatching(reason)]])
 }

@@ -158,7 +158,10 @@ describe('mobile documents', () => {
         ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
         ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
       })
-      expect([holder?.approves([], []), holder?.approves(['a'], ['a'])]).toEqual([true, false])
+      expect([holder?.approvalProblem([], []), holder?.approvalProblem(['a'], ['a'])]).toEqual([
+        undefined,
+        'its format has no approvals',
+      ])
     })
 
     it('may be presented with longer lengths than needed, where nothing is signed', async () => {

@@ -119,7 +119,10 @@ describe('a presentation of a mobile document', () => {
       ...{ problem: undefined, nonce: undefined, audience: undefined, presentedAt: undefined },
       ...{ validity: { notBefore: [], notAfter: [] }, coversPresentation: false },
     })
-    expect([holder?.approves([], []), holder?.approves(['x'], ['x'])]).toEqual([true, false])
+    expect([holder?.approvalProblem([], []), holder?.approvalProblem(['x'], ['x'])]).toEqual([
+      undefined,
+      'its format has no approvals',
+    ])
     expect(read(await presented({ document: { deviceSigned: undefined } })).holder).toBe(undefined)
   })
 

@@ -22,8 +22,8 @@ import { readCoseKey, readSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { importPublicKey, readPublicJwk } from '../../keys/jwk.ts'
-import { isSign1SignedBy } from '../../keys/signature.ts'
-import { makeBoundKey, readDateTime, statusObject } from '../evidence.ts'
+import { sign1SignatureProblem } from '../../keys/signature.ts'
+import { approvalProblemOfNone, makeBoundKey, readDateTime, statusObject } from '../evidence.ts'
 import type { Evidence, HolderEvidence, Instant } from '../format.ts'
 import { deviceAuthentication } from './device-auth.ts'
 import { verifyElements } from './elements.ts'
@@ -67,7 +67,7 @@ export function evidenceOf(issuerSigned: IssuerSigned): Omit<Evidence, 'holder' 
       identifiers: [],
       chain: issuerAuth.x5chain,
       signedAt,
-      isSignedBy: (key) => isSign1SignedBy(issuerAuth, mso.bytes, key),
+      signatureProblem: (key) => sign1SignatureProblem(issuerAuth, mso.bytes, key),
     },
     boundKey: makeBoundKey('deviceKey', () => readPublicJwk(readCoseKey(mso.deviceKeyInfo.get('deviceKey')))),
     disclosuresProblem: problem,
@@ -106,6 +106,10 @@ function readDocument(value: Cbor): CborMap {
   return readClosedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
 }
 
+/** The reason names what the device signs and does not send, where a difference shows in the signature alone. */
+const OTHER_DEVICE_SIGNATURE =
+  'another key made it, or it is for another request: it covers nonce, client_id, response_uri and the encryption key'
+
 function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
   const deviceSigned = readClosedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
   const deviceNameSpaces = deviceSigned.get('nameSpaces')
@@ -117,15 +121,17 @@ function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): Ho
   if (sign1?.payload !== undefined) malformed('the payload of deviceSignature is not detached (null)')
   return {
     problem: methodProblem(auth) ?? authorizationProblem(deviceElements, mso),
-    isSignedBy: (key, binding) =>
-      sign1 !== undefined &&
-      isSign1SignedBy(sign1, deviceAuthentication(binding, docType, deviceNameSpaces as Tagged), importPublicKey(key)),
+    signatureProblem(key, binding) {
+      if (sign1 === undefined) return 'there is none'
+      const payload = deviceAuthentication(binding, docType, deviceNameSpaces as Tagged)
+      return sign1SignatureProblem(sign1, payload, importPublicKey(key), OTHER_DEVICE_SIGNATURE)
+    },
     nonce: undefined,
     audience: undefined,
     presentedAt: undefined,
     validity: { notBefore: [], notAfter: [] },
     coversPresentation: false,
-    approves: (transactionData) => transactionData.length === 0,
+    approvalProblem: approvalProblemOfNone,
   }
 }
 

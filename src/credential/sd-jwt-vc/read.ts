@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, memberOf, stringMemberOf, stringsIn } from '../../codec/json.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
-import { isJwsSignedBy } from '../../keys/signature.ts'
+import { jwsSignatureProblem } from '../../keys/signature.ts'
 import {
   hasOrderedStatus,
   namesOf,
@@ -35,7 +35,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
       // Without `iss`, the certificate identifies the issuer. SD-JWT VC, Issuer Signature Mechanisms.
       identifiers: namesOf([memberOf(payload, 'iss')]),
       chain: readX5cHeader(header),
-      isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key),
+      signatureProblem: (key) => jwsSignatureProblem(sdJwt.jws, key),
     },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),

@@ -8,8 +8,9 @@ import { malformed, readPart } from '../../codec/malformed.ts'
 import { MAX_PAYLOAD_VALUES } from '../../codec/sd-jwt.ts'
 import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey } from '../../keys/jwk.ts'
-import { isJwsSignedBy } from '../../keys/signature.ts'
+import { jwsSignatureProblem } from '../../keys/signature.ts'
 import {
+  approvalProblemOfNone,
   earliestEnd,
   makeBoundKey,
   namesOf,
@@ -63,7 +64,7 @@ function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {
       isJwt(header) && isObject(vc)
         ? conformanceProblem(payload, vc, false)
         : `${statedTypeText(header)}${isObject(vc) ? '' : ', and it has no vc'}`,
-    issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(jws, key) },
+    issuer: { identifiers, chain: readX5cHeader(header), signatureProblem: (key) => jwsSignatureProblem(jws, key) },
     holder,
     boundKey: boundKeyOf(payload, claims),
     disclosuresProblem: undefined,
@@ -88,13 +89,13 @@ function holderEvidence(jws: Jws, vp: Json): HolderEvidence {
   const { header, payload } = jws
   return {
     problem: isObject(vp) ? presentationProblem(header, vp) : undefined,
-    isSignedBy: (key) => isJwsSignedBy(jws, importPublicKey(key)),
+    signatureProblem: (key) => jwsSignatureProblem(jws, importPublicKey(key)),
     nonce: stringMemberOf(payload, 'nonce'),
     audience: readOnlyAudience(payload),
     presentedAt: readPresentationTime(payload),
     validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
     coversPresentation: true,
-    approves: (transactionData) => transactionData.length === 0,
+    approvalProblem: approvalProblemOfNone,
   }
 }
 

@@ -156,11 +156,12 @@ describe('W3C credentials as JWT', () => {
           notAfter: [{ member: 'exp', at: new Date(3000) }],
         },
       })
-      expect([holder?.approves([], []), holder?.approves(['x'], ['x'])]).toEqual([true, false])
-      expect([holder?.isSignedBy(signer.jwk, orderBinding), holder?.isSignedBy(other.jwk, orderBinding)]).toEqual([
-        true,
-        false,
+      expect([holder?.approvalProblem([], []), holder?.approvalProblem(['x'], ['x'])]).toEqual([
+        undefined,
+        'its format has no approvals',
       ])
+      expect(holder?.signatureProblem(signer.jwk, orderBinding)).toBe(undefined)
+      expect(holder?.signatureProblem(other.jwk, orderBinding)).toMatch(/^another key made it/)
     })
 
     it('need not say when it was made, but not a time that is none', async () => {

@@ -6,7 +6,7 @@
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec/json.ts'
 import type { Jws } from '../../codec/jws.ts'
 import { type ClaimPosition, readSdJwt, type SdJwt } from '../../codec/sd-jwt.ts'
-import { isJwsSignedBy } from '../../keys/signature.ts'
+import { jwsSignatureProblem } from '../../keys/signature.ts'
 import type { Signer } from '../../keys/signer.ts'
 import type { ClaimPath } from '../../protocol/claim-path-text.ts'
 import { readConfirmedKey, readX5cHeader, statedTypeText } from '../evidence.ts'
@@ -93,7 +93,11 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
   const { identifiers, ...members } = w3cEvidence(payload, claims)
   const evidence: Evidence = {
     formatProblem: formatProblemOf(sdJwt.jws) ?? memberProblem,
-    issuer: { identifiers, chain: readX5cHeader(header), isSignedBy: (key) => isJwsSignedBy(sdJwt.jws, key) },
+    issuer: {
+      identifiers,
+      chain: readX5cHeader(header),
+      signatureProblem: (key) => jwsSignatureProblem(sdJwt.jws, key),
+    },
     holder: keyBindingOf(sdJwt),
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,

@@ -137,8 +137,8 @@ const holder: readonly Row[] = [
   [
     'another signature',
     'holder.signature',
-    'failed: the signature of the holder is not by the bound key, or its algorithm is not supported',
-    proof(() => ({ isSignedBy: () => false })),
+    'failed: the signature of the holder is not by the bound key: a reason',
+    proof(() => ({ signatureProblem: () => 'a reason' })),
   ],
   ['our nonce', 'holder.nonce', 'passed', same],
   [
@@ -151,8 +151,15 @@ const holder: readonly Row[] = [
   [
     'another audience',
     'holder.audience',
-    "failed: the audience of the holder's proof is not us",
+    "failed: the audience of the holder's proof is other, and not us",
     proof(() => ({ audience: 'other' })),
+    ({ binding }) => ({ binding: { ...binding, audience: 'us' } }),
+  ],
+  [
+    'no audience',
+    'holder.audience',
+    "failed: the audience of the holder's proof is not a text, and not us",
+    proof(() => ({ audience: undefined })),
     ({ binding }) => ({ binding: { ...binding, audience: 'us' } }),
   ],
   ['the hash of the disclosures', 'holder.sd_hash', 'passed', same],
@@ -167,14 +174,14 @@ const holder: readonly Row[] = [
     'what was to be approved',
     'holder.transaction_data',
     'passed',
-    proof(() => ({ approves: ([text]) => text === 'a transaction' })),
+    proof(() => ({ approvalProblem: ([text]) => (text === 'a transaction' ? undefined : 'a reason') })),
     ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
   ],
   [
     'something else approved',
     'holder.transaction_data',
-    "failed: the holder's proof does not approve the transactions of this credential, or approves one that is not in the request",
-    proof(() => ({ approves: () => false })),
+    "failed: the holder's proof does not approve the transactions of this credential: a reason",
+    proof(() => ({ approvalProblem: () => 'a reason' })),
     ({ binding }) => ({ binding: { ...binding, transactionData: ['a transaction'] } }),
   ],
   ['a time of this moment', 'holder.fresh', 'passed', proof(() => ({ presentedAt: at(0) }))],
@@ -256,8 +263,8 @@ const issuer: readonly Row[] = [
   [
     'another signature',
     'issuer.signature',
-    'failed: the signature is not by the key of CN=issuer.localhost, or its algorithm is not supported',
-    issuedBy(() => ({ isSignedBy: () => false })),
+    'failed: the signature is not by the key of CN=issuer.localhost: a reason',
+    issuedBy(() => ({ signatureProblem: () => 'a reason' })),
   ],
   [
     'no certificate',
@@ -292,7 +299,7 @@ const issuer: readonly Row[] = [
     'another signature',
     'issuer.trusted',
     'not_run: issuer.signature did not pass',
-    issuedBy(() => ({ isSignedBy: () => false })),
+    issuedBy(() => ({ signatureProblem: () => 'a reason' })),
   ],
   ['another name', 'issuer.identifier', 'passed', same],
   [
@@ -317,7 +324,7 @@ const issuer: readonly Row[] = [
     'another signature',
     'issuer.identifier',
     'not_run: issuer.signature did not pass',
-    issuedBy(() => ({ isSignedBy: () => false })),
+    issuedBy(() => ({ signatureProblem: () => 'a reason' })),
   ],
   [
     'two names',
@@ -489,7 +496,7 @@ const others: readonly Row[] = [
     'another signature',
     'query.trusted_authorities',
     'not_run: issuer.signature did not pass',
-    issuedBy(() => ({ isSignedBy: () => false })),
+    issuedBy(() => ({ signatureProblem: () => 'a reason' })),
     (good) => ({ ...asked(AUTHORITIES)(good), trustAnchors: undefined }),
   ],
   [

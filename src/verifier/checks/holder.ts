@@ -4,6 +4,7 @@
  */
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { epochSeconds } from '../../codec/time.ts'
+import { untrustedText } from '../../codec/untrusted-text.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
 import type { Evidence } from '../../credential/format.ts'
 import type { PresentationCheckContext } from './context.ts'
@@ -39,9 +40,8 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     run({ holder, boundKey }, { binding }) {
       if (holder === undefined || 'problem' in boundKey) return cannotAsk('there is no proof of the holder')
       const { nonce = '', audience = '' } = binding
-      return holder.isSignedBy(boundKey.jwk, { ...binding, nonce, audience })
-        ? pass()
-        : fail('the signature of the holder is not by the bound key, or its algorithm is not supported')
+      const problem = holder.signatureProblem(boundKey.jwk, { ...binding, nonce, audience })
+      return problem === undefined ? pass() : fail(`the signature of the holder is not by the bound key: ${problem}`)
     },
   },
   {
@@ -63,10 +63,11 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     needs: NEEDS,
     notApplicableReason: (context) =>
       context.binding.audience === undefined ? 'no audience was given to compare' : findUnboundReason(context),
-    run: ({ holder }, { binding }) =>
-      holder?.audience === binding.audience
-        ? pass()
-        : fail(`the audience of the holder's proof is not ${String(binding.audience)}`),
+    run: ({ holder }, { binding }) => {
+      if (holder?.audience === binding.audience) return pass()
+      const stated = holder?.audience === undefined ? 'not a text' : untrustedText(holder.audience)
+      return fail(`the audience of the holder's proof is ${stated}, and not ${String(binding.audience)}`)
+    },
   },
   {
     id: 'holder.fresh',
@@ -109,14 +110,12 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
     needs: NEEDS,
     notApplicableReason: ({ binding, format }) =>
       binding.transactionData.length === 0 ? 'no transaction was to be approved with it' : format.transactionProblem,
-    run: ({ holder }, { binding, transactions }) =>
-      holder?.approves(
-        binding.transactionData,
-        transactions.map(({ text }) => text),
-      )
-        ? pass()
-        : fail(
-            "the holder's proof does not approve the transactions of this credential, or approves one that is not in the request",
-          ),
+    run({ holder }, { binding, transactions }) {
+      if (holder === undefined) return cannotAsk('there is no proof of the holder')
+      const requested = transactions.map(({ text }) => text)
+      const problem = holder.approvalProblem(binding.transactionData, requested)
+      if (problem === undefined) return pass()
+      return fail(`the holder's proof does not approve the transactions of this credential: ${problem}`)
+    },
   },
 ]

@@ -71,9 +71,8 @@ export const issuerChecks: readonly Check<EvidenceWithChain, PresentationCheckCo
     level: 'MUST',
     run({ issuer, issuerChain: { leaf } }) {
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to take the key from')
-      return issuer.isSignedBy(leaf.publicKey)
-        ? pass()
-        : fail(`the signature is not by the key of ${leaf.subjectText}, or its algorithm is not supported`)
+      const problem = issuer.signatureProblem(leaf.publicKey)
+      return problem === undefined ? pass() : fail(`the signature is not by the key of ${leaf.subjectText}: ${problem}`)
     },
   },
   ...issuerCertificateChecks,
