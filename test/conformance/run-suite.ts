@@ -6,9 +6,11 @@
 import { parseArgs } from 'node:util'
 import { type ModuleOutcome, SuiteClient, type SuitePlan, type SuiteTarget } from './suite-client.ts'
 import { startIssuerByHaip } from './suite-issuer-haip.ts'
+import { startVerifiers } from './suite-verifier.ts'
 
 const TARGETS: Readonly<Record<string, (suite: URL) => Promise<SuiteTarget>>> = {
   'issuer-haip': startIssuerByHaip,
+  verifier: startVerifiers,
 }
 
 // Suite and services have certificates that they made themselves.
