@@ -111,6 +111,17 @@ describe('the reference wallet', () => {
     expect(await session.json()).toMatchObject({ status: 'SUCCEEDED' })
   })
 
+  it('answers an offer for everybody, as any other wallet does', async () => {
+    const env = { home: temporaryDirectory(), ISSUER_URL: issuer.url, CONFIGURATION: configurationId }
+    const { stdout: poster } = await byShell(`${snippetWith(PAGE, 'POSTER=')}\nprintf %s "$POSTER"`, env)
+    for (const name of ['Ada', 'Grace']) {
+      const { ended, address } = await started(`${snippetWith(PAGE, '$OFFER').trim()} --json`, { OFFER: poster })
+      await fetch(await comeBack(address, { credential_dataset: { given_name: name } }))
+      const { status, stdout } = await ended
+      expect([status, JSON.parse(stdout)]).toMatchObject([0, { credentials: [{ claims: { given_name: name } }] }])
+    }
+  })
+
   it.each<[string, (back: URL) => void, RegExp]>([
     ['of another issuer', (back) => back.searchParams.set('iss', 'https://attacker.example'), /\(iss\)/],
     ['of another request', (back) => back.searchParams.set('state', 'a'.repeat(43)), /\(state\)/],

@@ -38,7 +38,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('README.md', DOCS, 'init verifier', 'cd try/issuer', 'cd try/verifier', 'CONFIGURATION=', 'QUERY='),
   ...rowsOf('docs/operating.md', TELEMETRY, '.listen(4318)'),
   ...rowsOf('docs/authorization-code.md', LIBRARY, 'getInteraction'),
-  ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER', 'wallet renew'),
+  ...rowsOf('docs/authorization-code.md', CODE_WALLET, '--scope', '$OFFER', 'POSTER=', 'wallet renew'),
   ...rowsOf(
     'docs/how-to/haip.md',
     HAIP,
