@@ -12,7 +12,7 @@ import type { IssuerConfig } from './config.ts'
 import type { IssuerContext } from './context.ts'
 import { refuseInvalidCredentialMetadata } from './credential-metadata-rules.ts'
 import { profileProblem } from './haip.ts'
-import { refuseForeignType } from './type-metadata.ts'
+import { refuseUnfitType } from './type-metadata.ts'
 
 /** Refuses with `invalid_request` and the path a posted configuration that breaks one of the rules. */
 export async function refuseUnfitConfiguration(context: IssuerContext, configuration: Configuration): Promise<void> {
@@ -25,7 +25,7 @@ export async function refuseUnfitConfiguration(context: IssuerContext, configura
   refuseUnissuedClaims(configuration)
   refuseUnattestable(posted, context.config)
   refuseOutsideProfile(posted, context.config)
-  await refuseForeignType(context, posted)
+  await refuseUnfitType(context, configuration)
 }
 
 /**

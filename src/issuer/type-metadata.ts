@@ -3,10 +3,11 @@
  * the digest of the served text. SD-JWT VC, Type Metadata.
  */
 import * as Type from 'typebox'
+import type { Configuration } from '../credential/format.ts'
 import { writeTypeMetadata } from '../credential/sd-jwt-vc/schema.ts'
+import { refuseContraryTypeClaims } from '../credential/sd-jwt-vc/type-claims.ts'
 import { createPublicDocument, type PublicDocument } from '../http/document.ts'
 import { jsonResponse, refusalCodes, sentHeaders, walletOperation } from '../http/openapi-responses.ts'
-import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import { refuse } from '../protocol/error.ts'
 import type { IssuerContext } from './context.ts'
 
@@ -28,10 +29,11 @@ export const typeMetadataRoute = {
 const NAME = /^[A-Za-z0-9._~-]{1,128}$/
 
 /**
- * Refuses with `invalid_request` type metadata for a `vct` that is not below the base URL, and a change of existing
- * type metadata, whose digest issued credentials have.
+ * Refuses with `invalid_request` type metadata for a `vct` that is not below the base URL, claims of which the
+ * credentials are not as it says, and a change of existing type metadata, whose digest issued credentials have.
  */
-export async function refuseForeignType(context: IssuerContext, posted: CredentialConfiguration): Promise<void> {
+export async function refuseUnfitType(context: IssuerContext, configuration: Configuration): Promise<void> {
+  const { posted } = configuration
   if (posted.type_metadata === undefined) return
   const { vct = '' } = posted
   const prefix = `${context.config.baseUrl}${TYPE_METADATA_PATH}/`
@@ -39,6 +41,7 @@ export async function refuseForeignType(context: IssuerContext, posted: Credenti
     const hint = `set vct to ${prefix}NAME, under which this issuer serves it, or leave type_metadata out`
     refuse('invalid_request', `type_metadata: ${hint}`)
   }
+  refuseContraryTypeClaims(configuration)
   const storedText = (await loadTypeMetadata(context)).get(vct)
   if (storedText !== undefined && storedText !== writeTypeMetadata(posted)) {
     refuse('invalid_request', 'type_metadata: another configuration has other metadata of this vct; use another vct')

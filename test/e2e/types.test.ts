@@ -92,6 +92,98 @@ describe('type metadata', () => {
     ['of a format without vct', { format: 'mso_mdoc', doctype: 'org.example', vct: undefined }, /goes with a vct only/],
   ])('is refused %s', (_, more, why) => refused({ ...typed, ...more }, why))
 
+  const saying = (claims: unknown, disclosure?: unknown) => ({
+    ...typed,
+    vct: `${vct}-of-claims`,
+    type_metadata: { claims },
+    ...(disclosure !== undefined && { selective_disclosure: disclosure }),
+  })
+
+  it.each<[claims: unknown, disclosure: unknown, why: RegExp]>([
+    ['given_name', undefined, /type_metadata\.claims: it must be an array/],
+    [[{ path: [] }], undefined, /type_metadata\.claims\[0\]\.path: /],
+    [[{ path: ['a'] }, { path: ['a', -1] }], undefined, /type_metadata\.claims\[1\]\.path: /],
+    [[{ path: ['a'], mandatory: 'yes' }], undefined, /type_metadata\.claims\[0\]\.mandatory: /],
+    [
+      [{ path: ['a'], sd: 'sometimes' }],
+      undefined,
+      /type_metadata\.claims\[0\]\.sd: it must be always, allowed or never/,
+    ],
+    [
+      [{ path: ['a'], sd: 'never' }],
+      undefined,
+      /type_metadata\.claims\[0\]\.sd: selective_disclosure lets holders hide a/,
+    ],
+    [[{ path: ['a', 'b'], sd: 'never' }], [['a', 'b']], /\[0\]\.sd: selective_disclosure lets holders hide a\.b/],
+    [[{ path: ['a', 1], sd: 'never' }], [['a', null]], /\[0\]\.sd: selective_disclosure lets holders hide a\[1\]/],
+    [[{ path: ['a', null], sd: 'never' }], [['a', 1]], /\[0\]\.sd: selective_disclosure lets holders hide a\[/],
+    [[{ path: ['a'], sd: 'always' }], 'none', /\[0\]\.sd: holders cannot hide a; /],
+    [[{ path: ['a'], sd: 'always' }], [['a', 'b']], /\[0\]\.sd: holders cannot hide a; /],
+    [[{ path: ['a', null], sd: 'always' }], [['a', 1]], /\[0\]\.sd: holders cannot hide a\[/],
+    [[{ path: ['vct'], sd: 'always' }], undefined, /\[0\]\.sd: holders cannot hide vct; /],
+    [[{ path: ['nbf'], mandatory: true }], undefined, /\[0\]: neither a dataset nor the issuer gives these .* nbf/],
+  ])('is refused with the claims %j where holders may hide %j', (claims, disclosure, why) =>
+    refused(saying(claims, disclosure), why),
+  )
+
+  it.each<[claims: unknown, disclosure: unknown]>([
+    [
+      [
+        { path: ['a'], sd: 'always', mandatory: true },
+        { path: ['b', null], sd: 'always' },
+      ],
+      'all',
+    ],
+    [
+      [
+        { path: ['vct'], sd: 'never', mandatory: true },
+        { path: ['exp'], sd: 'never', svg_id: 'end' },
+      ],
+      'all',
+    ],
+    [
+      [
+        { path: ['a'], sd: 'never' },
+        { path: ['b'], sd: 'allowed' },
+      ],
+      'none',
+    ],
+    [
+      [
+        { path: ['a', 1], sd: 'always' },
+        { path: ['a'], sd: 'never' },
+        { path: ['a', 'b'], sd: 'never' },
+      ],
+      [['a', null]],
+    ],
+  ])('goes with credentials that are as it says: %j where holders may hide %j', async (claims, disclosure) => {
+    const name = `type-${Buffer.from(JSON.stringify(claims)).toString('base64url').slice(0, 60)}`
+    const declared = await post({ ...saying(claims, disclosure), vct: `${ISSUER_URL}/type-metadata/${name}` })
+    expect([declared.status, await declared.text()]).toEqual([201, expect.any(String)])
+  })
+
+  it('has sessions refuse a dataset that lacks what it calls mandatory', async () => {
+    const claims = [
+      { path: ['given_name'], mandatory: true },
+      { path: ['degrees', null, 'title'], mandatory: true },
+    ]
+    const id = await declare(services, saying([...claims, { path: ['iss'], mandatory: true }]))
+    const started = (credential_dataset: object) =>
+      call(services, `${ISSUER_URL}/issuance/oid4vci/new-session`, {
+        credential_configurations: [id],
+        credential_dataset,
+      })
+    const degrees = [{ title: 'BSc' }]
+    expect((await started({ given_name: 'Ada', degrees })).status).toBe(200)
+    for (const [lacking, why] of [
+      [{ degrees }, /^credential_dataset\.given_name: this claim is mandatory in the type metadata/],
+      [{ given_name: 'Ada', degrees: [] }, /^credential_dataset\.degrees.*title: this claim is mandatory/],
+      [{ given_name: null, degrees }, /given_name: this claim is mandatory .*, and null says nothing/],
+    ] as const) {
+      await expectRefusal(await started(lacking), { status: 400, error: 'invalid_request', why })
+    }
+  })
+
   it('is not found under a name that nobody declared', async () => {
     const response = await services.fetch(`${ISSUER_URL}/type-metadata/nothing`)
     await expectRefusal(response, { status: 404, error: 'not_found' })

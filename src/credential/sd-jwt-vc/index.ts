@@ -16,6 +16,7 @@ import {
   type SdJwtVcMembers,
   SECURING_MEMBERS,
 } from './schema.ts'
+import { refuseWithoutTypeClaims } from './type-claims.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
@@ -26,7 +27,7 @@ export const sdJwtVc: CredentialFormat = {
   datasetMembers: 'claims',
   datasetRule: 'dc+sd-jwt the other members',
   sourceOf,
-  refuseInvalidDataset,
+  refuseInvalidDataset: refuseUnfitDataset,
   claimsOf,
   metaMember: 'vct_values',
   typeClaim: 'vct',
@@ -50,6 +51,11 @@ export const sdJwtVc: CredentialFormat = {
   descriptiveMembers: [],
   positionText: subjectPositionText,
 } satisfies CredentialFormat<SdJwtVcMembers>
+
+function refuseUnfitDataset(dataset: JsonObject, { posted }: Configuration): void {
+  refuseInvalidDataset(dataset)
+  refuseWithoutTypeClaims(claimsOf(dataset), posted)
+}
 
 function metaOf(configuration: JsonObject): JsonObject {
   const vct = stringMemberOf(configuration, 'vct')
