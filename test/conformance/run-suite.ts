@@ -5,10 +5,12 @@
  */
 import { parseArgs } from 'node:util'
 import { type ModuleOutcome, SuiteClient, type SuitePlan, type SuiteTarget } from './suite-client.ts'
+import { startIssuer } from './suite-issuer.ts'
 import { startIssuerByHaip } from './suite-issuer-haip.ts'
 import { startVerifiers } from './suite-verifier.ts'
 
 const TARGETS: Readonly<Record<string, (suite: URL) => Promise<SuiteTarget>>> = {
+  issuer: startIssuer,
   'issuer-haip': startIssuerByHaip,
   verifier: startVerifiers,
 }

@@ -11,6 +11,8 @@ import type { SuiteService } from './suite-service.ts'
 export interface IssuedCredential {
   readonly configurationId: string
   readonly dataset: Record<string, unknown>
+  /** The transaction code, where offers have a pre-authorized code. */
+  readonly txCode?: string
 }
 
 export interface Application {
@@ -56,7 +58,7 @@ export function startApplication(
       const sent = counts.get(run.id) ?? 0
       if ((await run.count('VCIWaitForCredentialOffer')) <= sent) return
       counts.set(run.id, sent + 1)
-      const isForTwo = run.module === MODULE_OF_TWO_WALLETS
+      const isForTwo = run.module === MODULE_OF_TWO_WALLETS && credential.txCode === undefined
       const offer = isForTwo ? offerForEverybody(issuer, credential) : await offerForOne(client, credential)
       await fetch(`${run.exposed.credential_offer_endpoint}?${offer}`)
     },
@@ -85,12 +87,15 @@ async function decide(
 }
 
 /** Returns the query of an offer of a session, which one wallet can answer. */
-async function offerForOne(client: IssuerClient, { configurationId, dataset }: IssuedCredential): Promise<string> {
+async function offerForOne(
+  client: IssuerClient,
+  { configurationId, dataset, txCode }: IssuedCredential,
+): Promise<string> {
   const { credential_offer_uri: offer } = await client.startSession({
     credential_configurations: [configurationId],
     credential_dataset: dataset,
     refresh_seconds: REFRESH_SECONDS,
-    grants: ['authorization_code'],
+    ...(txCode === undefined ? { grants: ['authorization_code'] } : { tx_code: { value: txCode } }),
   })
   return new URL(offer).search.slice(1)
 }

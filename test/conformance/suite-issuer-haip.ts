@@ -86,7 +86,7 @@ function configurationFor(issuer: SuiteService, suite: URL, configurationId: str
 }
 
 /** Returns the key of the test provider, which attests wallets and the keys of credentials. */
-function attesterJwks({ directory }: SuiteService): object {
+export function attesterJwks({ directory }: SuiteService): object {
   const file = (name: string) => readFileSync(join(directory, 'test-provider', name), 'utf8')
   const x5c = [file('provider.pem').replaceAll(/-----.*-----|\s/g, '')]
   const jwk = createPrivateKey(file('provider.key')).export({ format: 'jwk' })
