@@ -304,10 +304,8 @@ describe('a status list token', () => {
       status_list: { bits: 2, lst: expect.stringMatching(/^[\w-]+$/) as string },
     })
     expect(Number(payload.iat)).toBeLessThanOrEqual(now)
-    const { header } = readJws(jwt)
-    expect(Object.keys(header).sort()).toEqual(['alg', 'kid', 'typ', 'x5c'])
-    const { keys } = (await (await get(`${ISSUER_URL}/auth/.well-known/jwks`)).json()) as { keys: JsonObject[] }
-    expect(keys.map(({ kid }) => kid)).toContain(header.kid)
+    // Yivi (irmago 1.3.0) refuses a token with `kid` beside `x5c`, and with it each credential that names the list.
+    expect(Object.keys(readJws(jwt).header).sort()).toEqual(['alg', 'typ', 'x5c'])
 
     const cwt = await get(status.uri, { accept: 'application/statuslist+cwt' })
     expect(cwt.headers.get('content-type')).toBe('application/statuslist+cwt')

@@ -69,7 +69,8 @@ async function makeStatusListJwt(list: ListContent, signer: Signer): Promise<str
     ttl: ttlSeconds,
     status_list: { bits: STATUS_WIDTH, lst: toBase64url(await compressors.zlib(bits, COMPRESSION)) },
   }
-  return signJwt('statuslist+jwt', payload, signer)
+  // Without `kid`: some wallets (Yivi) read no token in whose header another member than `x5c` names the key.
+  return signJwt({ typ: 'statuslist+jwt' }, payload, signer)
 }
 
 /** Makes the token that mdocs refer to, as ISO/IEC 18013-5 12.3.6 profiles it: `x5chain` is protected. */
@@ -121,12 +122,11 @@ async function makeStatusListCredential(purpose: StatusPurpose, list: ListConten
       ttl: ttlSeconds * 1000,
     },
   }
-  return signJwt('vc+jwt', payload, signer)
+  return signJwt({ typ: 'vc+jwt', kid: signer.kid }, payload, signer)
 }
 
-function signJwt(typ: string, payload: JsonObject, signer: Signer): Promise<string> {
-  const header = { typ, alg: signer.alg, kid: signer.kid, x5c: [...signer.x5c] }
-  return writeJws(header, payload, (data) => signer.sign(data))
+function signJwt(header: JsonObject, payload: JsonObject, signer: Signer): Promise<string> {
+  return writeJws({ ...header, alg: signer.alg, x5c: [...signer.x5c] }, payload, (data) => signer.sign(data))
 }
 
 function timesOf({ issuedAt, expiresAt }: ListContent) {
