@@ -16,16 +16,23 @@ export type WalletResponse = { readonly state: string | undefined } & (
 /** The maximum number of presentations for a credential query with `multiple`, since verifying each is expensive. */
 const MAX_PRESENTATIONS = 20
 
+/** The form of an unencrypted response, with a member that some wallets (Multipaz) send in place of `vp_token`. */
+type PostedForm = PlainResponseForm & { readonly response?: string }
+
 /** Parses an unencrypted response. Refuses with `invalid_request`. */
 export function readForm({
   vp_token: text,
   state,
   error,
   error_description: description,
-}: PlainResponseForm): WalletResponse {
+  response,
+}: PostedForm): WalletResponse {
   if (error) return { error, description, state }
-  if (!text) return refuse('invalid_request', 'the response has neither vp_token nor error')
-  return { vpToken: parseVpToken(text), state }
+  if (text) return { vpToken: parseVpToken(text), state }
+  const problem = response
+    ? 'is in response, as encrypted ones are (the verifier asks for these with the profile haip), and not in vp_token'
+    : 'has neither vp_token nor error'
+  return refuse('invalid_request', `the response ${problem}`)
 }
 
 /**

@@ -28,6 +28,12 @@ const text = (value: string) => (form: Record<string, string>) =>
   new URLSearchParams({ ...form, vp_token: value }).toString()
 const members = (change: Record<string, string | undefined>) => (form: Record<string, string>) =>
   new URLSearchParams(JSON.parse(JSON.stringify({ ...form, ...change })) as Record<string, string>).toString()
+/** Makes a response in the form that Multipaz 0.102.0 gives it by direct_post, in place of `vp_token`. */
+function unsignedJwt({ vp_token: token = '', state }: Record<string, string>): string {
+  const parts = [{ alg: 'none' }, { vp_token: JSON.parse(token) as unknown, state }]
+  const jwt = parts.map((part) => `${Buffer.from(JSON.stringify(part)).toString('base64url')}.`).join('')
+  return new URLSearchParams({ response: jwt }).toString()
+}
 
 /** Each of these is posted with what else makes a good response. */
 const unreadable: readonly Unreadable[] = [
@@ -50,7 +56,8 @@ const unreadable: readonly Unreadable[] = [
   { body: 'an empty vp_token', send: text(''), says: /neither vp_token nor error/ },
   { body: 'an empty vp_token and an empty error', send: members({ vp_token: '', error: '' }), says: /neither/ },
   { body: 'neither vp_token nor error', send: members({ vp_token: undefined }), says: /neither/ },
-  { body: 'an encrypted response', send: members({ vp_token: undefined, response: 'eyJ.a.b.c.d' }), says: /neither/ },
+  { body: 'an encrypted response', send: members({ vp_token: undefined, response: 'eyJ.a.b.c.d' }), says: /encrypted/ },
+  { body: 'a JWT that nobody signed', send: unsignedJwt, says: /profile haip/ },
   { body: 'an empty body', send: () => '', says: /neither|body/ },
   { body: 'the state of another session', send: members({ state: 'AAAAAAAAAAAAAAAAAAAAAA' }), says: /state is not/ },
   {
