@@ -1,14 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { type RequestKind, readWalletLink } from './link.ts'
 
-const QUERY = 'request_uri=https%3A%2F%2Fverifier.example%2Frequest%2F1&client_id=x509_hash%3Aabc'
-const REQUEST = `haip-vp://?${QUERY}`
+const REQUEST_URI = 'request_uri=https%3A%2F%2Fverifier.example%2Frequest%2F1'
+const CLIENT_ID = 'client_id=x509_hash%3Aabc'
+const REQUEST = `haip-vp://?${REQUEST_URI}&${CLIENT_ID}`
+/** Multipaz up to 0.101.0 reads no request_uri that is the first parameter. */
+const QUERY = `${CLIENT_ID}&${REQUEST_URI}`
 const OFFER = 'haip-vci://?credential_offer_uri=https%3A%2F%2Fissuer.example%2Foffer%2F1'
 
 describe('a link', () => {
   it.each<[string, RequestKind, string, string]>([
     [REQUEST, 'presentation', '', REQUEST],
     [REQUEST, 'presentation', 'openid4vp', `openid4vp://?${QUERY}`],
+    [
+      `${REQUEST}&request_uri_method=post`,
+      'presentation',
+      'openid4vp',
+      `openid4vp://?${QUERY}&request_uri_method=post`,
+    ],
     ['openid4vp://authorize?request_uri=a', 'presentation', 'haip-vp', 'haip-vp://authorize?request_uri=a'],
     [OFFER, 'offer', 'openid-credential-offer', OFFER.replace('haip-vci', 'openid-credential-offer')],
     [REQUEST, 'presentation', 'https://wallet.example/open', `https://wallet.example/open?${QUERY}`],
@@ -55,7 +64,7 @@ describe('a link', () => {
 it('is refused where the scheme makes it longer than a phone reads', () => {
   const long = `https://wallet.example/${'p'.repeat(1500)}`
   expect(readWalletLink(`${REQUEST}&x=${'a'.repeat(1700)}`, 'presentation', long)).toEqual({
-    problem: 'link has more than 2000 characters under the scheme: shorten one of them',
+    problem: 'scheme makes link longer than 2000 characters',
   })
   expect(readWalletLink(REQUEST, 'presentation', long)).toEqual({ href: `${long}?${QUERY}` })
 })

@@ -38,13 +38,13 @@ export function readWalletLink(
   if (!PARAMETERS[kind].some((parameter) => parameters.has(parameter))) {
     return { problem: `link has neither ${PARAMETERS[kind].join(' nor ')}` }
   }
-  const href = addressOf(link, query, { kind, scheme, place: isWeb ? '' : place })
+  // By name, client_id is before request_uri: some wallets (Multipaz up to 0.101.0) misread the first parameter.
+  const sortedQuery = query.split('&').sort().join('&')
+  const href = addressOf(link, sortedQuery, { kind, scheme, place: isWeb ? '' : place })
   if (href === undefined) {
     return { problem: `scheme must be ${SCHEMES[kind].join(', ')}, or the https address of a wallet` }
   }
-  return href.length > MAX_LENGTH
-    ? { problem: `link has more than ${MAX_LENGTH} characters under the scheme: shorten one of them` }
-    : { href }
+  return href.length > MAX_LENGTH ? { problem: `scheme makes link longer than ${MAX_LENGTH} characters` } : { href }
 }
 
 /** Returns the address that opens the wallet of `scheme` with the link; undefined for an unknown scheme. */

@@ -8,9 +8,11 @@ import { textsOf } from '../../sdk/element/texts.ts'
 import { type Application, startApplication } from './application.ts'
 import { describeInBrowser, type OpenPage, PHONE, readCode } from './browser.ts'
 
-const QUERY =
-  'request_uri=https%3A%2F%2Fverifier.example.org%2Fpresentation%2Foid4vp%2Frequest%2F6iN3ZTz8wQX0aVbY&client_id=x509_hash%3AfjXW7nBYtXW8l1yJY3k4U8aFm1EBFK0Jm0JkXfYVv3A'
-const LINK = `haip-vp://?${QUERY}`
+const REQUEST_URI =
+  'request_uri=https%3A%2F%2Fverifier.example.org%2Fpresentation%2Foid4vp%2Frequest%2F6iN3ZTz8wQX0aVbY'
+const CLIENT_ID = 'client_id=x509_hash%3AfjXW7nBYtXW8l1yJY3k4U8aFm1EBFK0Jm0JkXfYVv3A'
+const LINK = `haip-vp://?${REQUEST_URI}&${CLIENT_ID}`
+const QUERY = `${CLIENT_ID}&${REQUEST_URI}`
 const OFFER = 'haip-vci://?credential_offer_uri=https%3A%2F%2Fissuer.example.org%2Foffer%2F6iN3ZTz8wQX0aVbY'
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'da']
 
