@@ -15,8 +15,11 @@ export interface ProofKey {
   readonly attestation?: JsonObject
 }
 
-/** The supported binding methods in order of preference. Known issuers expect a DID in `kid`. */
-const BINDING_METHODS = ['did:jwk', 'jwk', 'did:key'] as const
+/**
+ * The supported binding methods in order of preference. Known issuers expect a DID in `kid`. The issuer of an mdoc
+ * makes its COSE key of the JWK in the proof.
+ */
+const BINDING_METHODS = ['did:jwk', 'jwk', 'did:key', 'cose_key'] as const
 type BindingMethod = (typeof BINDING_METHODS)[number]
 /** The supported algorithms by their names in metadata, in order of preference. */
 const PROOF_ALGORITHMS = (Object.entries(algorithms) as [Algorithm, AlgorithmDetails][]).flatMap(
@@ -60,6 +63,6 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
 
 /** Makes the header members that identify the key. OpenID4VCI 1.0, jwt Proof Type. */
 export function proofHeader({ alg, method }: ProofKey, jwk: PublicJwk): JsonObject {
-  if (method === 'jwk') return { alg, jwk: { ...jwk } }
+  if (method === 'jwk' || method === 'cose_key') return { alg, jwk: { ...jwk } }
   return { alg, kid: didUrlOf(method === 'did:jwk' ? toDidJwk(jwk) : toDidKey(jwk)) }
 }

@@ -240,9 +240,9 @@ const documents: readonly Row[] = [
   [
     'other binding methods',
     METADATA,
-    configured(() => ({ cryptographic_binding_methods_supported: ['cose_key'] })),
+    configured(() => ({ cryptographic_binding_methods_supported: ['did:web'] })),
     'unsupported',
-    /cose_key/,
+    /did:web/,
   ],
   [
     'an authorization server with another name',
