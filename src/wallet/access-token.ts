@@ -1,7 +1,7 @@
 /** Access tokens: requests them, and sends them with requests. RFC 8414; OpenID4VCI 1.0, Token Endpoint. */
 import { isObject, type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
 import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
-import { makeWellKnownUrl, requireAddress } from './address.ts'
+import { makeServerMetadataUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
 import type { Step, WalletContext } from './context.ts'
 import { type DpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
@@ -50,7 +50,7 @@ export async function fetchTokenServer(
     what: 'fetched the metadata of the authorization server',
     means: 'Where a code becomes an access token. It must name the very server that the issuer named.',
     spec: 'RFC 8414 section 3',
-    url: makeWellKnownUrl(server, 'oauth-authorization-server'),
+    url: makeServerMetadataUrl(server),
   })
   if (memberOf(metadata, 'issuer') !== server) {
     refuseWith('invalid_metadata', `the metadata of the authorization server ${server} is about another issuer`)

@@ -27,10 +27,21 @@ export function isSafeAddress(url: string): boolean {
 }
 
 /**
- * Makes the URL of a well-known document of `identifier`: the well-known path is between host and path. RFC 8414
- * section 3.1.
+ * Makes the URL of the metadata of a credential issuer. A slash at the end of its path stays. OpenID4VCI 1.0,
+ * Credential Issuer Metadata Retrieval.
  */
-export function makeWellKnownUrl(identifier: string, name: string): string {
-  const { origin, pathname } = new URL(identifier)
-  return `${origin}/.well-known/${name}${pathname.replace(/\/$/, '')}`
+export function makeIssuerMetadataUrl(identifier: string): string {
+  const { pathname } = new URL(identifier)
+  return makeWellKnownUrl(identifier, 'openid-credential-issuer', pathname === '/' ? '' : pathname)
+}
+
+/** Makes the URL of the metadata of an authorization server, without a slash at the end. RFC 8414 section 3.1. */
+export function makeServerMetadataUrl(identifier: string): string {
+  const { pathname } = new URL(identifier)
+  return makeWellKnownUrl(identifier, 'oauth-authorization-server', pathname.replace(/\/$/, ''))
+}
+
+/** Makes the URL of a well-known document: the well-known path is between host and path. */
+function makeWellKnownUrl(identifier: string, name: string, path: string): string {
+  return `${new URL(identifier).origin}/.well-known/${name}${path}`
 }

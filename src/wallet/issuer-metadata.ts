@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, memberOf, stringMemberOf, strings
 import { isClaimPath } from '../protocol/claim-path.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import { chooseDisplay } from '../protocol/display-language.ts'
-import { makeWellKnownUrl, requireAddress } from './address.ts'
+import { makeIssuerMetadataUrl, requireAddress } from './address.ts'
 import type { WalletContext } from './context.ts'
 import { type CredentialEncryption, readCredentialEncryption } from './credential-encryption.ts'
 import { refuseWith } from './error.ts'
@@ -54,7 +54,7 @@ export async function fetchIssuerMetadata(wallet: WalletContext, credentialIssue
     what: 'fetched the issuer metadata',
     means: 'Where the issuer takes requests, and what it can issue. It must name the very issuer of the offer.',
     spec: 'OpenID4VCI 1.0, Credential Issuer Metadata Retrieval',
-    url: makeWellKnownUrl(credentialIssuer, 'openid-credential-issuer'),
+    url: makeIssuerMetadataUrl(credentialIssuer),
   })
   // Identifiers are compared exactly, so that no issuer can pose as another. OpenID4VCI 1.0, Credential Issuer Metadata
   // Parameters.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeWellKnownUrl, requireAddress } from './address.ts'
+import { makeIssuerMetadataUrl, makeServerMetadataUrl, requireAddress } from './address.ts'
 import { WalletError } from './error.ts'
 import { readLink } from './link.ts'
 
@@ -54,11 +54,13 @@ describe('an address', () => {
   )
 
   it.each([
-    ['https://issuer.example', 'https://issuer.example/.well-known/name'],
-    ['https://issuer.example/', 'https://issuer.example/.well-known/name'],
-    ['https://issuer.example:8443/tenant/1', 'https://issuer.example:8443/.well-known/name/tenant/1'],
-    ['https://issuer.example/tenant/', 'https://issuer.example/.well-known/name/tenant'],
-  ])('of a document about %s', (identifier, address) => {
-    expect(makeWellKnownUrl(identifier, 'name')).toBe(address)
+    ['https://issuer.example', '', ''],
+    ['https://issuer.example/', '', ''],
+    ['https://issuer.example:8443/tenant/1', '/tenant/1', '/tenant/1'],
+    ['https://issuer.example/tenant/', '/tenant/', '/tenant'],
+  ])('of the metadata of %s', (identifier, issuerPath, serverPath) => {
+    const { origin } = new URL(identifier)
+    expect(makeIssuerMetadataUrl(identifier)).toBe(`${origin}/.well-known/openid-credential-issuer${issuerPath}`)
+    expect(makeServerMetadataUrl(identifier)).toBe(`${origin}/.well-known/oauth-authorization-server${serverPath}`)
   })
 })
