@@ -16,7 +16,7 @@ export const PUBLIC_CLIENT = 'vouchsafe-wallet'
 
 /**
  * Makes the headers that authenticate the wallet to an authorization server; none if the wallet has no attestation or
- * the server does not support it. Refuses with `invalid_metadata` and `invalid_response`.
+ * the server does not support it. Refuses with `invalid_metadata`, `invalid_response` and `unsupported`.
  */
 export async function makeAttestationHeaders(
   wallet: WalletContext,
@@ -27,6 +27,8 @@ export async function makeAttestationHeaders(
   const challenge = await fetchChallenge(wallet, memberOf(metadata, 'challenge_endpoint'))
   const { alg } = attestation.key
   const payload = {
+    // Draft 7, which HAIP 1.0 names, requires `iss`; later drafts have none.
+    iss: clientIdOf(attestation),
     aud: stringMemberOf(metadata, 'issuer') ?? '',
     jti: toBase64url(wallet.random(16)),
     iat: epochSeconds(wallet.now()),
@@ -45,8 +47,13 @@ export async function makeAttestationHeaders(
 export function chooseClientId(wallet: WalletContext, metadata: JsonObject): string {
   const attestation = attestationFor(wallet, metadata)
   if (wallet.clientId !== undefined || attestation === undefined) return wallet.clientId ?? PUBLIC_CLIENT
+  return clientIdOf(attestation)
+}
+
+/** Returns the client id in an attestation. Refuses with `unsupported` an attestation without one. */
+function clientIdOf({ jwt }: WalletAttestation): string {
   const what = 'the attestation of this wallet'
-  const { payload } = readOrRefuseWith('unsupported', what, () => readJws(attestation.jwt))
+  const { payload } = readOrRefuseWith('unsupported', what, () => readJws(jwt))
   return stringMemberOf(payload, 'sub') || refuseWith('unsupported', `${what} does not name the wallet (sub)`)
 }
 

@@ -30,7 +30,11 @@ it('attests a wallet by a certificate that leads to its anchor, which is not sen
   await writeAttestationFile(home, text)
   const attestation = await readAttestationFile(home)
   const { header, payload } = readJws(attestation?.jwt ?? '')
-  expect(payload).toMatchObject({ sub: 'vouchsafe-wallet', cnf: { jwk: attestation?.key.jwk } })
+  expect(payload).toMatchObject({
+    iss: 'urn:vouchsafe:test-wallet-provider',
+    sub: 'vouchsafe-wallet',
+    cnf: { jwk: attestation?.key.jwk },
+  })
   expect(payload.exp).toBe(until.getTime() / 1000)
   const chain = (header.x5c as string[]).map((each) => parseCertificate(Buffer.from(each, 'base64')))
   expect(chain.map(({ selfIssued }) => selfIssued)).toEqual([false])

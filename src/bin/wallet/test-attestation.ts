@@ -46,6 +46,8 @@ export async function attestForTests(directory: string, before: string | undefin
   const attestation = await writeJws(
     { typ: 'oauth-client-attestation+jwt', alg: provider.alg, x5c: [...provider.x5c] },
     {
+      // Draft 7 of the attestations, which HAIP 1.0 names, requires `iss`; later drafts have none.
+      iss: 'urn:vouchsafe:test-wallet-provider',
       // All wallets of a provider have the same `sub`, so that it identifies nobody. HAIP 1.0, Wallet Attestation.
       sub: PUBLIC_CLIENT,
       wallet_name: 'Vouchsafe reference wallet',
