@@ -171,6 +171,10 @@ function readAuthorizationCode(query: string, { state }: AuthorizationParameters
   if (!isSameSecret(parameters.get('state') ?? '', state)) {
     refuseWith('invalid_response', 'the browser came back from another request than this one (state); begin anew')
   }
+  if (!parameters.has('iss')) {
+    const remedy = 'ask whoever runs its authorization server'
+    refuseWith('invalid_response', `the page of the issuer does not say whose answer it is (iss, RFC 9207); ${remedy}`)
+  }
   if (parameters.get('iss') !== issuer) {
     refuseWith('invalid_response', `the browser came back from another server than ${issuer} (iss); begin anew`)
   }

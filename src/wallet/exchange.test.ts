@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { certify, makeAuthority } from '../../test/support/forge.ts'
 import { makeKey, pemOf } from '../../test/support/services.ts'
+import { errorOf } from '../../test/support/wallet.ts'
 import { toPem } from '../keys/make-certificate.ts'
 import { requireAddress } from './address.ts'
 import type { Step, WalletContext } from './context.ts'
@@ -43,6 +44,17 @@ describe('the step of an exchange', () => {
   ])('says what the request is for: %s', async (_, answer) => {
     expect((await stepOf(answer()))?.means).toBe('What a good answer means.')
   })
+})
+
+it.each([
+  [{ error: 'invalid_request' }, 'invalid_request (status 400)'],
+  [{ error: 'invalid_request', error_description: 'too much' }, 'too much (invalid_request, status 400)'],
+  [{}, 'it does not say why (status 400)'],
+])('says each thing once of the refusal %j', async (body, reason) => {
+  const wallet = { fetch: () => Promise.resolve(Response.json(body, { status: 400 })) } as unknown as WalletContext
+  const request = { what: 'asked', means: '', spec: '', url: 'https://issuer.example/par' }
+  const { message } = await errorOf(exchangeJson(wallet, request))
+  expect(message).toBe(`https://issuer.example said no when the wallet asked: ${reason}`)
 })
 
 it('says of a server with a certificate of an unknown authority what the trouble is', async () => {

@@ -141,11 +141,12 @@ function refuseUnreachable(url: string, error: unknown): never {
 
 /** Throws the server's refusal as a {@link WalletError}. */
 function refuseByAnswer(request: ExchangeRequest, status: number, server: ServerError | undefined): never {
-  const reason = server?.error_description ?? server?.error ?? 'it does not say why'
-  const code = ` (${[server?.error, `status ${status}`].filter(Boolean).join(', ')})`
+  const { error, error_description: description } = server ?? {}
+  const reason = description ?? error ?? 'it does not say why'
+  const code = ` (${[description && error, `status ${status}`].filter(Boolean).join(', ')})`
   // A used or expired code is a common refusal, and the person can get a new one.
   const advice = ADVICE.test(reason) ? '' : '; ask for a new one'
-  const suffix = status !== GONE ? code : `${server?.error_description === undefined ? code : ''}${advice}`
+  const suffix = status !== GONE ? code : `${description === undefined ? code : ''}${advice}`
   const message = `${new URL(request.url).origin} said no when the wallet ${request.what}: ${reason}${suffix}`
   throw new WalletError('refused', message, server ? { server } : {})
 }

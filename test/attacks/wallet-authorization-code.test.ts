@@ -40,7 +40,7 @@ const attacks: readonly Attack[] = [
     attack: 'mix-up: the response does not say whose it is',
     change: (response) => response.delete('iss'),
     code: 'invalid_response',
-    why: /\(iss\)/,
+    why: /does not say whose answer it is \(iss, RFC 9207\)/,
   },
   {
     attack: 'code injection: the state is of another request',
