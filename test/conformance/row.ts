@@ -64,6 +64,7 @@ export const at = {
   process: 'test/e2e/process.test.ts',
   oidfIssuer: 'test/e2e/oidf-issuer.test.ts',
   oidfIssuerHaip: 'test/e2e/oidf-issuer-haip.test.ts',
+  haip: 'test/e2e/haip.test.ts',
   oidfIssuerFapi: 'test/e2e/oidf-issuer-fapi.test.ts',
   oidfVerifier: 'test/e2e/oidf-verifier.test.ts',
   config: 'src/config/common.test.ts',

@@ -54,8 +54,9 @@ brings it. The plan without HAIP looks for the key of a status list as \`jwk\` i
     ),
     issuerModule(
       'happy-flow-multiple-clients',
-      'Two offers at one issuer; the times in two credentials cannot be linked',
+      'Two offers at one issuer, or one that two wallets answer; the times in two credentials cannot be linked',
       'RFC 9901, Unlinkability',
+      [[at.haip, 'may be of no session and have no issuer_state: each wallet that answers it gets a session']],
     ),
     issuerModule(
       'happy-flow-skip-notification',
