@@ -4,9 +4,9 @@ import { PRE_AUTHORIZED_GRANT, REFRESH_GRANT } from '../protocol/grant-types.ts'
 import { makeServerMetadataUrl, requireAddress } from './address.ts'
 import { makeAttestationHeaders } from './client-attestation.ts'
 import type { Step, WalletContext } from './context.ts'
-import { type DpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
-import { refuseWith } from './error.ts'
-import { type ExchangeRequest, exchangeJson } from './exchange.ts'
+import { type DpopKey, makeDpopKey, type ProofMembers, sendWithProof } from './dpop.ts'
+import { refuseWith, WalletError } from './error.ts'
+import { DPOP_NONCE_ERROR, type ExchangeRequest, exchangeJson } from './exchange.ts'
 import type { IssuerDescription } from './issuer-metadata.ts'
 import type { ReceivedOffer } from './offer.ts'
 
@@ -60,7 +60,13 @@ export async function fetchTokenServer(
   return { issuer: server, tokenEndpoint, metadata }
 }
 
-/** Redeems the pre-authorized code, with the transaction code if the offer requires one. */
+/** The errors of a server that gives DPoP tokens alone. RFC 9449 sections 5 and 8. */
+const DPOP_ERRORS = ['invalid_dpop_proof', DPOP_NONCE_ERROR]
+
+/**
+ * Redeems the pre-authorized code, with the transaction code if the offer requires one. The token is bound to a key
+ * only where the server refuses a request without a DPoP proof.
+ */
 export async function redeemCode(
   wallet: WalletContext,
   server: TokenServer,
@@ -73,7 +79,13 @@ export async function redeemCode(
     // RFC 6749 section 3.2.1
     ...(wallet.clientId === undefined ? {} : { client_id: wallet.clientId }),
   }
-  return requestToken(wallet, server, form)
+  try {
+    return await requestToken(wallet, server, form)
+  } catch (error) {
+    const wantsProof = error instanceof WalletError && DPOP_ERRORS.includes(error.server?.error ?? '')
+    if (!wantsProof) throw error
+    return requestToken(wallet, server, form, await makeDpopKey(wallet))
+  }
 }
 
 const CODE_STEP = {
@@ -89,7 +101,7 @@ const REFRESH_STEP = {
 
 /**
  * Sends a token request. With `dpop`, the token must be bound to that key. Refuses like {@link exchangeJson}, and with
- * `unsupported` or `invalid_response` a token that the wallet cannot use.
+ * `invalid_response` a token that the wallet cannot use.
  */
 export async function requestToken(
   wallet: WalletContext,
@@ -163,12 +175,6 @@ export function sendWithAccessToken<T>(
 }
 
 function requireTokenType(type: string | undefined, dpop: DpopKey | undefined): void {
-  if (dpop === undefined && type === 'dpop') {
-    refuseWith(
-      'unsupported',
-      'the issuer wants DPoP tokens, and this wallet has them in the authorization code flow alone',
-    )
-  }
   const expectedType = dpop === undefined ? 'Bearer' : 'DPoP'
   if (type !== expectedType.toLowerCase())
     refuseWith('invalid_response', `token_type of the token response is not ${expectedType}`)

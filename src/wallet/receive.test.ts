@@ -262,7 +262,7 @@ const documents: readonly Row[] = [
 ]
 
 const answers: readonly Row[] = [
-  ['a DPoP token', TOKEN, withMembers({ token_type: 'DPoP' }), 'unsupported', /DPoP/],
+  ['a DPoP token without a proof', TOKEN, withMembers({ token_type: 'DPoP' }), 'invalid_response', /not Bearer/],
   ['a token of another type', TOKEN, withMembers({ token_type: 'mac' }), 'invalid_response', /token_type/],
   ['no token', TOKEN, withMembers({ access_token: undefined }), 'invalid_response', /access_token/],
   ['a token that adds a header', TOKEN, withMembers({ access_token: 'a\r\nx: y' }), 'invalid_response', /access_token/],
