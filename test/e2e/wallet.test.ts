@@ -179,13 +179,16 @@ describe('vouchsafe wallet', () => {
     expect(transaction).toMatch(/\ufffdeman\S* +1\n/)
     expect(transaction).not.toContain('credential_ids')
 
-    const { out } = await run('present', link, '--yes')
+    const { out } = await run('present', link, '--yes', '--approve', 'urn:example:payment')
     expect(out).toMatch(/Go on at https:\/\/shop\.example\/done\?response_code=[\w-]{32}\n/)
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
     const { link: again } = await startVerification(services, dcqlQuery, {
       transaction_data: [{ type: 'urn:example:payment', credential_ids: ['card'] }],
     })
-    expect((await runJson('present', again, '--yes')).json).toMatchObject({
+    const refused = await runJson('present', again, '--yes', '--approve', 'urn:example:other')
+    expect([refused.json.error, refused.json.message]).toEqual(['not_agreed', expect.stringMatching(/urn:example:pay/)])
+    process.exitCode = undefined
+    expect((await runJson('present', again, '--yes', '--approve', 'urn:example:payment')).json).toMatchObject({
       encrypted: false,
       approved: [{ by: 'card', transaction: { type: 'urn:example:payment', credential_ids: ['card'] } }],
     })

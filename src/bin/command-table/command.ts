@@ -21,6 +21,7 @@ export const PLACEHOLDERS = {
   NUMBER: 'unknown',
   PORT: 'unknown',
   SCOPE: 'unknown',
+  TYPE: 'unknown',
   URL: 'unknown',
   'URL|ADDRESS=URL': 'unknown',
   'URL|CONFIG.json': 'unknown',

@@ -43,6 +43,8 @@ interface WalletCommand {
   /** Shows a text at once; not with --json. */
   readonly show: (text: string) => void
   readonly askConsent: AskConsent
+  /** The types of transactions to approve without a question; undefined where a person is asked. */
+  readonly approvedTypes: readonly string[] | undefined
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */
   readonly askTxCode: (description: TxCodeDescription) => Promise<string>
 }
@@ -101,6 +103,7 @@ async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
     formatCommandLine: createCommandLineFormat(values.home),
     show,
     askConsent: createConsentQuestion(values.yes === true, show),
+    approvedTypes: values.yes === true ? values.approve : undefined,
     askTxCode,
   })
 }
@@ -227,19 +230,38 @@ async function runShow({ wallet, subject, formatCommandLine, show }: WalletComma
   return { json: { ...credentialToJson(credential), hidable: credential.disclosable } }
 }
 
-async function runPresent({ wallet, subject, formatCommandLine, show, askConsent }: WalletCommand): Promise<Outcome> {
+async function runPresent({
+  wallet,
+  subject,
+  formatCommandLine,
+  show,
+  askConsent,
+  approvedTypes,
+}: WalletCommand): Promise<Outcome> {
   const plan = await planPresentation(wallet, subject)
   const declining = `To tell the verifier: ${formatCommandLine('decline', subject)}`
   if (plan.problem !== undefined) {
     show(planText(plan))
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
   }
+  const unseenTransaction = plan.approvals.find(({ type }) => approvedTypes?.includes(type) === false)
+  if (unseenTransaction !== undefined) refuseUnseen(planText(plan), unseenTransaction.type, show)
   if (!(await askConsent(planText(plan)))) refuseWith('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await sendPresentation(wallet, plan)
   show(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) show(`Go on at ${removeControlCharacters(redirectUri)}`)
   const goOn = redirectUri === undefined ? {} : { redirect_uri: redirectUri }
   return { json: { result: 'accepted', ...planToJson(plan), ...goOn } }
+}
+
+/** Refuses a transaction that nobody sees before and that was not named. OpenID4VP 1.0, Transaction Data. */
+function refuseUnseen(text: string, type: string, show: WalletCommand['show']): never {
+  show(text)
+  const option = `--approve ${shellWord(type)}`
+  return refuseWith(
+    'not_agreed',
+    `Nothing was sent: --yes approves no transaction that it does not name; add ${option}`,
+  )
 }
 
 async function runDecline({ wallet, subject, show }: WalletCommand): Promise<Outcome> {
