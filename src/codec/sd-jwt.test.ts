@@ -232,6 +232,15 @@ describe('what RFC 9901 section 7.1 rejects', () => {
     })
   })
 
+  it('nor hidden elements, for which an array may have holes, in which nothing is', () => {
+    const shown = disclosure('second')
+    const payload = { list: [{ '...': 'hidden' }, { '...': digestOf(shown) }, 'third', { '...': 'hidden too' }] }
+    const { claims, appliedDisclosures } = revealClaims(payload, [shown], 'holes')
+    const list = claims.list as readonly Json[]
+    expect([list.length, Object.keys(list)]).toEqual([4, ['1', '2']])
+    expect(appliedDisclosures.map(({ position }) => position)).toEqual([['list', 1]])
+  })
+
   it('nor _sd_alg below the root, where it is a claim', () => {
     expect(revealClaims({ a: { _sd_alg: 'x' } }, []).claims).toEqual({ a: { _sd_alg: 'x' } })
   })

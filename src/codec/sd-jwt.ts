@@ -104,15 +104,20 @@ export function concealClaims(
  * Returns the payload with the disclosed claims. Throws a MalformedError for everything that RFC 9901 section 7.1
  * rejects: an unknown hash algorithm, a claim named `_sd` or `...`, a claim that exists already, a disclosure with the
  * wrong number of elements, a repeated digest, and a disclosure without digest. Throws one also if claims are nested
- * deeper than 32.
+ * deeper than 32. An array has a hole for each hidden element if `hiddenElements` is `holes`.
  */
-export function revealClaims(payload: JsonObject, texts: readonly string[]): RevealedClaims {
+export function revealClaims(
+  payload: JsonObject,
+  texts: readonly string[],
+  hiddenElements: 'removed' | 'holes' = 'removed',
+): RevealedClaims {
   const { _sd_alg: hashName, ...root } = payload
   const state: RevealState = {
     disclosures: readDisclosures(texts, readHashName(hashName)),
     seenDigests: new Set(),
     appliedDisclosures: [],
     values: 0,
+    hasHoles: hiddenElements === 'holes',
   }
   const claims = revealObject(root, [], state)
   if (state.appliedDisclosures.length !== texts.length) malformed('a disclosure is not referred to by any digest')
@@ -132,6 +137,8 @@ interface RevealState {
   readonly seenDigests: Set<string>
   readonly appliedDisclosures: { readonly position: ClaimPosition; readonly text: string }[]
   values: number
+  /** Whether an array has a hole in the place of a hidden element. */
+  readonly hasHoles: boolean
 }
 
 function revealValue(value: Json, position: ClaimPosition, state: RevealState): Json {
@@ -161,7 +168,7 @@ function revealObject(object: JsonObject, position: ClaimPosition, state: Reveal
   return visible
 }
 
-/** Returns the array with its disclosed elements. Undisclosed elements are removed. RFC 9901, Processing. */
+/** Returns the array with its disclosed elements. RFC 9901, Processing, removes the others. */
 function revealArray(array: readonly Json[], position: ClaimPosition, state: RevealState): Json[] {
   const visible: Json[] = []
   for (const element of array) {
@@ -172,7 +179,10 @@ function revealArray(array: readonly Json[], position: ClaimPosition, state: Rev
     }
     if (Object.keys(element).length !== 1) malformed('a concealed array element has other members beside its digest')
     const disclosure = findDisclosure(element['...'], state)
-    if (disclosure === undefined) continue
+    if (disclosure === undefined) {
+      if (state.hasHoles) visible.length += 1
+      continue
+    }
     if (disclosure.name !== undefined) malformed('a disclosure for an object member is used for an array element')
     visible.push(revealDisclosure(disclosure, here, state))
   }

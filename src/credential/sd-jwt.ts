@@ -134,6 +134,13 @@ export interface SdJwtParts {
   readonly disclosable: readonly ClaimPosition[]
 }
 
+interface RevealedSdJwt extends Pick<SdJwtParts, 'disclosable'> {
+  readonly payload: JsonObject
+  /** Makes the payload with holes in the places of hidden elements of arrays. */
+  readonly payloadInPlace: () => JsonObject
+  readonly problem: string | undefined
+}
+
 /**
  * Returns the payload with the disclosed claims. If a disclosure is invalid, returns the signed payload and the
  * problem. `mustBeShown` tests whether a position must not be selectively disclosable.
@@ -141,15 +148,16 @@ export interface SdJwtParts {
 export function revealSdJwt(
   { jws, disclosures }: SdJwt,
   mustBeShown: (position: ClaimPosition) => boolean,
-): Pick<SdJwtParts, 'disclosable'> & { readonly payload: JsonObject; readonly problem: string | undefined } {
+): RevealedSdJwt {
   const revealedPayload = readOrProblem(() => {
     const { claims, appliedDisclosures } = revealClaims(jws.payload, disclosures)
     const concealedClaim = appliedDisclosures.find(({ position }) => mustBeShown(position))
     if (concealedClaim) malformed(`${concealedClaim.position.join('.')} must not be selectively disclosable`)
-    return { payload: claims, disclosable: appliedDisclosures.map(({ position }) => position) }
+    const payloadInPlace = () => revealClaims(jws.payload, disclosures, 'holes').claims
+    return { payload: claims, payloadInPlace, disclosable: appliedDisclosures.map(({ position }) => position) }
   })
   return 'problem' in revealedPayload
-    ? { payload: jws.payload, disclosable: [], problem: revealedPayload.problem }
+    ? { payload: jws.payload, payloadInPlace: () => jws.payload, disclosable: [], problem: revealedPayload.problem }
     : { ...revealedPayload, problem: undefined }
 }
 

@@ -8,7 +8,18 @@ import { readJws } from '../../src/codec/jws.ts'
 import { fetchRequest } from '../../src/wallet/request-object.ts'
 import { type Services, startServices, VERIFIER_URL } from '../support/services.ts'
 import { testWallet } from '../support/wallet.ts'
-import { call, dcqlQuery, postForm, startVerification, statusOf } from '../support/wire.ts'
+import {
+  call,
+  configuration,
+  dataset,
+  dcqlQuery,
+  holderSigner,
+  issueCredential,
+  postForm,
+  presentationOf,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 
 let services: Services
 beforeAll(async () => {
@@ -128,4 +139,37 @@ describe('a request object', () => {
     expect(await fetchRequest(wallet, link)).toMatchObject({ clientName: 'Example Shop', transactions: [] })
     await registered.close()
   })
+})
+
+describe('an index in a query', () => {
+  // Yivi (irmago 1.3.0) and the Python package sd-jwt (0.10.4) disclose the element at the index, and no other.
+  it.each([
+    ['jwt_vc_json-ld', configuration, dataset, ['credentialSubject', 'degrees']],
+    ['dc+sd-jwt', { format: 'dc+sd-jwt', vct: 'urn:x' }, dataset.credentialSubject, ['degrees']],
+  ])(
+    'is the place in which the issuer signed the element, also where others are hidden (%s)',
+    async (format, declared, data, degrees) => {
+      const holder = await holderSigner()
+      const credential = await issueCredential(services, holder, declared, data)
+      const outcomeOf = async (shown: number, asked: object) => {
+        const claims = [{ path: [...degrees, 1], ...asked }]
+        const { sessionId, request } = await startVerification(services, {
+          credentials: [{ id: 'card', format, meta: {}, claims }],
+        })
+        const at = { now: services.clock.now, format, places: [[...degrees, shown]] }
+        const presentation = await presentationOf(credential, holder, request, at)
+        const form = { vp_token: JSON.stringify({ card: [presentation] }), state: request.state }
+        await postForm(services, request.response_uri, form)
+        const { status, result } = await statusOf(services, VERIFIER_URL, sessionId)
+        return [status, JSON.stringify(result)]
+      }
+      const succeeded = ['VERIFICATION_SUCCEEDED', expect.stringContaining('"degrees":["MSc"]')]
+      expect(await outcomeOf(1, {})).toEqual(succeeded)
+      expect(await outcomeOf(1, { values: ['MSc'] })).toEqual(succeeded)
+      const failed = ['VERIFICATION_FAILED', expect.stringMatching(/there is no [\w.]*degrees\[1\]/)]
+      expect(await outcomeOf(0, {})).toEqual(failed)
+      const mismatch = ['VERIFICATION_FAILED', expect.stringMatching(/degrees\[1\]: expected /)]
+      expect(await outcomeOf(1, { values: ['BSc'] })).toEqual(mismatch)
+    },
+  )
 })

@@ -102,6 +102,7 @@ function takeApart(sdJwt: SdJwt): SdJwtParts {
     boundKey: readConfirmedKey(payload),
     disclosuresProblem: revealedPayload.problem,
     claims,
+    claimsInPlace: () => credentialOf(revealedPayload.payloadInPlace()),
     securingMembers: [],
     ...members,
   }

@@ -1,10 +1,12 @@
 /** Checks whether the credential satisfies the query, independently of the wallet. OpenID4VP 1.0, DCQL. */
 
 import { type Check, fail, pass } from '../../check/check.ts'
+import type { Evidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
+import type { CredentialQuery } from '../../protocol/dcql.ts'
 import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
-import { answerClaims } from '../../protocol/dcql-match.ts'
+import { answerClaims, type ClaimsAnswer } from '../../protocol/dcql-match.ts'
 import type { IssuerChain } from '../issuer-path.ts'
 import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
@@ -57,8 +59,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Selecting Claims; Claims Path Pointer',
     level: 'MUST',
     needs: [...CREDIBILITY_CHECKS, 'disclosures.valid'],
-    run({ claims }, { credentialQuery }) {
-      const { missing } = answerClaims(credentialQuery, claims)
+    run(evidence, { credentialQuery }) {
+      const { missing } = answerInEitherPlace(credentialQuery, evidence)
       return missing === undefined ? pass() : fail(missing)
     },
   },
@@ -68,12 +70,26 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
     spec: 'OpenID4VP 1.0, Claims Query (values)',
     level: 'MUST',
     needs: ['query.claims'],
-    run({ claims }, { credentialQuery }) {
-      const { mismatch } = answerClaims(credentialQuery, claims)
+    run(evidence, { credentialQuery }) {
+      const { mismatch } = answerInEitherPlace(credentialQuery, evidence)
       return mismatch === undefined ? pass() : fail(mismatch)
     },
   },
 ]
+
+/**
+ * Answers the query with the claims as they are disclosed or, if these do not satisfy it, as the issuer signed them. An
+ * index counts among the elements of an array that are disclosed, or among all: wallets differ in which they mean.
+ */
+function answerInEitherPlace(
+  query: CredentialQuery,
+  { claims, claimsInPlace }: Pick<Evidence, 'claims' | 'claimsInPlace'>,
+): ClaimsAnswer {
+  const answer = answerClaims(query, claims)
+  if (claimsInPlace === undefined || (answer.missing ?? answer.mismatch) === undefined) return answer
+  const answerInPlace = answerClaims(query, claimsInPlace())
+  return answerInPlace.missing === undefined ? answerInPlace : answer
+}
 
 /**
  * Returns the certificates of a path to a trust anchor; of several, one for which `answers` returns true, if there is
