@@ -12,6 +12,7 @@ import {
   embedCbor,
   encodeCbor,
   encodeEmbedded,
+  encodeInOrder,
   makeTagged,
   readEmbedded,
 } from './cbor.ts'
@@ -118,6 +119,20 @@ describe('CBOR', () => {
       [1, 4],
     ])
     expect(Buffer.from(encodeCbor(map)).toString('hex')).toBe('a4010420036161026262' + '6201')
+  })
+
+  it('leaves the keys in their order where it is told to, of maps inside too', () => {
+    const map = new Map<CborKey, Cbor>([
+      [
+        'b',
+        new Map<CborKey, Cbor>([
+          ['dd', 1],
+          ['c', 2],
+        ]),
+      ],
+      ['a', 3],
+    ])
+    expect(Buffer.from(encodeInOrder(map)).toString('hex')).toBe('a26162a2626464016163026161' + '03')
   })
 
   it.each([

@@ -33,6 +33,8 @@ const OPTIONS = {
   retainStringBytes: true,
   strict: true,
 }
+/** Leaves map keys in their order. */
+const IN_ORDER = { mapSorter: () => 0 }
 /** Accepts integers and lengths that are not in the shortest form. */
 const LONG_NUMBERS = { ...OPTIONS, strict: false }
 
@@ -75,6 +77,11 @@ export function decodeCbor(
 /** Encodes a value. Map keys are sorted, shorter ones first. */
 export function encodeCbor(value: Cbor): Uint8Array {
   return encode(value)
+}
+
+/** Encodes a value, like `encodeCbor` but with map keys in the order of each `Map`. */
+export function encodeInOrder(value: Cbor): Uint8Array {
+  return encode(value, IN_ORDER)
 }
 
 /** Wraps a value in a tag. */

@@ -3,7 +3,15 @@
  * 9.1.2.
  */
 import { toBase64url } from '../../codec/base64url.ts'
-import { CBOR_TAG, type Cbor, type CborKey, embedCbor, encodeCbor, makeTagged } from '../../codec/cbor.ts'
+import {
+  CBOR_TAG,
+  type Cbor,
+  type CborKey,
+  embedCbor,
+  encodeCbor,
+  encodeInOrder,
+  makeTagged,
+} from '../../codec/cbor.ts'
 import { writeCoseKey, writeSign1 } from '../../codec/cose.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { algorithms } from '../../keys/signature.ts'
@@ -56,8 +64,9 @@ function makeNameSpace(nameSpace: string, elements: JsonObject, random: Random):
   const entries = Object.entries(elements)
   const bytes = Buffer.from(random(entries.length * (RANDOM_BYTES + ORDER_BYTES)))
   const ids = shuffle(entries.length, bytes.subarray(entries.length * RANDOM_BYTES))
+  // Some wallets write an element again before they present it, in this order, that of its definition in the standard.
   const items = entries.map(([name, value], index) =>
-    encodeCbor(
+    encodeInOrder(
       new Map<CborKey, Cbor>([
         ['digestID', ids[index] ?? index],
         ['random', bytes.subarray(index * RANDOM_BYTES, (index + 1) * RANDOM_BYTES)],

@@ -101,6 +101,21 @@ describe('mobile documents', () => {
       expect(items.map((item) => item.get('random'))).toEqual(items.map(() => new Uint8Array(16)))
     })
 
+    it('has each element in the order of its definition, in which some wallets write it again', async () => {
+      const dataset = { [NAMESPACE]: { given_name: 'Ada' } }
+      const credential = await msoMdoc.issue(orderOf(dataset), signer, (length) => Buffer.alloc(length))
+      // The bytes that VC-K 5.11 makes of the element when it presents it.
+      const written = `a4686469676573744944006672616e646f6d50${'00'.repeat(16)}71656c656d656e744964656e7469666965726a676976656e5f6e616d656c656c656d656e7456616c756563416461`
+      expect(partsOf(credential).items.map((item) => Buffer.from(item).toString('hex'))).toEqual([written])
+    })
+
+    it('has the members of a value in the order of the dataset', async () => {
+      const privilege = { vehicle_category_code: 'B', issue_date: '2026-01-31', expiry_date: '2036-01-31', codes: [] }
+      const { items } = partsOf(await issue({ [NAMESPACE]: { driving_privileges: [privilege] } }))
+      const [value] = items.map((item) => asMap(decodeCbor(item), 'it').get('elementValue') as readonly Cbor[])
+      expect([...asMap(value?.[0], 'it').keys()]).toEqual(Object.keys(privilege))
+    })
+
     it('has up to 32 namespaces and 1,000 elements', async () => {
       const named = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`e${at}`, at]))
       const spaces = Array.from({ length: 32 }, (_, at) => [`org.example.${at}`, named(at === 0 ? 969 : 1)] as const)
