@@ -21,16 +21,25 @@ export const clientAuthenticationSettings = {
   walletAttestation: makeRequirementSetting(
     'Whether wallets must authenticate themselves by wallet attestation; each may when absent',
   ),
+  attestationChallenge: makeRequirementSetting(
+    'Whether the proofs beside wallet attestations must have a challenge of this service; they must when absent. A proof without one is good for five minutes from its iat, once',
+  ),
 }
 
 export interface ClientAuthentication {
   readonly anchors: readonly [Certificate, ...Certificate[]]
   readonly required: boolean
+  /**
+   * Whether a proof of possession must have a challenge; if false, a proof without one is limited by its age and its
+   * single use.
+   */
+  readonly challengeRequired: boolean
 }
 
 interface Settings {
   readonly walletProviderTrustAnchors?: string
   readonly walletAttestation?: Requirement
+  readonly attestationChallenge?: Requirement
   readonly authorizationServer?: unknown
 }
 
@@ -39,19 +48,22 @@ interface Settings {
  * server, which authenticates wallets itself.
  */
 export function readClientAuthentication(
-  { walletProviderTrustAnchors: directory, walletAttestation, authorizationServer }: Settings,
+  settings: Settings,
   files: Files,
   now: Date,
 ):
   | { readonly clientAuthentication: ClientAuthentication | undefined; readonly warnings: readonly string[] }
   | { readonly mistakes: readonly string[] } {
-  const providers = readAnchorDirectory(PROVIDERS, directory, files, now)
-  const contrary = contraryMistakes(directory, walletAttestation, authorizationServer !== undefined)
+  const providers = readAnchorDirectory(PROVIDERS, settings.walletProviderTrustAnchors, files, now)
+  const contrary = contraryMistakes(settings)
   if ('mistakes' in providers || contrary.length > 0) return { mistakes: [...mistakesOf(providers), ...contrary] }
   const [first, ...others] = providers.certificates
-  const isRequired = walletAttestation === 'required'
   return {
-    clientAuthentication: first && { anchors: [first, ...others], required: isRequired },
+    clientAuthentication: first && {
+      anchors: [first, ...others],
+      required: settings.walletAttestation === 'required',
+      challengeRequired: settings.attestationChallenge !== 'optional',
+    },
     warnings: [...providers.warnings, ...testProviderWarnings(providers.certificates)],
   }
 }
@@ -62,11 +74,12 @@ function testProviderWarnings(anchors: readonly Certificate[]): string[] {
   return [`${PROVIDERS}: ${TEST_PROVIDER_NAME} attests any wallet; take its certificate out before others use this`]
 }
 
-function contraryMistakes(directory: unknown, walletAttestation: unknown, hasServer: boolean): string[] {
-  if (directory === undefined) {
+function contraryMistakes(settings: Settings): string[] {
+  if (settings.walletProviderTrustAnchors === undefined) {
     const how = 'needs walletProviderTrustAnchors, a directory with the certificates of wallet providers'
-    return walletAttestation === undefined ? [] : [`walletAttestation: ${how}`]
+    const names = ['walletAttestation', 'attestationChallenge'] as const
+    return names.filter((name) => settings[name] !== undefined).map((name) => `${name}: ${how}`)
   }
   const how = 'goes without authorizationServer, which gives the tokens and authenticates wallets itself'
-  return hasServer ? [`${PROVIDERS}: ${how}`] : []
+  return settings.authorizationServer === undefined ? [] : [`${PROVIDERS}: ${how}`]
 }

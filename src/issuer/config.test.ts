@@ -183,7 +183,7 @@ describe('the authentication of wallets', () => {
   it('is off without anchors, and required where the setting says so', () => {
     expect(authenticationOf({})).toBe(undefined)
     const one = [expect.objectContaining({ subjectText: 'CN=verifier.localhost' }) as object]
-    const optional = { anchors: one, required: false }
+    const optional = { anchors: one, required: false, challengeRequired: true }
     expect(authenticationOf({ walletProviderTrustAnchors: 'providers' })).toEqual(optional)
     expect(authenticationOf({ walletProviderTrustAnchors: 'providers', walletAttestation: 'optional' })).toEqual(
       optional,
@@ -191,12 +191,23 @@ describe('the authentication of wallets', () => {
     expect(authenticationOf({ walletProviderTrustAnchors: 'providers', walletAttestation: 'required' })).toEqual({
       anchors: one,
       required: true,
+      challengeRequired: true,
     })
+  })
+
+  it('takes proofs without a challenge where the setting says so', () => {
+    const challengeOf = (attestationChallenge: string) =>
+      authenticationOf({ walletProviderTrustAnchors: 'providers', attestationChallenge })
+    expect(challengeOf('required')).toMatchObject({ challengeRequired: true })
+    expect(challengeOf('optional')).toMatchObject({ challengeRequired: false })
   })
 
   it('is refused where nobody could be trusted, and where another server gives the tokens', () => {
     expect(mistakesOf(read({ walletAttestation: 'required' }))).toEqual([
       expect.stringMatching(/^walletAttestation: needs walletProviderTrustAnchors/),
+    ])
+    expect(mistakesOf(read({ attestationChallenge: 'optional' }))).toEqual([
+      expect.stringMatching(/^attestationChallenge: needs walletProviderTrustAnchors/),
     ])
     const authorizationServer = { issuer: 'https://as.example' }
     expect(mistakesOf(read({ walletProviderTrustAnchors: 'providers', authorizationServer }))).toEqual([

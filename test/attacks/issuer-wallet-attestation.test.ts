@@ -693,6 +693,47 @@ describe('a wallet that may authenticate itself', () => {
   })
 })
 
+describe('an issuer with attestationChallenge: "optional"', () => {
+  let lenient: Services
+  beforeAll(async () => {
+    const trusting = trustingProvider(provider)
+    lenient = await startServices({ ...trusting, issuer: { ...trusting.issuer, attestationChallenge: 'optional' } })
+  })
+  afterAll(() => lenient.close())
+  const without = { aud: ISSUER_URL, challenge: undefined }
+
+  it('takes proofs without a challenge, each once, and tells the challenge nevertheless', async () => {
+    const [session, second] = [await startedSession(lenient), await startedSession(lenient)]
+    const headers = await attestedHeaders(instance, session, { pop: { payload: without } })
+    const response = await postAttested(session, { ...headers })
+    expect([response.status, response.headers.get('oauth-client-attestation-challenge')]).toEqual([
+      200,
+      expect.stringMatching(/^[\w-]{30}$/),
+    ])
+    await expectWithoutEffect(lenient, () => postAttested(second, { ...headers }), {
+      status: 400,
+      error: 'invalid_client_attestation',
+      why: /used before/,
+    })
+    await expectToken(second, { ...(await attestedHeaders(instance, second, { pop: { payload: without } })) })
+  })
+
+  it.each<[string, object, string]>([
+    ['that is too old', { iat: -301 }, 'invalid_client_attestation'],
+    ['that is from the future', { iat: 62 }, 'invalid_client_attestation'],
+    ['without a jti', { jti: undefined }, 'invalid_client_attestation'],
+    ['with an empty challenge', { challenge: '' }, 'use_attestation_challenge'],
+    ['with a challenge that is null', { challenge: null }, 'use_attestation_challenge'],
+    ['with a challenge of its own making', { challenge: 'A'.repeat(30) }, 'use_attestation_challenge'],
+  ])('refuses a proof %s', async (_, members, error) => {
+    const session = await startedSession(lenient)
+    const seconds = Math.floor(lenient.clock.now.getTime() / 1000)
+    const iat = 'iat' in members ? seconds + Number(members.iat) : seconds
+    const headers = await attestedHeaders(instance, session, { pop: { payload: { ...without, ...members, iat } } })
+    await expectRefusal(await postAttested(session, { ...headers }), { status: 400, error })
+  })
+})
+
 describe('an issuer without the setting', () => {
   it('has no challenges, and looks at no attestation', async () => {
     const plain = await startServices()

@@ -94,6 +94,7 @@ export async function authenticateClient(
     clientId,
     audiences,
     challenges: context.attestationChallenges,
+    challengeRequired: settings.challengeRequired,
     status: context.attestationStatus,
   }
   const reading = readClientHeaders(request)

@@ -36,6 +36,8 @@ export interface ClientCheckContext {
   readonly clientId: string | undefined
   readonly audiences: readonly string[]
   readonly challenges: ReusableNonces
+  /** Whether a proof without a challenge is refused. */
+  readonly challengeRequired: boolean
   readonly status: StatusPolicy
 }
 
@@ -167,10 +169,11 @@ const popChecks: readonly ClientCheck[] = [
   },
   {
     id: 'pop.challenge',
-    asks: 'Does the proof answer a challenge of this issuer of the last minutes?',
+    asks: 'Does the proof answer a challenge of this issuer of the last minutes, where it has or needs one?',
     spec: `${CLIENT_ATTESTATION}, Challenges`,
     level: 'MUST',
-    run: ({ pop }, { challenges, now }) => {
+    run: ({ pop }, { challenges, challengeRequired, now }) => {
+      if (!challengeRequired && memberOf(pop.payload, 'challenge') === undefined) return pass()
       const challenge = stringMemberOf(pop.payload, 'challenge')
       if (challenge === undefined) return fail('challenge is missing')
       return challenges.isValid(challenge, now) ? pass() : fail('challenge is not one of the last minutes')
