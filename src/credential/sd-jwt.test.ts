@@ -56,6 +56,11 @@ describe('a key binding', () => {
     })
   })
 
+  it('has no end where its end is null, as the library ssi for wallets writes it', async () => {
+    const binding = await bindingOf({ iat: 1, nbf: null, exp: null })
+    expect(binding.validity).toEqual({ notBefore: [], notAfter: [] })
+  })
+
   it.each(['JWT', 'dc+sd-jwt', ''])('is none when its type is %j', async (typ) => {
     expect((await bindingOf({}, typ)).problem).toMatch(/not kb\+jwt/)
   })

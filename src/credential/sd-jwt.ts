@@ -21,7 +21,7 @@ import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { approvalProblem, makeApproval } from '../protocol/transaction-data.ts'
 import { earliestEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
-import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
+import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Instant, Order } from './format.ts'
 
 /** The content of an SD-JWT to issue. */
 export interface SdJwtContent {
@@ -161,6 +161,14 @@ export function revealSdJwt(
     : { ...revealedPayload, problem: undefined }
 }
 
+/**
+ * Reads a time of the key binding JWT; empty if it is absent or null. The Rust library ssi writes null for a time that
+ * its wallet has not set.
+ */
+function readLimit(payload: JsonObject, member: 'exp' | 'nbf'): Instant[] {
+  return memberOf(payload, member) === null ? [] : readNumericDate(payload, member)
+}
+
 /** Returns the holder's proof in the key binding JWT; undefined if there is none. */
 export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
   const { keyBinding } = sdJwt
@@ -173,7 +181,7 @@ export function keyBindingOf(sdJwt: SdJwt): HolderEvidence | undefined {
     audience: stringMemberOf(payload, 'aud'),
     // `iat` is required. RFC 9901, Key Binding JWT.
     presentedAt: readPresentationTime(payload) ?? new Date(Number.NaN),
-    validity: { notBefore: readNumericDate(payload, 'nbf'), notAfter: readNumericDate(payload, 'exp') },
+    validity: { notBefore: readLimit(payload, 'nbf'), notAfter: readLimit(payload, 'exp') },
     coversPresentation: memberOf(payload, 'sd_hash') === computeSdHash(sdJwt),
     approvalProblem: (transactionData, requestTransactionData) =>
       approvalProblem(payload, transactionData, requestTransactionData),
