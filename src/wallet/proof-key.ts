@@ -1,5 +1,5 @@
 /** Selects the kind of key for a credential. OpenID4VCI 1.0, Credential Issuer Metadata Parameters. */
-import { isObject, type JsonObject, memberOf, stringsIn } from '../codec/json.ts'
+import { isObject, type Json, type JsonObject, memberOf, stringsIn } from '../codec/json.ts'
 import { didUrlOf, toDidJwk, toDidKey } from '../keys/did.ts'
 import type { PublicJwk } from '../keys/jwk.ts'
 import { type Algorithm, type AlgorithmDetails, algorithms, joseAlgorithms } from '../keys/signature.ts'
@@ -31,7 +31,7 @@ const PROOF_ALGORITHMS = (Object.entries(algorithms) as [Algorithm, AlgorithmDet
  * requires key attestations if the wallet cannot make them.
  */
 export function chooseProofKey(configuration: JsonObject, canAttest: boolean): ProofKey {
-  const proof = memberOf(memberOf(configuration, 'proof_types_supported'), 'jwt')
+  const proof = requireJwtProof(memberOf(configuration, 'proof_types_supported'))
   const algs = stringsIn(memberOf(proof, 'proof_signing_alg_values_supported'))
   const proofAlgorithm = PROOF_ALGORITHMS.find(({ alg }) => algs.includes(alg))
   if (proofAlgorithm === undefined) {
@@ -59,6 +59,21 @@ export function chooseProofKey(configuration: JsonObject, canAttest: boolean): P
         `the issuer binds credentials by ${issuerMethods}, not by ${BINDING_METHODS.join(', ')}`,
       )
     : { ...proofAlgorithm, method, ...attestationMember }
+}
+
+/** Returns the member `jwt` of the proof types. Refuses with `unsupported` an issuer that has none. */
+function requireJwtProof(proofTypes: Json | undefined): Json {
+  const types = isObject(proofTypes) ? Object.keys(proofTypes) : []
+  if (types.length === 0) {
+    refuseWith(
+      'unsupported',
+      'the issuer takes no key proof, so that anybody who has the credential could present it; this wallet keeps none',
+    )
+  }
+  const others = `the issuer takes key proofs of the type ${types.join(' or ')}`
+  return (
+    memberOf(proofTypes, 'jwt') ?? refuseWith('unsupported', `${others}, and this wallet makes those of the type jwt`)
+  )
 }
 
 /** Makes the header members that identify the key. OpenID4VCI 1.0, jwt Proof Type. */
