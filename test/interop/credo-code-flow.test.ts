@@ -1,7 +1,7 @@
 /**
  * Credo as a wallet in the authorization code flow: it pushes its request with PKCE and a DPoP key, opens a browser,
  * redeems the code and receives a batch. It has no challenge in its proof beside a wallet attestation, and none of its
- * users can give it one, so that it cannot authenticate itself here; the last test says so as long as it is so.
+ * users can give it one, so that it authenticates itself only where the issuer takes such a proof.
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -56,6 +56,14 @@ async function startWallet({ files }: Services, fetch: typeof globalThis.fetch):
   return agent
 }
 
+/** Lets a person agree, and returns the address at which their browser comes back to the wallet. */
+async function agreedTo(services: Services, authorizationRequestUrl: string): Promise<URL> {
+  const person = newVisitor()
+  const page = await sentTo(await visit(services, person, authorizationRequestUrl))
+  const { address } = await sendDecision(services, page.searchParams.get('interaction') ?? '', { approved: true })
+  return sentTo(await visit(services, person, address))
+}
+
 describe('Credo, whose wallet is not authenticated', () => {
   let services: Services
   beforeAll(async () => {
@@ -76,10 +84,7 @@ describe('Credo, whose wallet is not authenticated', () => {
     const client = { clientId: WALLET, redirectUri: REDIRECT_URI }
     const begun = await holder.resolveOpenId4VciAuthorizationRequest(resolvedCredentialOffer, client)
 
-    const person = newVisitor()
-    const page = await sentTo(await visit(services, person, begun.authorizationRequestUrl))
-    const { address } = await sendDecision(services, page.searchParams.get('interaction') ?? '', { approved: true })
-    const back = await sentTo(await visit(services, person, address))
+    const back = await agreedTo(services, begun.authorizationRequestUrl)
     expect(back.searchParams.get('iss')).toBe(`${ISSUER_URL}/${sessionId}`)
 
     const { accessToken, accessTokenResponse, cNonce, dpop } = await holder.requestToken({
@@ -117,26 +122,41 @@ describe('Credo, whose wallet is not authenticated', () => {
   })
 })
 
-it('Credo with a wallet attestation proves possession without the challenge that the metadata names', async () => {
-  const { services, instance }: HaipWorld = await startHaip()
-  onTestFinished(() => services.close())
-  const id = await declare(services, haipCard)
-  const { link, sessionId } = await startIssuance(services, {
-    credential_configurations: [id],
-    credential_dataset: { given_name: 'Ada' },
+describe('Credo with a wallet attestation', () => {
+  async function begin(attestationChallenge: 'optional' | 'required') {
+    const { services, instance }: HaipWorld = await startHaip({ attestationChallenge })
+    onTestFinished(() => services.close())
+    const id = await declare(services, haipCard)
+    const { link, sessionId } = await startIssuance(services, {
+      credential_configurations: [id],
+      credential_dataset: { given_name: 'Ada' },
+    })
+    const { fetch, sent } = recording(services.fetch)
+    const { kms, openid4vc } = await startWallet(services, fetch)
+    const { publicJwk: jwk } = await kms.createKey({ type: { kty: 'EC', crv: 'P-256' } })
+    // Credo reads the form of older drafts, in which an attestation names its provider.
+    const payload = { iss: WALLET, cnf: { jwk } }
+    const walletAttestationJwt = await walletAttestation(instance, services.clock.now, { payload })
+    const resolvedCredentialOffer = await openid4vc.holder.resolveCredentialOffer(link)
+    const client = { clientId: WALLET, redirectUri: REDIRECT_URI, walletAttestationJwt }
+    const begun = openid4vc.holder.resolveOpenId4VciAuthorizationRequest(resolvedCredentialOffer, client)
+    return { services, sessionId, sent, holder: openid4vc.holder, resolvedCredentialOffer, client, begun }
+  }
+
+  it('proves possession without the challenge that the metadata names', async () => {
+    const { sessionId, sent, begun } = await begin('required')
+    await expect(begun).rejects.toThrow(/use_attestation_challenge/)
+    const [pushed] = sent.filter(({ path }) => path.startsWith('/auth/par'))
+    const pop = readJws(pushed?.headers.get('oauth-client-attestation-pop') ?? '')
+    expect(pop.payload).toMatchObject({ aud: `${ISSUER_URL}/${sessionId}` })
+    expect(pop.payload).not.toHaveProperty('challenge')
   })
-  const { fetch, sent } = recording(services.fetch)
-  const { kms, openid4vc } = await startWallet(services, fetch)
-  const { publicJwk: jwk } = await kms.createKey({ type: { kty: 'EC', crv: 'P-256' } })
-  // Credo reads the form of older drafts, in which an attestation names its provider.
-  const payload = { iss: WALLET, cnf: { jwk } }
-  const walletAttestationJwt = await walletAttestation(instance, services.clock.now, { payload })
-  const resolvedCredentialOffer = await openid4vc.holder.resolveCredentialOffer(link)
-  const client = { clientId: WALLET, redirectUri: REDIRECT_URI, walletAttestationJwt }
-  const begun = openid4vc.holder.resolveOpenId4VciAuthorizationRequest(resolvedCredentialOffer, client)
-  await expect(begun).rejects.toThrow(/use_attestation_challenge/)
-  const [pushed] = sent.filter(({ path }) => path.startsWith('/auth/par'))
-  const pop = readJws(pushed?.headers.get('oauth-client-attestation-pop') ?? '')
-  expect(pop.payload).toMatchObject({ aud: `${ISSUER_URL}/${sessionId}` })
-  expect(pop.payload).not.toHaveProperty('challenge')
+
+  it('gets its token by HAIP where a proof needs no challenge', async () => {
+    const { services, holder, resolvedCredentialOffer, client, begun } = await begin('optional')
+    const { authorizationRequestUrl, codeVerifier, dpop } = await begun
+    const code = (await agreedTo(services, authorizationRequestUrl)).searchParams.get('code')
+    const request = { resolvedCredentialOffer, ...client, code, codeVerifier, dpop }
+    expect((await holder.requestToken(request)).accessTokenResponse).toMatchObject({ token_type: 'DPoP' })
+  })
 })

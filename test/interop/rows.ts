@@ -77,8 +77,8 @@ If you make a wallet: [Issuing, message by message](explanation/issuing-messages
 
 The rows take the pre-authorized code. In the authorization code flow, with pushed requests, PKCE, DPoP and batches of \`dc+sd-jwt\` and
 \`mso_mdoc\`, \`@openid4vc/openid4vci\` receives from an issuer by HAIP (\`test/interop/code-flow.test.ts\`), and Credo from
-one that asks for no wallet attestation: its proof of possession lacks the challenge that our metadata names
-(\`test/interop/credo-code-flow.test.ts\`).
+one that asks for no wallet attestation, or has \`"attestationChallenge": "optional"\`: its proof of possession lacks
+the challenge that our metadata names (\`test/interop/credo-code-flow.test.ts\`).
 
 | role | of the party | of ours |
 |---|---|---|
