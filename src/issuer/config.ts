@@ -31,7 +31,7 @@ import {
 import type { Files } from '../config/files.ts'
 import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
-import { makeRequirementSetting } from '../config/requirement.ts'
+import type { Requirement } from '../config/requirement.ts'
 import { DEFAULT_RETENTION } from '../config/retention.ts'
 import { readSecretsFile } from '../config/secrets-file.ts'
 import { IssuerKeys } from '../config/service-keys.ts'
@@ -98,8 +98,11 @@ export const IssuerSettings = Type.Object(
       }),
     ),
     ...clientAuthenticationSettings,
-    credentialEncryption: makeRequirementSetting(
-      'Whether credential requests and responses must be encrypted; each wallet may when absent',
+    credentialEncryption: Type.Optional(
+      Type.Union([Type.Literal('optional'), Type.Literal('required'), Type.Literal('off')], {
+        description:
+          'Whether credential requests and responses must be encrypted; each wallet may when absent. With `off` none may, and the metadata has no key for it, which some wallets cannot read',
+      }),
     ),
     statusList: Type.Optional(StatusListSettings),
     ...walletProofSettings,
@@ -131,10 +134,8 @@ export interface IssuerConfig extends CommonConfig, WalletProofConfig {
   /** The trust anchors of key attestations. Without any, a configuration cannot require key attestations. */
   readonly keyAttestationTrustAnchors: readonly Certificate[]
   readonly issuer: IssuerIdentity
-  /**
-   * Whether requests and responses of the credential endpoint must be encrypted; if false, wallets may encrypt them.
-   */
-  readonly encryptionRequired: boolean
+  /** Whether requests and responses of the credential endpoint may be encrypted, must be, or are never. */
+  readonly credentialEncryption: Requirement | 'off'
   readonly statusList: { readonly entries: number; readonly ttlSeconds: number }
   /** Whether wallets of draft 13 are served: token responses then have a `c_nonce`. */
   readonly draft13: boolean
@@ -222,7 +223,7 @@ function ownSettings(settings: Settings) {
       entries: statusList?.entries ?? ENTRIES.default,
       ttlSeconds: statusList?.ttlSeconds ?? TTL_SECONDS,
     },
-    encryptionRequired: credentialEncryption === 'required',
+    credentialEncryption: credentialEncryption ?? 'optional',
     ...resolveWalletProofs(settings, tokenAlgorithmsOf(settings.profile)),
     draft13: compatibility?.includes('draft13') ?? false,
   } as const

@@ -344,6 +344,37 @@ describe('an encrypted credential request', () => {
   })
 })
 
+describe('an issuer that offers no encryption', () => {
+  let services: Services
+  beforeAll(async () => {
+    services = await startServices({ issuer: { credentialEncryption: 'off' } })
+  })
+  afterAll(() => services.close())
+
+  it('has nothing of it in its metadata, also not in that for older drafts', async () => {
+    const { sessionId } = await readySession(services, { credential_configurations: [await declare(services)] })
+    const wellKnown = '.well-known/openid-credential-issuer'
+    for (const path of [wellKnown, `${wellKnown}/${sessionId}`, `${sessionId}/${wellKnown}`]) {
+      const metadata = (await (await services.fetch(`${ISSUER_URL}/${path}`)).json()) as JsonObject
+      expect(metadata).toHaveProperty('credential_endpoint')
+      expect(Object.keys(metadata).filter((member) => member.includes('encryption'))).toEqual([])
+    }
+  })
+
+  it('issues to what is in the clear, and refuses the rest', async () => {
+    const ready = await readySession(services, { credential_configurations: [await declare(services)] })
+    const before = await dump(services)
+    const sealed = await encryptJwe('{}', { jwk: walletJwk as PublicJwk, kid: 'k', alg: 'ECDH-ES', enc: 'A128GCM' })
+    const refusal: Refusal = { status: 400, error: INVALID }
+    await expectRefusal(await post(ready, sealed), { ...refusal, why: /takes no encrypted credential requests/ })
+    const draft15 = { jwk: walletJwk, alg: 'ECDH-ES', enc: 'A128GCM' }
+    const why = /may only stand in an encrypted request/
+    await expectRefusal(await request(ready, { credential_response_encryption: draft15 }), { ...refusal, why })
+    expect(await dump(services)).toBe(before)
+    expect(await (await request(ready)).json()).toEqual(oneCredential)
+  })
+})
+
 describe('an issuer that requires encryption', () => {
   let services: Services
   beforeAll(async () => {

@@ -40,15 +40,19 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   if (typeof body !== 'string' && !isObject(body)) {
     return refuse('invalid_credential_request', 'the body is missing; send application/json or application/jwt')
   }
+  const { credentialEncryption: encryptionRule } = context.config
   const isEncrypted = typeof body === 'string'
+  if (isEncrypted && encryptionRule === 'off') {
+    return refuse('invalid_encryption_parameters', 'this issuer takes no encrypted credential requests')
+  }
   // The schema of an encrypted request only requires an object.
   const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
   const { credential_response_encryption: member } = request
-  if (!isEncrypted && context.config.encryptionRequired) {
+  if (!isEncrypted && encryptionRule === 'required') {
     refuse('invalid_encryption_parameters', 'this issuer takes encrypted credential requests only (application/jwt)')
   }
   if (member === undefined) {
-    if (!context.config.encryptionRequired) return { request, responseForm: {} }
+    if (encryptionRule !== 'required') return { request, responseForm: {} }
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
   if (!isEncrypted) {

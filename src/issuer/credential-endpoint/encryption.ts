@@ -24,7 +24,10 @@ export const MAX_REQUEST_BYTES = 512 * 1024
 
 const MEMBER = 'credential_response_encryption'
 
-/** Makes `credential_request_encryption` and `credential_response_encryption` of the issuer metadata. */
+/**
+ * Makes `credential_request_encryption` and `credential_response_encryption` of the issuer metadata; empty where no
+ * request may be encrypted.
+ */
 export function issuerEncryptionMetadata({
   config,
   decryptionKeys,
@@ -32,11 +35,12 @@ export function issuerEncryptionMetadata({
   IssuerMetadata,
   'credential_request_encryption' | 'credential_response_encryption'
 > {
+  if (config.credentialEncryption === 'off') return {}
   const [{ jwk, kid }] = decryptionKeys
   const supportedMembers = {
     enc_values_supported: [...jweEncryptions],
     zip_values_supported: ['DEF'],
-    encryption_required: config.encryptionRequired,
+    encryption_required: config.credentialEncryption === 'required',
   }
   return {
     credential_request_encryption: { jwks: { keys: [publishedKey(jwk, kid)] }, ...supportedMembers },

@@ -43,7 +43,8 @@ export async function readDraft15Request<T extends CredentialRequest | DeferredC
   body: T,
 ): Promise<ReceivedRequest<T>> {
   const { credential_response_encryption: encryption, ...otherMembers } = body
-  if (!isDraft15Encryption(encryption)) return readRequest(context, body)
+  if (context.config.credentialEncryption === 'off' || !isDraft15Encryption(encryption))
+    return readRequest(context, body)
   const { request } = await readRequest(context, otherMembers as T)
   return { request, responseForm: { encryption: readResponseEncryption(toFinalEncryption(encryption)) } }
 }
@@ -102,12 +103,12 @@ export async function answerDraft15DeferredRequest(
 
 /**
  * Makes the encryption members of the metadata for drafts up to 15, whose requests are not encrypted; empty if requests
- * must be encrypted. Draft 15, Credential Issuer Metadata Parameters.
+ * must be encrypted, or never are. Draft 15, Credential Issuer Metadata Parameters.
  */
 export function draft15EncryptionMetadata({
   config,
 }: Pick<IssuerContext, 'config'>): Pick<IssuerMetadata, 'credential_response_encryption'> {
-  if (config.encryptionRequired) return {}
+  if (config.credentialEncryption !== 'optional') return {}
   const supportedMembers = { enc_values_supported: [...jweEncryptions], encryption_required: false }
   return { credential_response_encryption: { alg_values_supported: [...jweAlgorithms], ...supportedMembers } }
 }
