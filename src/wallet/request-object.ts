@@ -91,7 +91,8 @@ function readRequestLink(link: string): RequestLink {
     parameters.get('client_id') ||
     refuseWith('invalid_link', 'the link has no client_id; was it pasted without quotes?')
   if (!clientId.startsWith(X509_HASH_PREFIX)) {
-    refuseWith('unsupported', `the verifier identifies itself as ${clientId}, and this wallet knows x509_hash only`)
+    const identity = `the verifier identifies itself as ${clientId}`
+    refuseWith('unsupported', `${identity}, and this wallet knows x509_hash only; ask it for a request with that`)
   }
   const requestUri = parameters.get('request_uri')
   if (requestUri === undefined) {
