@@ -3,8 +3,9 @@
  * ends what came of it; an answer that was lost does not lock a wallet out. RFC 6749 section 6, RFC 9700 section
  * 4.14.2.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { IssuanceSession } from '../../src/issuer/session.ts'
+import type { Signer } from '../../src/keys/signer.ts'
 import { declareWithScope } from '../support/code-flow.ts'
 import {
   boundSession,
@@ -31,6 +32,7 @@ import {
   makeProvider,
   postAttested,
   trustingProvider,
+  type WalletInstance,
 } from '../support/wallet-attestation.ts'
 import { call, dataset, declare, fetchNonce, holderSigner, postForm, startIssuance, statusOf } from '../support/wire.ts'
 
@@ -544,6 +546,24 @@ describe('a refresh token', () => {
       )
       await expectRefusal(await byThief(stolen.refresh_token), { status: 400, error: 'invalid_grant' })
       await lenient.close()
+    })
+
+    it('is bound to the key until the wallet authenticates itself, and from then on to its instance', async () => {
+      const provider = await makeProvider()
+      const lenient = await startServices(trustingProvider(provider, 'optional'))
+      onTestFinished(() => lenient.close())
+      const id = await declare(lenient)
+      const ready = await boundSession(lenient, { credential_configurations: [id], refresh_seconds: 30 * DAY })
+      const refreshed = async (refresh: unknown, key: Signer, instance: WalletInstance) => {
+        const dpop = await dpopProof({ services: lenient, key, url: url(ready), nonce: await dpopNonce(lenient) })
+        return postAttested(ready, { ...(await attestedHeaders(instance, ready)), dpop }, refreshForm(String(refresh)))
+      }
+      const [thief, wallet] = [await makeInstance(provider), await makeInstance(provider)]
+      await refused(await refreshed(ready.response.refresh_token, await holderSigner(), thief), /another key/)
+      const first = (await (await refreshed(ready.response.refresh_token, ready.key, wallet)).json()) as TokenBody
+      await refused(await refreshed(first.refresh_token, ready.key, thief), /another wallet instance/)
+      const second = await refreshed(first.refresh_token, await holderSigner(), wallet)
+      expect([second.status, await second.json()]).toMatchObject([200, { token_type: 'DPoP' }])
     })
 
     it('binds from then on when the first token was not bound', async () => {
