@@ -105,9 +105,9 @@ function presentationProblem(header: JsonObject, vp: JsonObject): string | undef
   return types.includes('VerifiablePresentation') ? undefined : 'vp is not of the type VerifiablePresentation'
 }
 
-/** Tests whether `typ` is `JWT` or absent. VCDM 1.1, JWT Encoding. */
+/** Tests whether `typ` is `JWT`, in letters of any size, or absent. VCDM 1.1, JWT Encoding; RFC 7519 section 5.1. */
 function isJwt(header: JsonObject): boolean {
-  return !Object.hasOwn(header, 'typ') || memberOf(header, 'typ') === 'JWT'
+  return !Object.hasOwn(header, 'typ') || stringMemberOf(header, 'typ')?.toUpperCase() === 'JWT'
 }
 
 /** Returns the members of the credential, with those that the JWT claims represent. VCDM 1.1, JWT Decoding. */
