@@ -2,9 +2,9 @@
 import { isObject, type Json, type JsonObject, memberOf } from '../codec/json.ts'
 import type { Configuration, CredentialFormat, DatasetMembers } from '../credential/format.ts'
 import { datasetRules } from '../credential/formats.ts'
-import { selectClaims } from '../protocol/claim-path.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
 import { refuse } from '../protocol/error.ts'
+import { refuseMissingClaim } from '../protocol/mandatory-claim.ts'
 import { refuseMisspeltMember } from '../protocol/misspelt.ts'
 
 /**
@@ -97,11 +97,7 @@ function refuseEmpty({ formatId }: Configuration): never {
 function refuseUnlessComplete(claims: JsonObject, configuration: Configuration): void {
   for (const { path, mandatory } of configuration.claims) {
     if (mandatory !== true || configuration.format.sourceOf(path, configuration) === 'issuer') continue
-    const problem = `${pathText(['credential_dataset', ...path])}: this claim is mandatory in a credential configuration`
-    const selection = selectClaims(claims, path)
-    if ('problem' in selection) refuse('invalid_request', problem)
-    if (selection.claims.every(({ value }) => value === null))
-      refuse('invalid_request', `${problem}, and null says nothing`)
+    refuseMissingClaim(claims, path, 'a credential configuration')
   }
 }
 

@@ -29,8 +29,8 @@ export const typeMetadataRoute = {
 const NAME = /^[A-Za-z0-9._~-]{1,128}$/
 
 /**
- * Refuses with `invalid_request` type metadata for a `vct` that is not below the base URL, claims of which the
- * credentials are not as it says, and a change of existing type metadata, whose digest issued credentials have.
+ * Refuses with `invalid_request` type metadata for a `vct` that is not below the base URL, a description of claims that
+ * the credentials contradict, and a change of existing type metadata, whose digest issued credentials have.
  */
 export async function refuseUnfitType(context: IssuerContext, configuration: Configuration): Promise<void> {
   const { posted } = configuration

@@ -16,7 +16,7 @@ import {
   type SdJwtVcMembers,
   SECURING_MEMBERS,
 } from './schema.ts'
-import { refuseWithoutTypeClaims } from './type-claims.ts'
+import { refuseMissingTypeClaims } from './type-claims.ts'
 
 export const sdJwtVc: CredentialFormat = {
   ids: IDS,
@@ -54,7 +54,7 @@ export const sdJwtVc: CredentialFormat = {
 
 function refuseUnfitDataset(dataset: JsonObject, { posted }: Configuration): void {
   refuseInvalidDataset(dataset)
-  refuseWithoutTypeClaims(claimsOf(dataset), posted)
+  refuseMissingTypeClaims(claimsOf(dataset), posted)
 }
 
 function metaOf(configuration: JsonObject): JsonObject {

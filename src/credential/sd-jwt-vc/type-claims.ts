@@ -3,21 +3,22 @@
  * holder can hide it. SD-JWT VC, Claim Metadata.
  */
 import { isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
-import { isIndex, selectClaims } from '../../protocol/claim-path.ts'
-import { type ClaimPath, MAX_STEPS, pathText } from '../../protocol/claim-path-text.ts'
+import { isClaimPath, isIndex } from '../../protocol/claim-path.ts'
+import { type ClaimPath, type ClaimStep, MAX_STEPS, pathText } from '../../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
+import { refuseMissingClaim } from '../../protocol/mandatory-claim.ts'
 import type { Configuration } from '../format.ts'
 import { SECURING_MEMBERS } from './schema.ts'
 
 const SD_VALUES: readonly Json[] = ['always', 'allowed', 'never']
 
 /**
- * Refuses with `invalid_request` and the path type metadata with a claim of a wrong form, and one that says of a claim
- * what credentials of this configuration are not.
+ * Refuses with `invalid_request` type metadata that describes a claim in a wrong form, or not as it is in credentials
+ * of this configuration.
  */
 export function refuseContraryTypeClaims(configuration: Configuration): void {
-  const claims = memberOf(configuration.posted.type_metadata as Json | undefined, 'claims')
+  const claims = describedClaims(configuration.posted)
   if (claims === undefined) return
   if (!Array.isArray(claims)) refuse('invalid_request', 'type_metadata.claims: it must be an array')
   for (const [index, claim] of claims.entries()) {
@@ -26,22 +27,22 @@ export function refuseContraryTypeClaims(configuration: Configuration): void {
   }
 }
 
-/** Refuses with `invalid_request` a dataset that lacks a claim that the type metadata calls mandatory. */
-export function refuseWithoutTypeClaims(claims: JsonObject, posted: CredentialConfiguration): void {
-  const described = memberOf(posted.type_metadata as Json | undefined, 'claims')
+/** Refuses with `invalid_request` a dataset without a claim that the type metadata calls mandatory. */
+export function refuseMissingTypeClaims(claims: JsonObject, posted: CredentialConfiguration): void {
+  const described = describedClaims(posted)
   for (const claim of Array.isArray(described) ? described : []) {
     const path = pathOf(claim)
     if (path === undefined || memberOf(claim, 'mandatory') !== true || isSecuring(path)) continue
-    const problem = `${pathText(['credential_dataset', ...path])}: this claim is mandatory in the type metadata`
-    const selection = selectClaims(claims, path)
-    if ('problem' in selection) refuse('invalid_request', problem)
-    if (selection.claims.every(({ value }) => value === null))
-      refuse('invalid_request', `${problem}, and null says nothing`)
+    refuseMissingClaim(claims, path, 'the type metadata')
   }
 }
 
+function describedClaims({ type_metadata: typeMetadata }: CredentialConfiguration): Json | undefined {
+  return memberOf(typeMetadata as Json | undefined, 'claims')
+}
+
 function formProblem(claim: Json): string | undefined {
-  if (pathOf(claim) === undefined) return '.path: it must be an array of names, indices and null, which is not empty'
+  if (pathOf(claim) === undefined) return `.path: it must be an array of 1 to ${MAX_STEPS} names, indices and null`
   const [mandatory, sd] = [memberOf(claim, 'mandatory'), memberOf(claim, 'sd')]
   if (mandatory !== undefined && typeof mandatory !== 'boolean') return '.mandatory: it must be true or false'
   if (sd !== undefined && !SD_VALUES.includes(sd)) return '.sd: it must be always, allowed or never'
@@ -66,22 +67,22 @@ function contraryProblem(claim: Json, configuration: Configuration): string | un
 function isHidden(
   path: ClaimPath,
   { selectiveDisclosure }: Configuration,
-  isSame: (listed: ClaimPath[number], step: ClaimPath[number] | undefined) => boolean,
+  matches: (listed: ClaimStep, step: ClaimStep | undefined) => boolean,
 ): boolean {
   if (isSecuring(path) || selectiveDisclosure === 'none') return false
   if (selectiveDisclosure === 'all') return true
   return selectiveDisclosure.some(
-    (listed) => listed.length === path.length && listed.every((step, at) => isSame(step, path[at])),
+    (listed) => listed.length === path.length && listed.every((step, at) => matches(step, path[at])),
   )
 }
 
-/** Tests whether a listed step stands for all that the other step stands for. */
-function covers(listed: ClaimPath[number], step: ClaimPath[number] | undefined): boolean {
+/** Tests whether the listed step selects all that the other step selects. */
+function covers(listed: ClaimStep, step: ClaimStep | undefined): boolean {
   return listed === step || (listed === null && isIndex(step))
 }
 
-/** Tests whether two steps have something in common. */
-function meets(listed: ClaimPath[number], step: ClaimPath[number] | undefined): boolean {
+/** Tests whether there is something that both steps select. */
+function meets(listed: ClaimStep, step: ClaimStep | undefined): boolean {
   return covers(listed, step) || (step === null && isIndex(listed))
 }
 
@@ -91,10 +92,5 @@ function isSecuring([first]: ClaimPath): boolean {
 
 function pathOf(claim: Json): ClaimPath | undefined {
   const path = isObject(claim) ? memberOf(claim, 'path') : undefined
-  const isPath =
-    Array.isArray(path) &&
-    path.length > 0 &&
-    path.length <= MAX_STEPS &&
-    path.every((step) => step === null || typeof step === 'string' || isIndex(step))
-  return isPath ? path : undefined
+  return isClaimPath(path) && path.length > 0 && path.length <= MAX_STEPS ? path : undefined
 }
