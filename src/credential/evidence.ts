@@ -44,7 +44,7 @@ export function statedTypeText(header: JsonObject): string {
   return `its type (typ) is ${typeof typ === 'string' ? untrustedText(typ) : 'no text'}`
 }
 
-/** Returns why a proof of a format without approvals does not approve the transactions; undefined if there are none. */
+/** Returns why no proof in a format without approvals approves the transactions; undefined if there are none. */
 export function approvalProblemOfNone(transactionData: readonly string[]): string | undefined {
   return transactionData.length === 0 ? undefined : 'its format has no approvals'
 }

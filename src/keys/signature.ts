@@ -86,6 +86,8 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
   return sign(algorithms[requireAlgorithm(key)].digest, data, { key, dsaEncoding: 'ieee-p1363' })
 }
 
+const OTHER_SIGNATURE = 'another key made it, or what it signed was changed'
+
 /** Tests whether `key` signed the JWS, like {@link jwsSignatureProblem}. */
 export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
   return jwsSignatureProblem(jws, key) === undefined
@@ -103,39 +105,34 @@ export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObjec
 export function jwsSignatureProblem(jws: Jws, key: KeyObject): string | undefined {
   const alg = memberOf(jws.header, 'alg')
   return (
-    algorithmProblem(key, ({ jose }) => jose.some((name) => name === alg), alg) ??
+    algorithmProblem(key, 'jose', alg) ??
     (verifySignature(key, jws.signingInput, jws.signature) ? undefined : OTHER_SIGNATURE)
   )
 }
 
 /**
- * Returns why `key` did not sign a COSE_Sign1 over `payload`, which may be detached; undefined if it did. `otherwise`
- * is the reason where the algorithm is right.
+ * Returns why `key` did not sign a COSE_Sign1 over `payload`, which may be detached, as part of a sentence; undefined
+ * if it did. `otherReason` is the reason where the algorithm is right.
  */
 export function sign1SignatureProblem(
   { alg, protectedBytes, signature }: Sign1,
   payload: Uint8Array,
   key: KeyObject,
-  otherwise: string = OTHER_SIGNATURE,
+  otherReason: string = OTHER_SIGNATURE,
 ): string | undefined {
   return (
-    algorithmProblem(key, ({ cose }) => cose.some((number) => number === alg), alg) ??
-    (verifySignature(key, signedBytes(protectedBytes, payload), signature) ? undefined : otherwise)
+    algorithmProblem(key, 'cose', alg) ??
+    (verifySignature(key, signedBytes(protectedBytes, payload), signature) ? undefined : otherReason)
   )
 }
 
-const OTHER_SIGNATURE = 'another key made it, or what it signed was changed'
-
-/** Returns why a signature by `alg` cannot be by the key, whose algorithm `isOf` compares with it. */
-function algorithmProblem(
-  key: KeyObject,
-  isOf: (algorithm: AlgorithmDetails) => boolean,
-  alg: unknown,
-): string | undefined {
+/** Returns why no signature with the header member `alg` can be by the key; undefined if one can. */
+function algorithmProblem(key: KeyObject, names: 'jose' | 'cose', alg: unknown): string | undefined {
   const algorithm = algorithmOf(key)
   if (algorithm === undefined) return `the algorithm of that key is not supported; supported are ${SUPPORTED_KEYS}`
-  if (isOf(algorithms[algorithm])) return undefined
-  const stated = typeof alg === 'string' ? untrustedText(alg) : typeof alg === 'number' ? `${alg}` : 'absent'
+  const accepted: readonly unknown[] = algorithms[algorithm][names]
+  if (accepted.includes(alg)) return undefined
+  const stated = typeof alg === 'string' ? untrustedText(alg) : typeof alg === 'number' ? `${alg}` : 'no text or number'
   return `its algorithm (alg) is ${stated}, and that key is for ${algorithm}`
 }
 

@@ -74,8 +74,8 @@ function signatureProblem({ issuer }: Evidence, now: Date): string | undefined {
   }
   const problem = leafProblem(leaf, now, CLOCK_SKEW_SECONDS, 'credential')
   if (problem !== undefined) return problem
-  const signatureProblem = issuer.signatureProblem(leaf.publicKey)
-  return signatureProblem && `its signature is not by the key of ${leaf.subjectText}: ${signatureProblem}`
+  const reason = issuer.signatureProblem(leaf.publicKey)
+  return reason && `its signature is not by the key of ${leaf.subjectText}: ${reason}`
 }
 
 function contentProblem(evidence: Evidence, offeredCredential: OfferedCredential): string | undefined {
