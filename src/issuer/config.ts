@@ -101,7 +101,7 @@ export const IssuerSettings = Type.Object(
     credentialEncryption: Type.Optional(
       Type.Union([Type.Literal('optional'), Type.Literal('required'), Type.Literal('off')], {
         description:
-          'Whether credential requests and responses must be encrypted; each wallet may when absent. With `off` none may, and the metadata has no key for it, which some wallets cannot read',
+          'Whether credential requests and responses must be encrypted; each wallet may when absent. With `off` none may, and the metadata has no key for it: some wallets read no metadata with one',
       }),
     ),
     statusList: Type.Optional(StatusListSettings),

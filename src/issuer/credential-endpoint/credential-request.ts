@@ -43,7 +43,7 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
   const { credentialEncryption: encryptionRule } = context.config
   const isEncrypted = typeof body === 'string'
   if (isEncrypted && encryptionRule === 'off') {
-    return refuse('invalid_encryption_parameters', 'this issuer takes no encrypted credential requests')
+    return refuse('invalid_encryption_parameters', 'this issuer takes no encrypted requests; send application/json')
   }
   // The schema of an encrypted request only requires an object.
   const request = isEncrypted ? ((await decryptRequest(context, body)) as T) : body
@@ -56,7 +56,10 @@ export async function readRequest<T extends CredentialRequest | DeferredCredenti
     return refuse('invalid_encryption_parameters', 'credential_response_encryption is missing; this issuer requires it')
   }
   if (!isEncrypted) {
-    const rule = 'may only stand in an encrypted request (application/jwt)'
+    const rule =
+      encryptionRule === 'off'
+        ? 'is not supported by this issuer; leave it out'
+        : 'may only stand in an encrypted request (application/jwt)'
     refuse('invalid_encryption_parameters', `credential_response_encryption ${rule}`)
   }
   return { request, responseForm: { encryption: readResponseEncryption(member) } }
