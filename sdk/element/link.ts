@@ -38,7 +38,7 @@ export function readWalletLink(
   if (!PARAMETERS[kind].some((parameter) => parameters.has(parameter))) {
     return { problem: `link has neither ${PARAMETERS[kind].join(' nor ')}` }
   }
-  // By name, client_id is before request_uri: some wallets (Multipaz up to 0.101.0) misread the first parameter.
+  // Sorting puts client_id before request_uri: some wallets (Multipaz up to 0.101.0) misread the first parameter.
   const sortedQuery = query.split('&').sort().join('&')
   const href = addressOf(link, sortedQuery, { kind, scheme, place: isWeb ? '' : place })
   if (href === undefined) {

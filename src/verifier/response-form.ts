@@ -30,7 +30,7 @@ export function readForm({
   if (error) return { error, description, state }
   if (text) return { vpToken: parseVpToken(text), state }
   const problem = response
-    ? 'is in response, as encrypted ones are (the verifier asks for these with the profile haip), and not in vp_token'
+    ? 'has a member response in place of vp_token, as encrypted ones have, which the verifier asks for with the profile haip'
     : 'has neither vp_token nor error'
   return refuse('invalid_request', `the response ${problem}`)
 }

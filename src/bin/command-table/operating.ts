@@ -261,7 +261,7 @@ export const operatingCommands = {
         subcommands: ['present'],
         does: 'agree beforehand; needed where nobody can be asked',
       },
-      approve: { ...REPEATED, value: 'TYPE', subcommands: ['present'], does: 'a transaction that --yes is to approve' },
+      approve: { ...REPEATED, value: 'TYPE', subcommands: ['present'], does: 'a transaction type that --yes approves' },
       home: {
         type: 'string',
         value: 'DIR',

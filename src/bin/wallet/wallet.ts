@@ -254,14 +254,11 @@ async function runPresent({
   return { json: { result: 'accepted', ...planToJson(plan), ...goOn } }
 }
 
-/** Refuses a transaction that nobody sees before and that was not named. OpenID4VP 1.0, Transaction Data. */
+/** Refuses with `not_agreed` a transaction that nobody saw or named beforehand. OpenID4VP 1.0, Transaction Data. */
 function refuseUnseen(text: string, type: string, show: WalletCommand['show']): never {
   show(text)
   const option = `--approve ${shellWord(type)}`
-  return refuseWith(
-    'not_agreed',
-    `Nothing was sent: --yes approves no transaction that it does not name; add ${option}`,
-  )
+  return refuseWith('not_agreed', `Nothing was sent: --yes alone approves no transaction; add ${option} to approve it`)
 }
 
 async function runDecline({ wallet, subject, show }: WalletCommand): Promise<Outcome> {

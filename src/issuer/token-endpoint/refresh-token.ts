@@ -64,7 +64,7 @@ export function makeRefreshGrant(context: IssuerContext, form: TokenRequest): Gr
         return { session: endTokens(session, now, 'reuse'), refusal: REPLAYED_TOKEN }
       refuseOtherRefresher(session, form)
       refuseOtherInstance('refresh token', session.client, client)
-      refuseOtherKey('refresh token', boundKeyOf(session, jkt), jkt)
+      refuseOtherKey('refresh token', refreshKeyOf(session, jkt), jkt)
       const newRefreshToken = makeNextRefreshToken(context, sessionId, session, { refreshToken, now })
       if ('problem' in newRefreshToken)
         return { session: endTokens(session, now, 'reuse'), refusal: newRefreshToken.problem }
@@ -89,7 +89,7 @@ interface ProvedSender {
  * Returns the DPoP key that a refresh has to prove. The refresh token of a wallet that authenticated itself is bound to
  * its instance, so that the key of any proof will do; none will not where there was one. RFC 9449 section 5.
  */
-function boundKeyOf({ token, client }: AuthorizedSession, proofKey: string | undefined): string | undefined {
+function refreshKeyOf({ token, client }: AuthorizedSession, proofKey: string | undefined): string | undefined {
   const isBoundToInstance = client?.instance !== undefined
   return isBoundToInstance && proofKey !== undefined ? proofKey : token.jkt
 }
@@ -101,7 +101,7 @@ function isUnboundTokenOfAnother(
   { jkt, instance }: ProvedSender,
 ): boolean {
   const isOfBoundSender =
-    (boundKeyOf(session, jkt) ?? jkt) === jkt && (session.client?.instance ?? instance) === instance
+    (refreshKeyOf(session, jkt) ?? jkt) === jkt && (session.client?.instance ?? instance) === instance
   return session.refresh?.unbound?.includes(digestOf(refreshToken)) === true && !isOfBoundSender
 }
 
