@@ -64,7 +64,7 @@ describe('a link', () => {
 it('is refused where the scheme makes it longer than a phone reads', () => {
   const long = `https://wallet.example/${'p'.repeat(1500)}`
   expect(readWalletLink(`${REQUEST}&x=${'a'.repeat(1700)}`, 'presentation', long)).toEqual({
-    problem: 'scheme makes link longer than 2000 characters',
+    problem: 'scheme makes link longer than 2000 characters: shorten one',
   })
   expect(readWalletLink(REQUEST, 'presentation', long)).toEqual({ href: `${long}?${QUERY}` })
 })

@@ -44,7 +44,9 @@ export function readWalletLink(
   if (href === undefined) {
     return { problem: `scheme must be ${SCHEMES[kind].join(', ')}, or the https address of a wallet` }
   }
-  return href.length > MAX_LENGTH ? { problem: `scheme makes link longer than ${MAX_LENGTH} characters` } : { href }
+  return href.length > MAX_LENGTH
+    ? { problem: `scheme makes link longer than ${MAX_LENGTH} characters: shorten one` }
+    : { href }
 }
 
 /** Returns the address that opens the wallet of `scheme` with the link; undefined for an unknown scheme. */
