@@ -21,7 +21,7 @@ export interface Application {
   close(): void
 }
 
-/** The addresses between which the browser goes: those that end with a slash are the beginnings of others. */
+/** The addresses between which the browser goes; `page` and `suite` are the beginnings of others. */
 export interface BrowserPlaces {
   readonly authorizationEndpoint: string
   readonly page: string
@@ -33,7 +33,7 @@ const MODULE_OF_TWO_WALLETS = 'oid4vci-1_0-issuer-happy-flow-multiple-clients'
 const REFRESH_SECONDS = 86_400
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 
-/** Starts the page at the port of this machine. */
+/** Starts the application, with its page at the port of this machine. */
 export function startApplication(
   issuer: SuiteService,
   port: number,

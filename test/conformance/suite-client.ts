@@ -33,7 +33,6 @@ export interface WaitingRun {
 
 export interface ModuleOutcome {
   readonly module: string
-  readonly variant: Names
   readonly id: string
   /** `PASSED`, `WARNING`, `REVIEW`, `SKIPPED`, `FAILED`, or the status of a module that did not end. */
   readonly result: string
@@ -68,12 +67,13 @@ export class SuiteClient {
     this.#suite = suite
   }
 
-  /** Says which version of the suite it is. */
-  async version(): Promise<string> {
+  /** Returns the version and the revision of the suite. */
+  async fetchVersion(): Promise<string> {
     const { version, revision } = await this.#call<Names>('GET', 'server')
     return `${version}, revision ${revision}`
   }
 
+  /** Creates a plan in the suite, and returns its id and its modules. */
   async createPlan({ name, variant, configuration }: SuitePlan, alias: string) {
     const query = { planName: name, variant: JSON.stringify(variant) }
     const body = JSON.stringify({ alias, description: name, ...configuration })
@@ -92,7 +92,7 @@ export class SuiteClient {
     for (;;) {
       const { status, result } = await this.#call<Names>('GET', `info/${id}`)
       const isOver = status === 'FINISHED' || status === 'INTERRUPTED' || Date.now() > ends
-      if (isOver) return this.#outcome({ module, variant, id, result: result ?? `${status}` })
+      if (isOver) return this.#outcome({ module, id, result: result ?? `${status}` })
       if (status === 'CONFIGURED') await this.#call('POST', `runner/${id}`)
       if (status === 'WAITING' && answer) await answer(await this.#waitingRun(id, module))
       await wait(1000)

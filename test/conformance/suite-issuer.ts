@@ -1,14 +1,10 @@
 /** An issuer with its own authorization server and without a profile, for the suite's plan for such issuers. */
 import { createIssuerClient, type IssuerClient } from '../../sdk/server/index.ts'
-import { type Application, type IssuedCredential, startApplication, visitsPressing } from './suite-application.ts'
+import { type Application, type IssuedCredential, startApplication } from './suite-application.ts'
 import type { SuitePlan, SuiteTarget } from './suite-client.ts'
-import { attesterJwks } from './suite-issuer-haip.ts'
-import { type SuiteService, startService } from './suite-service.ts'
+import { type DrivenIssuer, issuerPlanConfiguration, startIssuerService } from './suite-issuer-service.ts'
 
-const PORT = 23_077
-const PAGE_PORT = 23_076
-const PAGE = `http://localhost:${PAGE_PORT}/`
-const WALLET = 'https://wallet.example'
+const PORTS = { issuer: 23_077, page: 23_076 }
 const TX_CODE = '123456'
 
 const person = { given_name: 'Ada', family_name: 'Lovelace' }
@@ -42,8 +38,7 @@ const flows = [
 
 /** The parts that all plans of one issuer use. */
 interface World {
-  readonly issuer: SuiteService
-  readonly suite: URL
+  readonly issuer: DrivenIssuer
   readonly application: Application
 }
 
@@ -55,20 +50,15 @@ interface Driven extends IssuedCredential {
 
 /** Starts the issuer and its application, for a plan of each format, encryption and flow. */
 export async function startIssuer(suite: URL): Promise<SuiteTarget> {
-  // The files of the profile have a provider of wallets; the profile itself is left out.
-  const issuer = await startService(['issuer', '--profile', 'haip'], PORT, (settings) => ({
-    profile: undefined,
-    issuer: { ...settings.issuer, identifier: 'base' },
-    authentication: { interactionUrl: PAGE },
-  }))
-  const credentials = await declareAll(createIssuerClient(issuer))
-  const application = startApplication(issuer, PAGE_PORT, credentials)
-  const world = { issuer, suite, application }
+  const issuer = await startIssuerService(suite, PORTS, { profile: undefined })
+  const credentials = await declareAll(createIssuerClient(issuer.service))
+  const application = startApplication(issuer.service, PORTS.page, credentials)
+  const world = { issuer, application }
   return {
     plans: credentials.flatMap((credential) => flows.map((flow) => planOf(world, credential, flow))),
     close: async () => {
       application.close()
-      await issuer.close()
+      await issuer.service.close()
     },
   }
 }
@@ -104,24 +94,13 @@ function planOf(
       client_auth_type: wallet,
       authorization_request_type: request,
     },
-    configuration: configurationFor(world, credential.configurationId),
+    configuration: configurationFor(world.issuer, credential.configurationId),
     answer: (run) => world.application.sendOffer(run, offered),
   }
 }
 
-/** Returns the configuration of a plan: the issuer, the wallets that the suite plays, and what its browser does. */
-function configurationFor({ issuer, suite }: World, configurationId: string): object {
-  const attester = attesterJwks(issuer)
-  const places = { authorizationEndpoint: `${issuer.url}/auth/authorize`, page: PAGE, suite: suite.href }
-  return {
-    vci: {
-      credential_issuer_url: issuer.url,
-      credential_configuration_id: configurationId,
-      static_tx_code: TX_CODE,
-    },
-    client: { client_id: WALLET },
-    client2: { client_id: `${WALLET}/second` },
-    client_attestation: { issuer: WALLET, attester_jwks: attester, key_attestation_jwks: attester },
-    browser: visitsPressing('approve', places),
-  }
+/** Returns the configuration of a plan, with the transaction code of its offers. */
+function configurationFor(issuer: DrivenIssuer, configurationId: string): object {
+  const { vci, ...others } = issuerPlanConfiguration(issuer, configurationId)
+  return { ...others, vci: { ...vci, static_tx_code: TX_CODE } }
 }

@@ -23,7 +23,7 @@ const DONE = 'https://localhost:23083/done'
 const NAMESPACE = 'org.iso.18013.5.1'
 
 /** The query of each format, by the suite's name of it. */
-const queries = {
+const queries: Readonly<Record<Format, VerifierSchemas['DcqlQuery']['credentials'][number]>> = {
   sd_jwt_vc: {
     id: 'pid',
     format: 'dc+sd-jwt',
@@ -36,9 +36,9 @@ const queries = {
     meta: { doctype_value: `${NAMESPACE}.mDL` },
     claims: [{ path: [NAMESPACE, 'given_name'] }, { path: [NAMESPACE, 'age_over_18'] }],
   },
-} as const
+}
 
-type Format = keyof typeof queries
+type Format = 'sd_jwt_vc' | 'iso_mdl'
 type Profile = keyof typeof PLANS
 
 /** A plan, and the service that it is run against: an SD-JWT VC comes encrypted by HAIP alone. */
@@ -64,6 +64,7 @@ interface KeyWithCertificate {
   readonly authority: Buffer
 }
 
+/** Starts a verifier by HAIP and one without it, for a plan of each case. */
 export async function startVerifiers(suite: URL): Promise<SuiteTarget> {
   const mdocIssuers = await readMdocIssuers(suite)
   const [issuer, verifier] = [await certify('Example Issuer', suite.hostname), await certify('Example Shop', HOST)]
@@ -166,7 +167,7 @@ async function present(
   { module, exposed }: WaitingRun,
 ): Promise<VerifierSchemas['VerificationSession']> {
   const { session_id: id, request_uri: link } = await client.startSession({
-    verification_query_id: await client.createQuery({ credentials: [queries[format]] } as never),
+    verification_query_id: await client.createQuery({ credentials: [queries[format]] }),
     ...(profile === 'haip' && { redirect_uri: DONE }),
     ...(module.endsWith('request-uri-method-post') && { request_uri_method: 'post' as const }),
   })
