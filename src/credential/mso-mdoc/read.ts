@@ -106,7 +106,7 @@ function readDocument(value: Cbor): CborMap {
   return readClosedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
 }
 
-/** The reason names what the device signs and does not send, where a difference shows in the signature alone. */
+/** Names what the device signs and does not send: a difference in it shows in the signature alone. */
 const OTHER_DEVICE_SIGNATURE =
   'another key made it, or it is for another request: it covers nonce, client_id, response_uri and the encryption key'
 

@@ -86,8 +86,8 @@ interface ProvedSender {
 }
 
 /**
- * Returns the DPoP key that a refresh has to prove. The refresh token of a wallet that authenticated itself is bound to
- * its instance, so that the key of any proof will do; none will not where there was one. RFC 9449 section 5.
+ * Returns the DPoP key that a refresh has to prove: the key of the access token or, if the refresh token is bound to a
+ * wallet instance and the refresh has a proof, the key of that proof. RFC 9449 section 5.
  */
 function refreshKeyOf({ token, client }: AuthorizedSession, proofKey: string | undefined): string | undefined {
   const isBoundToInstance = client?.instance !== undefined
