@@ -185,9 +185,11 @@ describe('vouchsafe wallet', () => {
     const { link: again } = await startVerification(services, dcqlQuery, {
       transaction_data: [{ type: 'urn:example:payment', credential_ids: ['card'] }],
     })
-    const refused = await runJson('present', again, '--yes', '--approve', 'urn:example:other')
-    expect([refused.json.error, refused.json.message]).toEqual(['not_agreed', expect.stringMatching(/urn:example:pay/)])
-    process.exitCode = undefined
+    for (const approved of [[], ['--approve', 'urn:example:other']]) {
+      const { json } = await runJson('present', again, '--yes', ...approved)
+      expect([json.error, json.message]).toEqual(['not_agreed', expect.stringMatching(/--approve \S*urn:example:pay/)])
+      process.exitCode = undefined
+    }
     expect((await runJson('present', again, '--yes', '--approve', 'urn:example:payment')).json).toMatchObject({
       encrypted: false,
       approved: [{ by: 'card', transaction: { type: 'urn:example:payment', credential_ids: ['card'] } }],
