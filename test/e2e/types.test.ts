@@ -102,7 +102,13 @@ describe('type metadata', () => {
   it.each<[claims: unknown, disclosure: unknown, why: RegExp]>([
     ['given_name', undefined, /type_metadata\.claims: it must be an array/],
     [[{ path: [] }], undefined, /type_metadata\.claims\[0\]\.path: /],
+    [[{ path: [null], mandatory: true }], undefined, /type_metadata\.claims\[0\]\.path: /],
     [[{ path: ['a'] }, { path: ['a', -1] }], undefined, /type_metadata\.claims\[1\]\.path: /],
+    [
+      [{ path: ['a', null] }, { path: ['a', 0] }, { path: ['a', null] }],
+      undefined,
+      /\[2\]\.path: this claim is described already/,
+    ],
     [[{ path: ['a'], mandatory: 'yes' }], undefined, /type_metadata\.claims\[0\]\.mandatory: /],
     [
       [{ path: ['a'], sd: 'sometimes' }],

@@ -14,15 +14,16 @@ import { SECURING_MEMBERS } from './schema.ts'
 const SD_VALUES: readonly Json[] = ['always', 'allowed', 'never']
 
 /**
- * Refuses with `invalid_request` type metadata that describes a claim in a wrong form, or not as it is in credentials
- * of this configuration.
+ * Refuses with `invalid_request` type metadata that describes a claim in a wrong form, twice, or not as it is in
+ * credentials of this configuration.
  */
 export function refuseContraryTypeClaims(configuration: Configuration): void {
   const claims = describedClaims(configuration.posted)
   if (claims === undefined) return
   if (!Array.isArray(claims)) refuse('invalid_request', 'type_metadata.claims: it must be an array')
+  const paths = new Set<string>()
   for (const [index, claim] of claims.entries()) {
-    const problem = formProblem(claim) ?? contraryProblem(claim, configuration)
+    const problem = formProblem(claim) ?? repetitionProblem(claim, paths) ?? contraryProblem(claim, configuration)
     if (problem !== undefined) refuse('invalid_request', `type_metadata.claims[${index}]${problem}`)
   }
 }
@@ -42,10 +43,19 @@ function describedClaims({ type_metadata: typeMetadata }: CredentialConfiguratio
 }
 
 function formProblem(claim: Json): string | undefined {
-  if (pathOf(claim) === undefined) return `.path: it must be an array of 1 to ${MAX_STEPS} names, indices and null`
+  if (pathOf(claim) === undefined)
+    return `.path: it must be an array of 1 to ${MAX_STEPS} names, indices and null, which begins with a name`
   const [mandatory, sd] = [memberOf(claim, 'mandatory'), memberOf(claim, 'sd')]
   if (mandatory !== undefined && typeof mandatory !== 'boolean') return '.mandatory: it must be true or false'
   if (sd !== undefined && !SD_VALUES.includes(sd)) return '.sd: it must be always, allowed or never'
+  return undefined
+}
+
+/** Returns why the path may not be there again, and adds it to `paths`; undefined if it is new. */
+function repetitionProblem(claim: Json, paths: Set<string>): string | undefined {
+  const text = JSON.stringify(pathOf(claim))
+  if (paths.has(text)) return '.path: this claim is described already'
+  paths.add(text)
   return undefined
 }
 
@@ -92,5 +102,5 @@ function isSecuring([first]: ClaimPath): boolean {
 
 function pathOf(claim: Json): ClaimPath | undefined {
   const path = isObject(claim) ? memberOf(claim, 'path') : undefined
-  return isClaimPath(path) && path.length > 0 && path.length <= MAX_STEPS ? path : undefined
+  return isClaimPath(path) && typeof path[0] === 'string' && path.length <= MAX_STEPS ? path : undefined
 }
