@@ -35,6 +35,9 @@ const Display = Type.Object(
 
 const ClaimDisplay = Type.Object({ name: Name, locale: Type.Optional(Type.String()) })
 
+/** The maximum number of claims that metadata describes. */
+export const MAX_CLAIMS = 500
+
 const ClaimDescription = Type.Object(
   {
     path: ClaimPathSchema,
@@ -99,7 +102,7 @@ export const CredentialDefinition = Type.Object(
 const CredentialMetadata = Type.Object({
   // OpenID4VCI 1.0, Credential Issuer Metadata Parameters: both arrays are non-empty.
   display: Type.Optional(Type.Array(Display, { minItems: 1 })),
-  claims: Type.Optional(Type.Array(ClaimDescription, { minItems: 1, maxItems: 500 })),
+  claims: Type.Optional(Type.Array(ClaimDescription, { minItems: 1, maxItems: MAX_CLAIMS })),
   credential_reuse_policy: Type.Optional(ReusePolicy),
 })
 

@@ -168,6 +168,11 @@ describe('type metadata', () => {
     expect([declared.status, await declared.text()]).toEqual([201, expect.any(String)])
   })
 
+  it('is refused with more claims than a session is compared with', async () => {
+    const claims = Array.from({ length: 501 }, (_, index) => ({ path: ['a', index], mandatory: true }))
+    await refused(saying(claims), /type_metadata\.claims: it must be an array of at most 500 claims/)
+  })
+
   it('has sessions refuse a dataset that lacks what it calls mandatory', async () => {
     const claims = [
       { path: ['given_name'], mandatory: true },

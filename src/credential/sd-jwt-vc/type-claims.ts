@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import { isClaimPath, isIndex } from '../../protocol/claim-path.ts'
 import { type ClaimPath, type ClaimStep, MAX_STEPS, pathText } from '../../protocol/claim-path-text.ts'
-import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
+import { type CredentialConfiguration, MAX_CLAIMS } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseMissingClaim } from '../../protocol/mandatory-claim.ts'
 import type { Configuration } from '../format.ts'
@@ -14,13 +14,14 @@ import { SECURING_MEMBERS } from './schema.ts'
 const SD_VALUES: readonly Json[] = ['always', 'allowed', 'never']
 
 /**
- * Refuses with `invalid_request` type metadata that describes a claim in a wrong form, twice, or not as it is in
- * credentials of this configuration.
+ * Refuses with `invalid_request` type metadata with too many claims, and type metadata that describes a claim in a
+ * wrong form, twice, or not as it is in credentials of this configuration.
  */
 export function refuseContraryTypeClaims(configuration: Configuration): void {
   const claims = describedClaims(configuration.posted)
   if (claims === undefined) return
-  if (!Array.isArray(claims)) refuse('invalid_request', 'type_metadata.claims: it must be an array')
+  if (!Array.isArray(claims) || claims.length > MAX_CLAIMS)
+    refuse('invalid_request', `type_metadata.claims: it must be an array of at most ${MAX_CLAIMS} claims`)
   const paths = new Set<string>()
   for (const [index, claim] of claims.entries()) {
     const problem = formProblem(claim) ?? repetitionProblem(claim, paths) ?? contraryProblem(claim, configuration)
