@@ -9,6 +9,9 @@ export type ClaimPath = readonly ClaimStep[]
 /** The maximum number of steps of a path in a query or a credential configuration. */
 export const MAX_STEPS = 32
 
+/** The maximum number of claims that metadata describes. */
+export const MAX_CLAIMS = 500
+
 /** Formats a path for people: `degrees[*].type`. */
 export function pathText(path: ClaimPath): string {
   const steps = path.map((step) => {

@@ -2,7 +2,7 @@
 
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import { MAX_STEPS } from './claim-path-text.ts'
+import { MAX_CLAIMS, MAX_STEPS } from './claim-path-text.ts'
 
 /** The format identifiers for the OpenAPI documents. A test compares them with the supported formats. */
 export const FORMAT_IDS = ['jwt_vc_json-ld', 'vc+sd-jwt', 'dc+sd-jwt', 'jwt_vc_json', 'mso_mdoc'] as const
@@ -34,9 +34,6 @@ const Display = Type.Object(
 )
 
 const ClaimDisplay = Type.Object({ name: Name, locale: Type.Optional(Type.String()) })
-
-/** The maximum number of claims that metadata describes. */
-export const MAX_CLAIMS = 500
 
 const ClaimDescription = Type.Object(
   {

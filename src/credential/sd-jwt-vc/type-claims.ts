@@ -4,8 +4,8 @@
  */
 import { isObject, type Json, type JsonObject, memberOf } from '../../codec/json.ts'
 import { isClaimPath, isIndex } from '../../protocol/claim-path.ts'
-import { type ClaimPath, type ClaimStep, MAX_STEPS, pathText } from '../../protocol/claim-path-text.ts'
-import { type CredentialConfiguration, MAX_CLAIMS } from '../../protocol/credential-configuration.ts'
+import { type ClaimPath, type ClaimStep, MAX_CLAIMS, MAX_STEPS, pathText } from '../../protocol/claim-path-text.ts'
+import type { CredentialConfiguration } from '../../protocol/credential-configuration.ts'
 import { refuse } from '../../protocol/error.ts'
 import { refuseMissingClaim } from '../../protocol/mandatory-claim.ts'
 import type { Configuration } from '../format.ts'
