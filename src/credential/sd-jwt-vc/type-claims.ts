@@ -24,7 +24,11 @@ export function refuseContraryTypeClaims(configuration: Configuration): void {
     refuse('invalid_request', `type_metadata.claims: it must be an array of at most ${MAX_CLAIMS} claims`)
   const paths = new Set<string>()
   for (const [index, claim] of claims.entries()) {
-    const problem = formProblem(claim) ?? repetitionProblem(claim, paths) ?? contraryProblem(claim, configuration)
+    const path = pathOf(claim)
+    const problem =
+      path === undefined
+        ? `.path: it must be an array of 1 to ${MAX_STEPS} names, indices and null, which begins with a name`
+        : (formProblem(claim) ?? repetitionProblem(path, paths) ?? contraryProblem(claim, path, configuration))
     if (problem !== undefined) refuse('invalid_request', `type_metadata.claims[${index}]${problem}`)
   }
 }
@@ -44,8 +48,6 @@ function describedClaims({ type_metadata: typeMetadata }: CredentialConfiguratio
 }
 
 function formProblem(claim: Json): string | undefined {
-  if (pathOf(claim) === undefined)
-    return `.path: it must be an array of 1 to ${MAX_STEPS} names, indices and null, which begins with a name`
   const [mandatory, sd] = [memberOf(claim, 'mandatory'), memberOf(claim, 'sd')]
   if (mandatory !== undefined && typeof mandatory !== 'boolean') return '.mandatory: it must be true or false'
   if (sd !== undefined && !SD_VALUES.includes(sd)) return '.sd: it must be always, allowed or never'
@@ -53,15 +55,14 @@ function formProblem(claim: Json): string | undefined {
 }
 
 /** Returns why the path may not be there again, and adds it to `paths`; undefined if it is new. */
-function repetitionProblem(claim: Json, paths: Set<string>): string | undefined {
-  const text = JSON.stringify(pathOf(claim))
+function repetitionProblem(path: ClaimPath, paths: Set<string>): string | undefined {
+  const text = JSON.stringify(path)
   if (paths.has(text)) return '.path: this claim is described already'
   paths.add(text)
   return undefined
 }
 
-function contraryProblem(claim: Json, configuration: Configuration): string | undefined {
-  const path = pathOf(claim) ?? []
+function contraryProblem(claim: Json, path: ClaimPath, configuration: Configuration): string | undefined {
   const [text, sd] = [pathText(path), memberOf(claim, 'sd')]
   if (memberOf(claim, 'mandatory') === true && configuration.format.sourceOf(path, configuration) === undefined) {
     return `: neither a dataset nor the issuer gives these credentials ${text}; leave mandatory out`
