@@ -44,6 +44,7 @@ export interface HeldCard {
 /** The members of the request object that the wallet needs. */
 export interface RequestValues {
   readonly binding: Omit<Binding, 'transactionData'>
+  readonly responseUri: string
   readonly state: string
   readonly encryption: JweParameters | undefined
 }
@@ -69,7 +70,7 @@ export function verificationFlow(target: VerificationTarget, heldCard: HeldCard)
     const request = await fetchRequest(step, id, target)
     await step('response', {
       method: 'POST',
-      path: new URL(request.binding.responseUri).pathname,
+      path: new URL(request.responseUri).pathname,
       headers: form,
       body: await responseBody(request, target, heldCard),
     })
@@ -91,7 +92,8 @@ export function readRequest(payload: JsonObject): RequestValues {
   must(state !== undefined && responseUri !== undefined, 'request-object', 'no state, or no response_uri')
   const encryption = memberOf(payload, 'response_mode') === 'direct_post.jwt' ? readEncryption(payload) : undefined
   const encryptionKeyThumbprint = encryption && hashEncryptionKey(encryption)
-  return { binding: { nonce, audience, responseUri, encryptionKeyThumbprint }, state, encryption }
+  const binding = { nonce, audience, recipient: { responseUri }, encryptionKeyThumbprint }
+  return { binding, responseUri, state, encryption }
 }
 
 async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: VerificationTarget) {
@@ -100,7 +102,7 @@ async function fetchRequest(step: Step, id: string, { verifierKey, encrypted }: 
   must(isJwsSignedBy(jws, verifierKey), 'request-object', 'the signature is not by the verifier')
   const request = readRequest(jws.payload)
   const uri = `${BASE_URL.verifier}${encrypted ? ENCRYPTED_RESPONSE : RESPONSE}${id}`
-  must(request.binding.responseUri === uri, 'request-object', 'it is of another session')
+  must(request.responseUri === uri, 'request-object', 'it is of another session')
   return request
 }
 

@@ -41,7 +41,7 @@ const ISSUER = 'https://issuer.example'
 const binding = {
   nonce: 'the nonce',
   audience: 'x509_hash:us',
-  responseUri: 'https://verifier.example/response',
+  recipient: { responseUri: 'https://verifier.example/response' },
   encryptionKeyThumbprint: undefined,
   transactionData: [],
   at: new Date('2026-06-01T12:00:00Z'),

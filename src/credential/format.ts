@@ -78,10 +78,10 @@ export interface StatusListEntry {
 export interface Binding {
   /** The `nonce` of the request. */
   readonly nonce: string
-  /** The full client identifier of the verifier. */
+  /** The full client identifier of the verifier, or `origin:` and the origin for a response through the browser. */
   readonly audience: string
-  /** The URL that the response is posted to. */
-  readonly responseUri: string
+  /** Where the response goes: to a URL, or to the page of an origin, which asked the browser. */
+  readonly recipient: { readonly responseUri: string } | { readonly origin: string }
   /** The JWK thumbprint (RFC 7638, SHA-256) of the response encryption key; undefined for an unencrypted response. */
   readonly encryptionKeyThumbprint: Uint8Array | undefined
   /** The entries of `transaction_data` that this presentation must approve, as in the request; usually empty. */

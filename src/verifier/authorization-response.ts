@@ -191,7 +191,7 @@ async function verifyVpToken(
     binding: {
       nonce: session.nonce,
       audience: session.clientId,
-      responseUri: responseUriOf(context.config, sessionId, session),
+      recipient: { responseUri: responseUriOf(context.config, sessionId, session) },
       encryptionKeyThumbprint: encryptionKey && responseKeyThumbprint(encryptionKey),
     },
     transactions: (session.transactionData ?? []).map(parseTransaction),

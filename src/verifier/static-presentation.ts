@@ -36,7 +36,7 @@ export async function verifyStaticPresentation(
     binding: {
       nonce,
       audience,
-      responseUri: responseUri ?? '',
+      recipient: { responseUri: responseUri ?? '' },
       encryptionKeyThumbprint: thumbprint === undefined ? undefined : readThumbprint(thumbprint),
     },
     transactions: [],

@@ -139,7 +139,7 @@ export function bindingOf(
     nonce: request.nonce,
     // OpenID4VP 1.0, Preventing Replay: the audience is the full client identifier.
     audience: request.clientId,
-    responseUri: request.responseUri,
+    recipient: { responseUri: request.responseUri },
     encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
     transactionData: approvals.filter(({ queryId: by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),

@@ -65,7 +65,7 @@ describe('what is sent costs little to refuse', () => {
     })
     const vpToken = new Map([['card', Array<string>(20).fill('x')]])
     const query = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {}, multiple: true }] }
-    const binding = { nonce: '', audience: '', responseUri: '', encryptionKeyThumbprint: undefined }
+    const binding = { nonce: '', audience: '', recipient: { responseUri: '' }, encryptionKeyThumbprint: undefined }
     const now = new Date()
     const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
     const given = { ...trust, parseCertificate, status: noStatus }

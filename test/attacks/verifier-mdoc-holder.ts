@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto'
 import { type Cbor, type CborKey, embedCbor, encodeCbor, makeTagged } from '../../src/codec/cbor.ts'
 import type { Binding } from '../../src/credential/format.ts'
 import { signWith } from '../support/forge.ts'
-import { deviceOf, type MdocForgery, mdocQuery, membersOf, NAMESPACE } from '../support/mdoc.ts'
+import { deviceOf, type MdocForgery, mdocQuery, membersOf, NAMESPACE, responseUriOf } from '../support/mdoc.ts'
 import { holderSigner, startVerification } from '../support/wire.ts'
 import { type Attack, after } from './attack.ts'
 
@@ -38,8 +38,8 @@ function withHandover(docType: string, handover: Cbor, nameSpaces = new Map<Cbor
   return encodeCbor(embedCbor(['DeviceAuthentication', [null, null, handover], docType, embedCbor(nameSpaces)]))
 }
 
-function handoverOf({ audience, nonce, responseUri, encryptionKeyThumbprint }: Binding): Cbor {
-  const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUri])
+function handoverOf({ audience, nonce, recipient, encryptionKeyThumbprint }: Binding): Cbor {
+  const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUriOf(recipient)])
   return ['OpenID4VPHandover', hash('sha256', info, 'buffer')]
 }
 
@@ -242,7 +242,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
     async change(forgery, { services }) {
       const { request } = await startVerification(services, mdocQuery)
       const device = deviceOf(forgery)
-      device.session = { ...device.session, nonce: request.nonce, responseUri: request.response_uri }
+      device.session = { ...device.session, nonce: request.nonce, recipient: { responseUri: request.response_uri } }
     },
   },
   {
@@ -258,7 +258,7 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   {
     attack: 'The device signed for a response to another address.',
     ...badSignature,
-    ...session(({ responseUri }) => ({ responseUri: `${responseUri}/` })),
+    ...session(({ recipient }) => ({ recipient: { responseUri: `${responseUriOf(recipient)}/` } })),
   },
   {
     attack: 'The device signed for a response that is encrypted to another key.',
@@ -305,9 +305,9 @@ export const mdocHolderAttacks: readonly MdocAttack[] = [
   {
     attack: 'The device signed the handover of a draft, which had other members.',
     ...badSignature,
-    ...payload(({ docType }, { audience, nonce, responseUri }) => {
+    ...payload(({ docType }, { audience, nonce, recipient }) => {
       const digest = (text: string) => hash('sha256', encodeCbor([text, 'the nonce of the mdoc']), 'buffer')
-      return withHandover(docType, [digest(audience), digest(responseUri), nonce])
+      return withHandover(docType, [digest(audience), digest(responseUriOf(recipient)), nonce])
     }),
   },
   {

@@ -69,7 +69,7 @@ export async function presentOurs(
   const binding = {
     nonce: request.nonce,
     audience: request.client_id,
-    responseUri: request.response_uri,
+    recipient: { responseUri: request.response_uri },
     encryptionKeyThumbprint: await thumbprintOf(request),
     transactionData: [],
     at: new Date(),

@@ -124,9 +124,15 @@ export async function startMdocWorld(more: WorldOptions = {}): Promise<World> {
 export function bindingOf(request: RequestObject, at: Date) {
   return {
     ...bindingTo(request.nonce, request.client_id, at),
-    responseUri: request.response_uri,
+    recipient: { responseUri: request.response_uri },
     encryptionKeyThumbprint: Buffer.from(thumbprint(readPublicJwk(responseKey(request))), 'base64url'),
   }
+}
+
+/** Returns the URL of a response that is posted. */
+export function responseUriOf(recipient: Binding['recipient']): string {
+  if ('origin' in recipient) throw new Error('the response goes to a page')
+  return recipient.responseUri
 }
 
 /** Makes a presentation for the request that shows everything, in parts. */

@@ -11,7 +11,7 @@ import { configurationOf } from './configuration.ts'
 export const orderBinding = {
   nonce: 'n',
   audience: 'a',
-  responseUri: 'https://verifier.example/response',
+  recipient: { responseUri: 'https://verifier.example/response' },
   encryptionKeyThumbprint: undefined,
   transactionData: [],
   at: new Date('2026-06-01T12:00:00Z'),

@@ -184,16 +184,20 @@ export async function startVerification(
   })
   if (response.status !== 200) throw new Error(await response.text())
   const { session_id: sessionId = '', request_uri: link = '' } = (await response.json()) as Record<string, string>
-  const jwt = await (
-    await services.fetch(`${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`)
-  ).text()
-  const payload = Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()
-  return { sessionId, link, request: JSON.parse(payload) as RequestObject }
+  return { sessionId, link, request: await fetchRequestObject(services, sessionId) }
+}
+
+/** Fetches the request object of a session, and reads it without verifying it. */
+export async function fetchRequestObject(services: Services, sessionId: string): Promise<RequestObject> {
+  const url = `${VERIFIER_URL}/presentation/oid4vp/authorization-request/${sessionId}`
+  const jwt = await (await services.fetch(url)).text()
+  return JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as RequestObject
 }
 
 /** Returns the binding of a presentation whose format looks at nonce and audience only. */
 export function bindingTo(nonce: string, audience: string, at: Date) {
-  return { nonce, audience, responseUri: '', encryptionKeyThumbprint: undefined, transactionData: [], at }
+  const recipient = { responseUri: '' }
+  return { nonce, audience, recipient, encryptionKeyThumbprint: undefined, transactionData: [], at }
 }
 
 /** Makes a presentation of `credential` that shows `places`, for the request. */

@@ -5,7 +5,7 @@ import { deviceAuthentication, sessionTranscript } from './device-auth.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-/** OpenID4VP 1.0, appendix B.2.6.1: the example and its parts. */
+/** OpenID4VP 1.0, appendices B.2.6.1 and B.2.6.2: the examples and their parts. */
 const session = {
   audience: 'x509_san_dns:example.com',
   nonce: 'exc7gBkxjx1rdc9udRrveKvSsJIq80avlXeLHhGwqtA',
@@ -18,7 +18,7 @@ const session = {
     }),
     'base64url',
   ),
-  responseUri: 'https://example.com/response',
+  recipient: { responseUri: 'https://example.com/response' },
 }
 
 describe('the session transcript', () => {
@@ -32,13 +32,24 @@ describe('the session transcript', () => {
     )
   })
 
+  it('is that of the example for the Digital Credentials API, whatever the audience is', () => {
+    for (const audience of ['origin:https://example.com', session.audience]) {
+      const binding = { ...session, audience, recipient: { origin: 'https://example.com' } }
+      expect(toHex(encodeCbor(sessionTranscript(binding)))).toBe(
+        '83f6f682764f70656e4944345650444341504948616e646f7665725820' +
+          'fbece366f4212f9762c74cfdbf83b8c69e371d5d68cea09cb4c48ca6daab761a',
+      )
+    }
+  })
+
   it('is another one without encryption, and for every other member', () => {
     const others = [
       session,
       { ...session, encryptionKeyThumbprint: undefined },
       { ...session, audience: 'x' },
       { ...session, nonce: 'x' },
-      { ...session, responseUri: 'x' },
+      { ...session, recipient: { responseUri: 'x' } },
+      { ...session, recipient: { origin: 'x' } },
     ].map((each) => toHex(encodeCbor(sessionTranscript(each))))
     expect(new Set(others).size).toBe(others.length)
   })

@@ -7,12 +7,22 @@ import { hash } from 'node:crypto'
 import { type Cbor, embedCbor, encodeCbor, type Tagged } from '../../codec/cbor.ts'
 import type { Binding } from '../format.ts'
 
-type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'responseUri'>
+type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'recipient'>
 
-/** Makes the SessionTranscript for a response by redirect or `direct_post`. */
-export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, responseUri }: SessionBinding): Cbor {
-  const info = encodeCbor([audience, nonce, encryptionKeyThumbprint ?? null, responseUri])
-  return [null, null, ['OpenID4VPHandover', hash('sha256', info, 'buffer')]]
+/** Makes the SessionTranscript, whose handover depends on where the response goes. */
+export function sessionTranscript(binding: SessionBinding): Cbor {
+  return [null, null, makeHandover(binding)]
+}
+
+function makeHandover({ audience, nonce, encryptionKeyThumbprint, recipient }: SessionBinding): Cbor {
+  const thumbprint = encryptionKeyThumbprint ?? null
+  return 'origin' in recipient
+    ? ['OpenID4VPDCAPIHandover', digestCbor([recipient.origin, nonce, thumbprint])]
+    : ['OpenID4VPHandover', digestCbor([audience, nonce, thumbprint, recipient.responseUri])]
+}
+
+function digestCbor(value: Cbor): Uint8Array {
+  return hash('sha256', encodeCbor(value), 'buffer')
 }
 
 /** Makes the DeviceAuthenticationBytes, the detached payload of the device signature. */

@@ -12,7 +12,7 @@ import { IDS, read } from './read.ts'
 import { findOwnQueryMistakes, type MdocMembers, matchesMeta, parseMembers, refuseInvalidDataset } from './schema.ts'
 
 const COVERED_BY_SIGNATURE =
-  'the signature of the device is over the nonce, the client identifier and the response address: see holder.signature'
+  'the signature of the device is over the nonce, and whom and where the response is for: see holder.signature'
 
 export const msoMdoc: CredentialFormat = {
   ids: IDS,
