@@ -1,5 +1,5 @@
 /** The story of the page: a university's student ID, and a library that asks for two of its claims. */
-import type { IssuerSchemas, VerifierSchemas } from '../../sdk/server/index.ts'
+import type { IssuerSchemas, StartedSessionWithLink } from '../../sdk/server/index.ts'
 import { issuerClient, readConfigurations, verifierClient } from '../clients.ts'
 
 const VCT = 'https://university.example/student-id'
@@ -29,7 +29,7 @@ export async function offerStudentId(isShort: boolean): Promise<IssuerSchemas['S
 }
 
 /** Lets the library ask for two claims of the student ID. */
-export async function askForStudentId(): Promise<VerifierSchemas['StartedVerificationSession']> {
+export async function askForStudentId(): Promise<StartedSessionWithLink> {
   const claims = REQUESTED_CLAIMS.map((name) => ({ path: [name] }))
   const credential = { id: 'student_id', format: 'dc+sd-jwt', meta: { vct_values: [VCT] }, claims }
   const id = await verifierClient.createQuery({ credentials: [credential] })

@@ -19,6 +19,7 @@ export { type ConnectionErrorCode, ServiceError } from './service-error.ts'
 export {
   createVerifierClient,
   type ResultOptions,
+  type StartedSessionWithLink,
   type VerificationSessionFilter,
   type VerifierClient,
 } from './verifier-client.ts'

@@ -10,6 +10,11 @@ type Query = VerifierSchemas['DcqlQuery']
 type Session = VerifierSchemas['VerificationSession']
 
 type ListedSession = VerifierSchemas['ListedVerificationSession']
+type NewSession = VerifierSchemas['NewVerificationSession']
+type StartedSession = VerifierSchemas['StartedVerificationSession']
+
+/** A session that has started, with its link. */
+export type StartedSessionWithLink = StartedSession & { readonly request_uri: string }
 
 /** The sessions to list; all when empty. */
 export interface VerificationSessionFilter {
@@ -37,9 +42,11 @@ export interface VerifierClient extends OperatorClient {
    * to make a call of another process the same call.
    */
   startSession(
-    session: VerifierSchemas['NewVerificationSession'],
+    session: NewSession & { readonly link?: true },
     options?: { readonly idempotencyKey?: string },
-  ): Promise<VerifierSchemas['StartedVerificationSession']>
+  ): Promise<StartedSessionWithLink>
+  /** Starts a session that has no link, if `link` is false. */
+  startSession(session: NewSession, options?: { readonly idempotencyKey?: string }): Promise<StartedSession>
   /** Reads the session, with its report once a wallet has answered. */
   getSession(sessionId: string, options?: ResultOptions): Promise<Session>
   /** Yields the sessions, the newest first; end the loop when you have seen enough. */
@@ -78,7 +85,7 @@ export function createVerifierClient(options: ServiceOptions): VerifierClient {
     simulate: async (body) => (await post('/verification-query/simulate', body)) as VerifierSchemas['SimulationResult'],
     startSession: async (body, { idempotencyKey } = {}) => {
       const path = '/presentation/oid4vp/new-session'
-      return (await startOnce(call, path, body, idempotencyKey)) as VerifierSchemas['StartedVerificationSession']
+      return (await startOnce(call, path, body, idempotencyKey)) as StartedSessionWithLink
     },
     getSession: (id, options) => getSession(id, options),
     listSessions: (filter = {}) => listPages(call, '/presentation/oid4vp/sessions', 'sessions', { ...filter }),

@@ -109,6 +109,8 @@ export interface VerifierSchemas {
     id?: string
     path: (string | number | null)[]
     values?: (string | number | boolean)[]
+    /** For mso_mdoc: whether you keep the element for longer than you verify it. */
+    intent_to_retain?: boolean
   }
   /** OpenID4VP 1.0, Credential Query. */
   CredentialQuery: {
@@ -231,6 +233,13 @@ export interface VerifierSchemas {
     transaction_data?: VerifierSchemas['TransactionData'][]
     /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. */
     request_uri_method?: 'post' | 'get'
+    /**
+     * The origin of the page that may ask the browser for the response (Digital Credentials API), such as
+     * https://shop.example.
+     */
+    origin?: string
+    /** With false, the session has no link, and only the browser gives its response; true when absent. */
+    link?: boolean
   }
   Redelivery: {
     /** Only events that were given up by then, in seconds since the epoch; all when absent. */
@@ -308,7 +317,10 @@ export interface VerifierSchemas {
   }
   StartedVerificationSession: {
     session_id: string
-    request_uri: string
+    /** The link; absent if the session has none. */
+    request_uri?: string
+    /** Where the page fetches its request for the browser, and posts the response; with an origin. */
+    digital_credentials_uri?: string
   }
   StaticPresentation: {
     /** Either this or dcql_query. */
@@ -419,6 +431,10 @@ export interface VerifierSchemas {
     }[]
     /** Seconds since the epoch. */
     erased_at?: number
+    /**
+     * How the response came; with dc_api.jwt through the browser (Digital Credentials API). Absent while there is none.
+     */
+    response_mode?: 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt'
     result?: VerifierSchemas['VerificationResult']
     wallet_error?: {
       error: string

@@ -13,6 +13,9 @@ const ClaimsQuery = Type.Object(
     id: Type.Optional(Id),
     path: ClaimPathSchema,
     values: Type.Optional(Type.Array(Type.Union([Type.String(), Type.Integer(), Type.Boolean()]), list)),
+    intent_to_retain: Type.Optional(
+      Type.Boolean({ description: 'For mso_mdoc: whether you keep the element for longer than you verify it' }),
+    ),
   },
   { title: 'ClaimsQuery', description: 'OpenID4VP 1.0, Claims Query' },
 )

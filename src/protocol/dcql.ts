@@ -21,6 +21,8 @@ export interface ClaimQuery {
   readonly id?: string
   readonly path: ClaimPath
   readonly values?: readonly (string | number | boolean)[]
+  /** Whether the verifier keeps an element of an mdoc for longer than it needs to verify it. */
+  readonly intent_to_retain?: boolean
 }
 
 export interface CredentialQuery {

@@ -9,8 +9,14 @@ export const STATIC_AUDIENCE = 'https://self-issued.me/v2'
  */
 export const X509_HASH_PREFIX = 'x509_hash:'
 
-/** The response modes, unencrypted and encrypted. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt. */
-export type ResponseMode = 'direct_post' | 'direct_post.jwt'
+/** The prefix of an origin as an audience. OpenID4VP 1.0, appendix A, Response. */
+export const ORIGIN_PREFIX = 'origin:'
+
+/**
+ * The response modes: the wallet posts the response, unencrypted or encrypted, or gives it encrypted to the browser.
+ * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; appendix A, OpenID4VP over the Digital Credentials API.
+ */
+export type ResponseMode = 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt'
 
 /** The default content encryption. OpenID4VP 1.0, Encrypted Responses. */
 export const DEFAULT_ENCRYPTION = 'A128GCM'

@@ -1,13 +1,14 @@
 /**
  * Receives the wallet's response: parses it, decides on its outcome, stores the outcome and answers. `response-form.ts`
- * parses the two forms of a response. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
+ * parses the two forms of a response. OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; appendix A,
+ * Response.
  */
 
 import { removeControlCharacters } from '../codec/control-characters.ts'
 import { digestOf } from '../codec/digest.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
-import type { ResponseMode } from '../protocol/oid4vp.ts'
+import { ORIGIN_PREFIX, type ResponseMode } from '../protocol/oid4vp.ts'
 import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
 import { getOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
@@ -34,15 +35,19 @@ import { failedChecks, type VpResponse, verifyVpResponse } from './verification.
 
 const MAX_ERROR_LENGTH = 500
 
-/** The posted form, the response mode of its endpoint, and the id of the HTTP request for the log. */
+/**
+ * The posted form, the response mode of its endpoint, with the origin of the session if the browser has it, and the id
+ * of the HTTP request for the log.
+ */
 export type ReceivedForm = { readonly httpRequestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
+  | { readonly mode: 'dc_api.jwt'; readonly origin: string; readonly form: EncryptedResponseForm }
 )
 
-/** The session and the query of a response, and the id of the HTTP request for the log. */
+/** The session and the query of a response, and the response as it came. */
 interface AnsweredRequest {
-  readonly httpRequestId: string
+  readonly receivedForm: ReceivedForm
   readonly sessionId: string
   readonly session: VerificationSession
   readonly query: DcqlQuery
@@ -77,14 +82,15 @@ export async function receiveResponse(
 ): Promise<ResponseReceipt> {
   const query = await requireQueryOf(context, session)
   const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
-  refuseForeignState(response, session, query)
-  const answeredRequest = { httpRequestId: receivedForm.httpRequestId, sessionId, session, query }
-  const outcome = await decideOutcome(context, answeredRequest, response)
+  // A response through the browser has no state. OpenID4VP 1.0, appendix A, Request.
+  if (receivedForm.mode !== 'dc_api.jwt') refuseForeignState(response, session, query)
+  const outcome = await decideOutcome(context, { receivedForm, sessionId, session, query }, response)
   const isRefused = 'report' in outcome && !outcome.report.verified
   const redirect =
     isRefused || session.redirectUri === undefined ? undefined : makeResponseCode(session.redirectUri, context.random)
   const code = redirect && { responseCodeDigest: redirect.digest }
-  const value = { ...finishSession(session, outcome, context.now()), ...code, ...unwrittenFetch(context, sessionId) }
+  const finishedSession = finishSession(session, { outcome, mode: receivedForm.mode }, context.now())
+  const value = { ...finishedSession, ...code, ...unwrittenFetch(context, sessionId) }
   const conflict = await context.store.commit([
     {
       update: 'verification_session',
@@ -181,25 +187,39 @@ function makePrintable(text: string): string {
 
 async function verifyVpToken(
   context: VerifierContext,
-  { httpRequestId, sessionId, session, query }: AnsweredRequest,
+  request: AnsweredRequest,
   response: VpResponse,
 ): Promise<VerificationOutcome> {
-  const { encryptionKey } = session
+  const { receivedForm, session, query } = request
   const verificationContext = {
     query,
     state: session.state,
-    binding: {
-      nonce: session.nonce,
-      audience: session.clientId,
-      recipient: { responseUri: responseUriOf(context.config, sessionId, session) },
-      encryptionKeyThumbprint: encryptionKey && responseKeyThumbprint(encryptionKey),
-    },
+    binding: expectedBinding(context, request),
     transactions: (session.transactionData ?? []).map(parseTransaction),
     sessionStart: new Date(session.createdAt),
     ...getOperatorPolicy(context),
   }
   const runVerification = (): ReturnType<typeof verifyVpResponse> =>
-    verifyVpResponse(response, verificationContext, { logger: context.log, requestId: httpRequestId })
+    verifyVpResponse(response, verificationContext, { logger: context.log, requestId: receivedForm.httpRequestId })
   const report = await (context.inSpan?.('check presentation', runVerification) ?? runVerification())
   return { report, checkDescriptions: await context.checkDescriptions.storeCurrent() }
+}
+
+/**
+ * Returns what must bind the presentations to the request: a response through the browser is for the origin of the
+ * page, and any other for the client identifier. OpenID4VP 1.0, Preventing Replay; appendix A, Response.
+ */
+function expectedBinding(
+  { config }: VerifierContext,
+  { receivedForm, sessionId, session: { nonce, clientId, encryptionKey } }: AnsweredRequest,
+) {
+  const { mode } = receivedForm
+  const isEncrypted = mode !== 'direct_post' && encryptionKey !== undefined
+  const encryptionKeyThumbprint = isEncrypted ? responseKeyThumbprint(encryptionKey) : undefined
+  if (mode !== 'dc_api.jwt') {
+    const recipient = { responseUri: responseUriOf(config, sessionId, mode) }
+    return { nonce, audience: clientId, recipient, encryptionKeyThumbprint }
+  }
+  const { origin } = receivedForm
+  return { nonce, audience: `${ORIGIN_PREFIX}${origin}`, recipient: { origin }, encryptionKeyThumbprint }
 }

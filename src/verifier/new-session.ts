@@ -7,15 +7,16 @@ import { recordEvent } from '../event/event.ts'
 import type { RememberAnswer } from '../http/idempotency.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
 import type { Attempt } from '../store/retry.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
+import { refuseForOrigin } from './digital-credentials.ts'
 import { getQuery } from './queries.ts'
 import { refuseInvalidRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
 import type { NewVerificationSession, StartedVerificationSession } from './schemas.ts'
-import type { VerificationSession } from './session.ts'
-import { VERIFIER_PATHS } from './session.ts'
+import { modeOf, responseUriOf, VERIFIER_PATHS, type VerificationSession } from './session.ts'
 import { writeTransactionData } from './transaction-data.ts'
 
 /**
@@ -40,10 +41,10 @@ export async function startVerificationSession(
     nonce: toBase64url(random(24)),
     state: toBase64url(random(16)),
     clientId,
-    ...makeResponseMembers(context, query),
+    ...makeResponseMembers(context, request, query),
     ...makeRequestedMembers(request, query),
   }
-  const answer = { session_id: sessionId, request_uri: walletLink(context, sessionId, request.request_uri_method) }
+  const answer = makeAnswer(context, request, sessionId, value)
   const conflict = await store.commit([
     {
       insert: 'verification_session',
@@ -58,6 +59,23 @@ export async function startVerificationSession(
   return conflict === undefined ? { committed: answer } : { conflict }
 }
 
+/** Makes the answer to the application: the ways in which the session takes a response. */
+function makeAnswer(
+  context: VerifierContext,
+  { request_uri_method: method }: NewVerificationSession,
+  sessionId: string,
+  session: VerificationSession,
+): StartedVerificationSession {
+  const hasLink = modeOf(session) !== 'dc_api.jwt'
+  return {
+    session_id: sessionId,
+    ...(hasLink ? { request_uri: walletLink(context, sessionId, method) } : {}),
+    ...(session.origin === undefined
+      ? {}
+      : { digital_credentials_uri: responseUriOf(context.config, sessionId, 'dc_api.jwt') }),
+  }
+}
+
 function walletLink({ config, clientId }: VerifierContext, sessionId: string, method: string | undefined): string {
   const requestUri = `${config.baseUrl}${VERIFIER_PATHS.request}/${sessionId}`
   const link = `haip-vp://?request_uri=${encodeURIComponent(requestUri)}&client_id=${encodeURIComponent(clientId)}`
@@ -65,12 +83,23 @@ function walletLink({ config, clientId }: VerifierContext, sessionId: string, me
 }
 
 /**
- * Makes the members of a session for its response mode. With encryption, each session has its own key, so that two
- * responses cannot be linked by it.
+ * Makes the members of a session for the ways of its response. With encryption, each session has its own key, so that
+ * two responses cannot be linked by it. A response through the browser is always encrypted. Refuses with
+ * `invalid_request` a session without any way, and like {@link refuseForOrigin}.
  */
-function makeResponseMembers({ config, random }: VerifierContext, query: DcqlQuery): Partial<VerificationSession> {
-  const responseMode = chooseResponseMode(query, config.profile)
-  return responseMode === 'direct_post' ? {} : { responseMode, encryptionKey: makePrivateJwk(random) }
+function makeResponseMembers(
+  { config, random }: VerifierContext,
+  { origin, link = true }: NewVerificationSession,
+  query: DcqlQuery,
+): Partial<VerificationSession> {
+  if (origin !== undefined) refuseForOrigin(origin, query, config.profile)
+  else if (!link) refuse('invalid_request', 'link: false is for a session with an origin, which has another way')
+  const responseMode = link ? chooseResponseMode(query, config.profile) : 'dc_api.jwt'
+  return {
+    ...(responseMode === 'direct_post' ? {} : { responseMode }),
+    ...(responseMode === 'direct_post' && origin === undefined ? {} : { encryptionKey: makePrivateJwk(random) }),
+    ...(origin === undefined ? {} : { origin }),
+  }
 }
 
 function makeRequestedMembers(request: NewVerificationSession, query: DcqlQuery): Partial<VerificationSession> {

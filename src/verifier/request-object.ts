@@ -1,4 +1,7 @@
-/** The signed request object that a wallet fetches. OpenID4VP 1.0, Authorization Request; RFC 9101. */
+/**
+ * The signed request object that a wallet fetches, and what every request of a session has in common. OpenID4VP 1.0,
+ * Authorization Request; RFC 9101.
+ */
 import { serialQueueByKey } from '../async/concurrency.ts'
 import type { Json, JsonObject } from '../codec/json.ts'
 import { writeJws } from '../codec/jws.ts'
@@ -6,7 +9,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { makeRegistrationEntry } from '../config/registration-certificate.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import { refuse } from '../protocol/error.ts'
-import { STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
+import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { responseEncryptionMetadata } from './response-encryption.ts'
 import { modeOf, refuseUnlessOpen, requireQueryOf, responseUriOf, type VerificationSession } from './session.ts'
@@ -15,7 +18,8 @@ import { encryptForWallet, type WalletRequest } from './wallet-request.ts'
 const FORMATS = presentationFormats()
 
 /**
- * Returns the session for a request of its request object. Refuses with `not_found`, or with `gone` if it has ended.
+ * Returns the session for a request of its request object. Refuses with `gone` if it has ended, and with `not_found` if
+ * there is no such session, or it has no link.
  */
 export async function requireSessionForRequestObject(
   { store, now }: Pick<VerifierContext, 'store' | 'now'>,
@@ -23,17 +27,22 @@ export async function requireSessionForRequestObject(
 ): Promise<VerificationSession> {
   const { value: session } = await requireVerificationSession(store, sessionId)
   refuseUnlessOpen(session, now(), 'gone')
+  if (modeOf(session) === 'dc_api.jwt')
+    refuse('not_found', 'this session has no link; its request goes through the browser, by digital_credentials_uri')
   return session
 }
 
-/** The maximum number of request objects of a session that are signed or wait. A wallet fetches one. */
+/** The maximum number of requests of a session that are signed or wait. A wallet or a page fetches one. */
 const MAX_QUEUED = 16
 
+/** Runs the signing of a request in the queue of its session. */
+export type RequestQueue = ReturnType<typeof serialQueueByKey>
+
 /**
- * Creates the queue of each session for its request objects, so that whoever has the link of one session takes the time
+ * Creates the queue of each session for its signed requests, so that whoever has the link of one session takes the time
  * of a slow key from no other. Refuses with `too_many_requests` if too many wait.
  */
-export function createRequestObjectQueue(): ReturnType<typeof serialQueueByKey> {
+export function createRequestQueue(): RequestQueue {
   return serialQueueByKey(MAX_QUEUED, () =>
     refuse('too_many_requests', 'too many requests for this request object wait; send one after another', {
       retryAfterSeconds: 1,
@@ -43,7 +52,7 @@ export function createRequestObjectQueue(): ReturnType<typeof serialQueueByKey> 
 
 /**
  * Returns the signed request object of a session. The payload is the same for each call, except for the wallet's nonce.
- * Refuses with `gone` if the session has expired, or its certificate has.
+ * Refuses like {@link signRequestObject}.
  */
 export async function getRequestObject(
   context: VerifierContext,
@@ -51,41 +60,52 @@ export async function getRequestObject(
   session: VerificationSession,
   wallet: WalletRequest = {},
 ): Promise<string> {
-  const signer = context.findSigner(session.clientId)
+  const mode = modeOf(session)
+  const parameters = {
+    ...(await makeRequestParameters(context, session, mode)),
+    response_uri: responseUriOf(context.config, sessionId, mode),
+    state: session.state,
+    ...(wallet.nonce === undefined ? {} : { wallet_nonce: wallet.nonce }),
+  }
+  return encryptForWallet(wallet, await signRequestObject(context, session, parameters))
+}
+
+/**
+ * Signs a request with the members that only a signed one has. Refuses with `gone` if the certificate of the session
+ * has ended, or is no longer there.
+ */
+export async function signRequestObject(
+  context: VerifierContext,
+  { clientId, createdAt, expiresAt }: VerificationSession,
+  parameters: JsonObject,
+): Promise<string> {
+  const signer = context.findSigner(clientId)
   if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const [leaf = ''] = signer.x5c
   if (context.parseCertificate(Buffer.from(leaf, 'base64')).notAfter < context.now())
     refuse('gone', 'the certificate of this verifier has ended; start a new session when it is renewed')
-  const query = await requireQueryOf(context, session)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
-  const payload = {
-    ...payloadOf(context, sessionId, session, query as unknown as Json),
-    ...(wallet.nonce === undefined ? {} : { wallet_nonce: wallet.nonce }),
-  }
-  const requestObject = await writeJws(header, payload, (data) => signer.sign(data))
-  return encryptForWallet(wallet, requestObject)
+  const [iat, exp] = [epochSeconds(createdAt), epochSeconds(expiresAt)]
+  const payload = { ...parameters, client_id: clientId, aud: STATIC_AUDIENCE, iat, exp }
+  return writeJws(header, payload, (data) => signer.sign(data))
 }
 
-function payloadOf(
-  { config }: VerifierContext,
-  sessionId: string,
+/** Makes the parameters of a request of the session for a response mode, as they are in all its requests. */
+export async function makeRequestParameters(
+  context: VerifierContext,
   session: VerificationSession,
-  dcqlQuery: Json,
-): JsonObject {
-  const { clientMetadata, registrationCertificate: certificate } = config
-  const { transactionData, encryptionKey } = session
-  const encryption = encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
+  mode: ResponseMode,
+): Promise<JsonObject> {
+  const { clientMetadata, registrationCertificate: certificate } = context.config
+  const { nonce, transactionData, encryptionKey } = session
+  const query = await requireQueryOf(context, session)
+  const encryption =
+    mode === 'direct_post' || encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
   return {
     response_type: 'vp_token',
-    response_mode: modeOf(session),
-    response_uri: responseUriOf(config, sessionId, session),
-    client_id: session.clientId,
-    nonce: session.nonce,
-    state: session.state,
-    aud: STATIC_AUDIENCE,
-    iat: epochSeconds(session.createdAt),
-    exp: epochSeconds(session.expiresAt),
-    dcql_query: dcqlQuery,
+    response_mode: mode,
+    nonce,
+    dcql_query: query as unknown as Json,
     ...(transactionData === undefined ? {} : { transaction_data: [...transactionData] }),
     ...(certificate === undefined ? {} : { verifier_info: [makeRegistrationEntry(certificate)] }),
     client_metadata: { ...clientMetadata, ...encryption, vp_formats_supported: FORMATS },

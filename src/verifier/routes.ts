@@ -5,8 +5,10 @@ import { createOverviewReader } from '../operator/overview.ts'
 import { addOperatorRoutes } from '../operator/routes.ts'
 import { recordRefusals } from '../progress/record-refusals.ts'
 import type { VerifierContext } from './context.ts'
+import { addDigitalCredentialsRoutes } from './digital-credentials-routes.ts'
 import { readVerifierOverview, verifierOverviewRoute } from './overview.ts'
 import { addQueryRoutes } from './query-routes.ts'
+import { createRequestQueue } from './request-object.ts'
 import { addVerificationSessionRoutes } from './session-routes.ts'
 import { listTrustAnchors, testChain } from './trust.ts'
 import { chainTestRoute, trustAnchorsRoute } from './trust-schemas.ts'
@@ -14,10 +16,12 @@ import { addWalletRoutes } from './wallet-routes.ts'
 
 /** Adds all routes of the verification service. */
 export function addVerifierRoutes(app: App, context: VerifierContext): void {
+  const runInTurn = createRequestQueue()
   recordRefusals(app, context)
   addQueryRoutes(app, context)
   addVerificationSessionRoutes(app, context)
-  addWalletRoutes(app, context)
+  addWalletRoutes(app, context, runInTurn)
+  addDigitalCredentialsRoutes(app, context, runInTurn)
   addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))

@@ -1,6 +1,7 @@
 /** The schemas of the verification service's routes: they validate requests and make up the OpenAPI document. */
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
+import { MAX_URL } from '../codec/url.ts'
 import { MAX_SESSION_SECONDS } from '../config/retention.ts'
 import {
   AnyObject,
@@ -56,6 +57,18 @@ export const NewVerificationSession = Type.Object(
     request_uri_method: Type.Optional(
       Type.Union([Type.Literal('post'), Type.Literal('get')], {
         description: 'Stands in the link when it is given; with post, a wallet may send a wallet_nonce',
+      }),
+    ),
+    origin: Type.Optional(
+      Type.String({
+        maxLength: MAX_URL,
+        description:
+          'The origin of the page that may ask the browser for the response (Digital Credentials API), such as https://shop.example',
+      }),
+    ),
+    link: Type.Optional(
+      Type.Boolean({
+        description: 'With false, the session has no link, and only the browser gives its response; true when absent',
       }),
     ),
   },
@@ -145,7 +158,15 @@ export const getQueryRoute = {
 }
 
 export const StartedVerificationSession = Type.Object(
-  { session_id: Type.String(), request_uri: Type.String() },
+  {
+    session_id: Type.String(),
+    request_uri: Type.Optional(Type.String({ description: 'The link; absent if the session has none' })),
+    digital_credentials_uri: Type.Optional(
+      Type.String({
+        description: 'Where the page fetches its request for the browser, and posts the response; with an origin',
+      }),
+    ),
+  },
   { title: 'StartedVerificationSession' },
 )
 export type StartedVerificationSession = Static<typeof StartedVerificationSession>

@@ -6,7 +6,7 @@ import type { ProgressRecorder } from '../progress/progress-recorder.ts'
 import { type DescribedReport, describeReport } from './check-descriptions.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
 import { isResponseCode } from './redirect.ts'
-import { sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
+import { modeOf, sessionTimes, type VerificationSession, verificationStatus } from './session.ts'
 import { relevantProgress } from './verification-progress.ts'
 
 export interface StatusContext extends Pick<VerifierContext, 'store' | 'now' | 'checkDescriptions'> {
@@ -50,6 +50,7 @@ async function makeVerificationStatus(
     ...sessionTimes(session, now),
     ...(await readProgress(context, sessionId, session)),
     ...(session.erasedAt === undefined ? {} : { erased_at: epochSeconds(session.erasedAt) }),
+    ...(outcome === undefined ? {} : { response_mode: modeOf(session) }),
     ...(await readResult(context, session, responseCode)),
     ...(outcome && 'walletError' in outcome ? { wallet_error: outcome.walletError } : {}),
   }

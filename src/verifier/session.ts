@@ -22,8 +22,13 @@ export interface VerificationSession {
    * renewed.
    */
   readonly clientId: string
-  /** The response mode; direct_post when absent. */
+  /**
+   * The response mode of the link, or `dc_api.jwt` if the session has no link; direct_post when absent. An answered
+   * session has the mode of its response.
+   */
   readonly responseMode?: ResponseMode
+  /** The origin of the page that may ask the browser (the Digital Credentials API); absent if none may. */
+  readonly origin?: string
   /** The key that decrypts the response, while the session is open. */
   readonly encryptionKey?: PrivateJwk | undefined
   /** The application's redirect URI for the same-device flow. */
@@ -69,11 +74,12 @@ export function registeredError(error: string): string {
   return authorizationErrors.has(error) ? error : UNREGISTERED_ERROR
 }
 
-/** The paths of the endpoints for wallets. Below them is the endpoint of each session. */
+/** The paths of the endpoints for wallets and pages. Below them is the endpoint of each session. */
 export const VERIFIER_PATHS = {
   request: '/presentation/oid4vp/authorization-request',
   direct_post: '/presentation/oid4vp/authorization-response',
   'direct_post.jwt': '/presentation/oid4vp/encrypted-authorization-response',
+  'dc_api.jwt': '/presentation/oid4vp/digital-credentials',
 } as const satisfies Readonly<Record<ResponseMode | 'request', string>>
 
 /** The event for each state that a session enters. */
@@ -96,17 +102,17 @@ export async function requireQueryOf(
 }
 
 /** Returns the response mode of a session. */
-export function modeOf({ responseMode }: VerificationSession): ResponseMode {
+export function modeOf({ responseMode }: Pick<VerificationSession, 'responseMode'>): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
-/** Returns the `response_uri` of a session. */
+/** Returns the URL to which the response of a session is posted in a response mode. */
 export function responseUriOf(
   { baseUrl }: { readonly baseUrl: string },
   sessionId: string,
-  session: VerificationSession,
+  mode: ResponseMode,
 ): string {
-  return `${baseUrl}${VERIFIER_PATHS[modeOf(session)]}/${sessionId}`
+  return `${baseUrl}${VERIFIER_PATHS[mode]}/${sessionId}`
 }
 
 /** Returns when the session reached, or will reach, its final state. */
@@ -158,15 +164,18 @@ export function refuseFinished(code: 'invalid_request' | 'gone'): never {
   return refuse(code, 'this session has had its response')
 }
 
-/** Ends an open session with its outcome. Refuses like {@link refuseUnlessOpen}, so a session accepts one response. */
+/**
+ * Ends an open session with the outcome of its response and the mode of it. Refuses like {@link refuseUnlessOpen}, so a
+ * session accepts one response.
+ */
 export function finishSession(
   session: VerificationSession,
-  outcome: VerificationOutcome,
+  { outcome, mode }: { readonly outcome: VerificationOutcome; readonly mode: ResponseMode },
   now: Date,
 ): VerificationSession {
   refuseUnlessOpen(session, now)
   // Removes the key, so that a recorded response cannot be decrypted later.
-  return { ...session, encryptionKey: undefined, outcome, finishedAt: now.getTime() }
+  return { ...session, encryptionKey: undefined, outcome, responseMode: mode, finishedAt: now.getTime() }
 }
 
 /** A session in its final state, and the time when it got there. */

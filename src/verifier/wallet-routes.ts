@@ -7,7 +7,7 @@ import { createEarlyLookUp } from '../http/early-look-up.ts'
 import type { SessionParams } from '../http/openapi-responses.ts'
 import { receiveResponse, requireWaitingSession } from './authorization-response.ts'
 import type { VerifierContext } from './context.ts'
-import { createRequestObjectQueue, getRequestObject, requireSessionForRequestObject } from './request-object.ts'
+import { getRequestObject, type RequestQueue, requireSessionForRequestObject } from './request-object.ts'
 import * as schemas from './schemas.ts'
 import { VERIFIER_PATHS } from './session.ts'
 import { readWalletRequest, type WalletRequest } from './wallet-request.ts'
@@ -15,19 +15,18 @@ import { readWalletRequest, type WalletRequest } from './wallet-request.ts'
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
-/** Adds the routes that send request objects, and those that receive responses. */
-export function addWalletRoutes(app: App, context: VerifierContext): void {
-  addRequestObjectRoutes(app, context)
+/** Adds the routes that send request objects, which are signed in `runInTurn`, and those that receive responses. */
+export function addWalletRoutes(app: App, context: VerifierContext, runInTurn: RequestQueue): void {
+  addRequestObjectRoutes(app, context, runInTurn)
   addFormRoutes(app, context.config.presentationBytes, (scope) => addResponseRoutes(scope, context))
 }
 
-function addRequestObjectRoutes(app: App, context: VerifierContext): void {
+function addRequestObjectRoutes(app: App, context: VerifierContext, runInTurn: RequestQueue): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
   const config = { malformedError: 'invalid_request', walletEndpoint: 'authorization-request' } as const
   const { onRequest, getResult } = createEarlyLookUp((request) =>
     requireSessionForRequestObject(context, sessionIdOf(request)),
   )
-  const runInTurn = createRequestObjectQueue()
   const sendRequestObject = async (request: FastifyRequest, reply: FastifyReply, wallet?: WalletRequest) => {
     const id = sessionIdOf(request)
     const requestObject = await runInTurn(id, () => getRequestObject(context, id, getResult(request), wallet))

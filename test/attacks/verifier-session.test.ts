@@ -5,10 +5,25 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { digestOf } from '../../src/codec/digest.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
+import {
+  asRequestObject,
+  fetchPageRequest,
+  postCredential,
+  SIGNED,
+  startPageSession,
+} from '../support/digital-credentials.ts'
+import { encryptedResponse } from '../support/encryption.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../support/forge.ts'
 import { mdocQuery } from '../support/mdoc.ts'
 import { API_KEY, VERIFIER_URL } from '../support/services.ts'
-import { dcqlQuery, postForm, startVerification, statusOf } from '../support/wire.ts'
+import {
+  dcqlQuery,
+  fetchRequestObject,
+  postForm,
+  type RequestObject,
+  startVerification,
+  statusOf,
+} from '../support/wire.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const MALFORMED = 'an unreadable body'
@@ -200,6 +215,28 @@ describe('attacks on the session of a verification', () => {
       expect(statuses.filter((status) => status === 200)).toHaveLength(1)
       expect(statuses.filter((status) => status === 400)).toHaveLength(49)
       expect(await session.status()).toMatchObject({ status: 'VERIFICATION_SUCCEEDED' })
+    })
+
+    it('by both ways at once is taken by one of them', async () => {
+      const { services } = world
+      const page = await startPageSession(services)
+      const link = await fetchRequestObject(services, page.session_id)
+      const browser = asRequestObject((await fetchPageRequest(services, page)).unsigned)
+      const present = async (request: RequestObject) => [await putTogether(await makeForgery(world, request))]
+      const form = { vp_token: JSON.stringify({ card: await present(link) }), state: link.state }
+      const response = await encryptedResponse(browser, { vp_token: { card: await present(browser) } })
+      const credential = { protocol: SIGNED, data: { response } }
+      const responses = await Promise.all(
+        Array.from({ length: 30 }, (_, at) =>
+          at % 2 === 0 ? postCredential(services, page, credential) : postForm(services, link.response_uri, form),
+        ),
+      )
+      const accepted = responses.flatMap(({ status }, at) => (status === 200 ? [at] : []))
+      expect(accepted).toHaveLength(1)
+      expect(await statusOf(services, VERIFIER_URL, page.session_id)).toMatchObject({
+        status: 'VERIFICATION_SUCCEEDED',
+        response_mode: (accepted[0] ?? 0) % 2 === 0 ? 'dc_api.jwt' : 'direct_post',
+      })
     })
 
     it('good and bad at once has the result of the one that was first', async () => {

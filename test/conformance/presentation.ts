@@ -34,6 +34,7 @@ export const presentation: Section = {
       tests: [
         [at.session, 'fifty times at once is taken once'],
         [at.session, 'good and bad at once has the result of the one that was first'],
+        [at.session, 'by both ways at once is taken by one of them'],
       ],
     },
     {
@@ -65,6 +66,44 @@ export const presentation: Section = {
       tests: [
         [at.encrypted, 'each endpoint serves its own mode only'],
         [at.encrypted, 'and a session in the clear, where nobody asks for an mdoc, takes nothing encrypted'],
+      ],
+    },
+    {
+      id: 'security-13d',
+      asks: 'A response through the browser is for the origin of the page, and one of a link for the client id',
+      source: 'OpenID4VP 1.0, Response (Digital Credentials API); Invocation via the Digital Credentials API',
+      tests: [
+        [at.digitalCredentials, 'A page of another origin passed the request on, and the response back.'],
+        [at.digitalCredentials, 'A presentation for the link of the same session is posted by the page.'],
+        [at.digitalCredentials, 'A presentation for the page is posted as a response of the link.'],
+      ],
+    },
+    {
+      id: 'security-13e',
+      asks: 'A request for the browser has the parameters of its kind: `expected_origins` where it is signed, no `client_id` where it is not, no `state`',
+      source: 'OpenID4VP 1.0, Request (Digital Credentials API); Signed and Unsigned Requests',
+      tests: [[at.digitalCredentialsRequest, 'signed and unsigned, with what such requests have and nothing else']],
+    },
+    {
+      id: 'security-13f',
+      asks: 'A response through the browser is encrypted, and names a protocol of the request',
+      source:
+        'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Presentations over W3C Digital Credentials API',
+      tests: [
+        [at.digitalCredentials, 'an unencrypted vp_token'],
+        [at.digitalCredentials, 'a protocol that was not offered'],
+      ],
+    },
+    {
+      id: 'security-13g',
+      asks: 'An mdoc is asked for through the browser with `intent_to_retain`',
+      source:
+        'OpenID4VC High Assurance Interoperability Profile 1.0, OpenID for Verifiable Presentations over W3C Digital Credentials API',
+      tests: [
+        [
+          at.digitalCredentialsRequest,
+          'a session with an origin needs intent_to_retain for every element of an mdoc, and a link does not',
+        ],
       ],
     },
     {

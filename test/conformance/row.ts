@@ -47,6 +47,8 @@ export const at = {
   mdocDocument: 'test/attacks/verifier-mdoc-document.ts',
   mdocHolder: 'test/attacks/verifier-mdoc-holder.ts',
   sameDevice: 'test/attacks/verifier-same-device.test.ts',
+  digitalCredentials: 'test/attacks/verifier-digital-credentials.test.ts',
+  digitalCredentialsRequest: 'src/verifier/digital-credentials.test.ts',
   attestation: 'test/attacks/issuer-attestation.test.ts',
   response: 'test/attacks/verifier-response.ts',
   session: 'test/attacks/verifier-session.test.ts',

@@ -1,5 +1,6 @@
 /** The endpoints of wallets and of people's browsers: other origins, methods and ids. Interface section 2. */
 import { describe, expect, it } from 'vitest'
+import { ORIGIN } from '../support/digital-credentials.ts'
 import { endpoints, expectError, expectHeaders, startEndpoints } from '../support/endpoints.ts'
 import { authorization } from '../support/wire.ts'
 
@@ -18,11 +19,11 @@ describe.each(endpoints.filter(({ browser }) => browser))('$service $method $pat
 })
 
 describe.each(endpoints.filter(({ wallet }) => wallet))('$service $method $path', (endpoint) => {
-  const { method, path } = endpoint
+  const { method, path, page } = endpoint
 
-  it('may be called from any origin, also when it refuses', async () => {
+  it(`may be called from ${page ? 'the origin of its session' : 'any origin'}, also when it refuses`, async () => {
     const answer = await send(endpoint, method, { origin: 'https://a.example' })
-    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    expect(answer.headers['access-control-allow-origin']).toBe(page ? ORIGIN : '*')
     expect(answer.headers['access-control-expose-headers']).toMatch(
       /^WWW-Authenticate, DPoP-Nonce, Retry-After, X-Request-Id, OAuth-Client-Attestation-Challenge$/,
     )

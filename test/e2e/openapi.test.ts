@@ -120,6 +120,8 @@ const verifierOperations: typeof issuerOperations = {
   'POST /presentation/oid4vp/authorization-request/{session_id}': [],
   'POST /presentation/oid4vp/authorization-response/{session_id}': [],
   'POST /presentation/oid4vp/encrypted-authorization-response/{session_id}': [],
+  'GET /presentation/oid4vp/digital-credentials/{session_id}': [],
+  'POST /presentation/oid4vp/digital-credentials/{session_id}': [],
   'GET /trust-anchors': KEY,
   'POST /trust-anchors/test': KEY,
   'GET /operations/overview': KEY,
@@ -309,6 +311,11 @@ describe('the OpenAPI document', () => {
       ],
       ['verifier', 'POST /presentation/oid4vp/new-session', { verification_query_id: 'a' }],
       ['verifier', 'POST /presentation/oid4vp/authorization-response/{session_id}', { vp_token: '{}', state: 'a' }],
+      [
+        'verifier',
+        'POST /presentation/oid4vp/digital-credentials/{session_id}',
+        { protocol: 'openid4vp-v1-signed', data: { response: 'a' } },
+      ],
     ] as const) {
       expect([name, accepts(service, name, body)]).toEqual([name, true])
     }

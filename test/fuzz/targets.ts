@@ -7,6 +7,7 @@ import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
 import { responseEncryptionMetadata } from '../../src/verifier/response-encryption.ts'
 import { attestationOf, makeAttester } from '../support/attestation.ts'
+import { asRequestObject, fetchPageRequest, SIGNED, startPageSession } from '../support/digital-credentials.ts'
 import { boundSession, type DpopParts, dpopNonce, dpopProof } from '../support/dpop.ts'
 import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
 import { requestOf, TOKEN_ENDPOINT } from '../support/issuance.ts'
@@ -227,6 +228,21 @@ const encryptedAuthorizationResponse: Target = {
     const path = `/presentation/oid4vp/encrypted-authorization-response/${sessionId}`
     const body = { form: new URLSearchParams(fields).toString() }
     return { service: 'verifier', method: 'POST', path, headers: form, body }
+  },
+}
+
+const digitalCredential: Target = {
+  name: 'verifier POST /presentation/oid4vp/digital-credentials/{session_id}',
+  make: async (services, random) => {
+    const profile = pick(random, profiles)
+    const { credential, holder } = await heldOf(services, profile)
+    const page = await startPageSession(services, { credentials: [queryFor(profile)] })
+    const request = asRequestObject((await fetchPageRequest(services, page)).unsigned)
+    const terms = { now: services.clock.now, places: [[...profile.root, 'given_name']], format: profile.format }
+    const answer = { vp_token: { card: [await presentationOf(credential, holder, request, terms)] } }
+    const members = random(2) === 0 ? answer : mutateJson(random, answer)
+    const data = random(10) === 0 ? { error: 'access_denied' } : { response: await encryptedResponse(request, members) }
+    return post('verifier', new URL(page.digital_credentials_uri).pathname, { protocol: SIGNED, data })
   },
 }
 
@@ -576,4 +592,5 @@ export const targets: readonly Target[] = [
   },
   authorizationResponse,
   encryptedAuthorizationResponse,
+  digitalCredential,
 ]

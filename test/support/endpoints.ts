@@ -1,5 +1,6 @@
 /** Every endpoint of both services, and requests to each of them. Interface section 2. */
 import { afterAll, beforeAll, expect } from 'vitest'
+import { startPageSession } from './digital-credentials.ts'
 import { mdocQuery } from './mdoc.ts'
 import { API_KEY, type Services, startServices } from './services.ts'
 import { startIssuance, startVerification } from './wire.ts'
@@ -15,6 +16,8 @@ export interface Endpoint {
   readonly wallet?: true
   /** Tells endpoints to which a person's browser goes, and no script. */
   readonly browser?: true
+  /** Tells endpoints of one page, whose scripts alone may read the answers. */
+  readonly page?: true
   /** The code for a request that cannot be read. */
   readonly malformed?: string
 }
@@ -126,6 +129,22 @@ export const endpoints: readonly Endpoint[] = [
   },
   {
     service: 'verifier',
+    method: 'GET',
+    path: '/presentation/oid4vp/digital-credentials/SESSION',
+    wallet: true,
+    page: true,
+  },
+  {
+    service: 'verifier',
+    method: 'POST',
+    path: '/presentation/oid4vp/digital-credentials/SESSION',
+    body: 'application/json',
+    wallet: true,
+    page: true,
+    malformed: 'invalid_request',
+  },
+  {
+    service: 'verifier',
     method: 'POST',
     path: '/presentation/oid4vp/authorization-request/SESSION',
     body: 'application/x-www-form-urlencoded',
@@ -153,12 +172,13 @@ interface EndpointServices {
 /** Starts services with a session each before the tests of a block, and closes them afterwards. */
 export function startEndpoints(): EndpointServices {
   let services: Services
-  const sessions = { issuer: '', verifier: '', encrypted: '' }
+  const sessions = { issuer: '', verifier: '', encrypted: '', page: '' }
   beforeAll(async () => {
     services = await startServices()
     sessions.issuer = (await startIssuance(services)).sessionId
     sessions.verifier = (await startVerification(services)).sessionId
     sessions.encrypted = (await startVerification(services, mdocQuery)).sessionId
+    sessions.page = (await startPageSession(services)).session_id
   })
   afterAll(() => services.close())
   return {
@@ -166,7 +186,7 @@ export function startEndpoints(): EndpointServices {
     send: ({ service, path }, method, headers = {}, payload) =>
       services[service].inject({
         method,
-        url: path.replace('SESSION', sessions[path.includes('/encrypted-') ? 'encrypted' : service]),
+        url: path.replace('SESSION', sessions[sessionFor(path) ?? service]),
         headers,
         ...(payload === undefined ? {} : { payload }),
       }),
@@ -176,6 +196,12 @@ export function startEndpoints(): EndpointServices {
       expect(log).not.toContain(sessions.issuer)
     },
   }
+}
+
+/** Returns which session an endpoint needs, if it is not the usual one of its service. */
+function sessionFor(path: string): 'encrypted' | 'page' | undefined {
+  if (path.includes('/encrypted-')) return 'encrypted'
+  return path.includes('/digital-credentials/') ? 'page' : undefined
 }
 
 /** Expects a refusal as every endpoint makes one. RFC 6749 section 5.2. */

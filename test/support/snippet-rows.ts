@@ -125,6 +125,7 @@ export const runBy: readonly SnippetRow[] = [
   ...rowsOf('docs/server-library.md', LIBRARY, 'createIssuerClient', 'watchSession', 'createVerifierClient'),
   ...rowsOf('docs/server-library.md', LIBRARY, 'nodeCallbackHandler'),
   ...rowsOf('docs/verifying.md', OPERATING, 'authorityKeyIdentifier'),
+  ...rowsOf('docs/verifying.md', 'src/verifier/digital-credentials.test.ts', '"origin"', 'navigator.credentials'),
   ...rowsOf('docs/verifying.md', APPLICATION, '"issuer_certificate"', '"transaction_data"'),
   ...rowsOf('docs/verifying.md', 'test/e2e/session-progress.test.ts', '"endpoint": "authorization-response"'),
   ...rowsOf('docs/verifying.md', 'test/e2e/simulate.test.ts', '"claims": { "credentialSubject": { "given_name": "Bob"'),

@@ -639,9 +639,11 @@ describe('of a response', () => {
       credential_sets: [{ options: [['one']] }, { options: [['more']], required: false }],
     }),
     state: 'state',
+    binding: { recipient: { responseUri: 'https://verifier.example/response' } },
     transactions: [],
     ...change,
   })
+  const byBrowser = { binding: { recipient: { origin: 'https://shop.example' } } }
   const approving = (id: string) => ({
     transactions: [{ text: '', type: 'payment', credentialIds: [id], content: {} }],
   })
@@ -658,6 +660,16 @@ describe('of a response', () => {
       {},
     ],
     ['another state', 'presentation.session', 'failed: state is not the one of the request', { state: 'other' }, {}],
+    ...[undefined, 'other'].map(
+      (state) =>
+        [
+          `the browser and the state ${state}`,
+          'presentation.session',
+          'passed: a response through the browser has no state; it was encrypted to the key of this session, which alone ties a credential without holder binding to it',
+          { state },
+          byBrowser,
+        ] as const,
+    ),
     ['one of each', 'query.count', 'passed', presented({ one: 1, more: 1 }), {}],
     ['more where more were asked for', 'query.count', 'passed', presented({ one: 1, more: 2 }), {}],
     ['none where none need be', 'query.count', 'passed', presented({ one: 1 }), {}],

@@ -58,7 +58,7 @@ export const holderChecks: readonly Check<Evidence, PresentationCheckContext>[] 
   {
     id: 'holder.audience',
     asks: 'Was the presentation made for us?',
-    spec: 'OpenID4VP 1.0, Preventing Replay (aud is the client identifier)',
+    spec: 'OpenID4VP 1.0, Preventing Replay (aud is the client identifier); appendix A, Response (aud is the origin)',
     level: 'MUST',
     needs: NEEDS,
     notApplicableReason: (context) =>

@@ -2,7 +2,7 @@
 
 import { type Check, fail, pass } from '../../check/check.ts'
 import type { Problem } from '../../codec/malformed.ts'
-import type { Evidence } from '../../credential/format.ts'
+import type { Binding, Evidence } from '../../credential/format.ts'
 import type { DcqlQuery } from '../../protocol/dcql.ts'
 import { answerableIds, chooseCredentials } from '../../protocol/dcql-match.ts'
 import type { RequestedTransaction } from '../../protocol/transaction-data.ts'
@@ -12,6 +12,7 @@ export interface ResponseCheckContext {
   readonly query: DcqlQuery
   /** The `state` of the request; undefined if there is no session. */
   readonly state: string | undefined
+  readonly binding: Pick<Binding, 'recipient'>
   /** The transactions that the response must approve. */
   readonly transactions: readonly RequestedTransaction[]
 }
@@ -22,6 +23,9 @@ export interface ResponseEvidence {
   readonly counts: ReadonlyMap<string, number>
 }
 
+const BOUND_BY_KEY =
+  'a response through the browser has no state; it was encrypted to the key of this session, which alone ties a credential without holder binding to it'
+
 /** The checks that run once for each response. */
 export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckContext>[] = [
   {
@@ -31,6 +35,7 @@ export const responseChecks: readonly Check<ResponseEvidence, ResponseCheckConte
     level: 'MUST',
     notApplicableReason: ({ state }) => (state === undefined ? 'there is no session' : undefined),
     run({ state }, context) {
+      if ('origin' in context.binding.recipient) return pass(BOUND_BY_KEY)
       if (state === undefined)
         return pass('the response carries no state; the proof of each holder says whether it is for this session')
       return state === context.state ? pass() : fail('state is not the one of the request')

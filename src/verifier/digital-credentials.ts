@@ -1,0 +1,68 @@
+/**
+ * Requests that a page hands to the browser, which asks the wallets: which origin may, and the request itself. What
+ * comes back goes through `authorization-response.ts`. OpenID4VP 1.0, appendix A, OpenID4VP over the Digital
+ * Credentials API; W3C Digital Credentials.
+ */
+import { parseUrl } from '../codec/url.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
+import { refuse } from '../protocol/error.ts'
+import { isLoopback } from '../protocol/private-host.ts'
+import type { VerifierContext } from './context.ts'
+import type { DigitalCredentialsRequest } from './digital-credentials-schemas.ts'
+import { makeRequestParameters, signRequestObject } from './request-object.ts'
+import type { VerificationSession } from './session.ts'
+
+/** The exchange protocols of the request. OpenID4VP 1.0, appendix A, Protocol. */
+const PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsigned' } as const
+
+/**
+ * Refuses with `invalid_request` an origin that no browser would write so, or without TLS; and under HAIP a query that
+ * does not say what will be retained of an mdoc. HAIP 1.0, ISO mdoc specific requirements for OpenID for Verifiable
+ * Presentations over W3C Digital Credentials API.
+ */
+export function refuseForOrigin(origin: string, query: DcqlQuery, profile: 'haip' | undefined): void {
+  const problem = originProblem(origin)
+  if (problem !== undefined) refuse('invalid_request', `origin: ${problem}`)
+  const claims = query.credentials.flatMap((each) => (each.format === 'mso_mdoc' ? (each.claims ?? []) : []))
+  if (profile === 'haip' && claims.some((claim) => claim.intent_to_retain === undefined)) {
+    refuse(
+      'invalid_request',
+      'origin: with the profile haip, every claim of an mso_mdoc must have intent_to_retain; store a query that has it',
+    )
+  }
+}
+
+/** Makes the request for `navigator.credentials.get`, signed and unsigned. Refuses like {@link signRequestObject}. */
+export async function makeDigitalCredentialsRequest(
+  context: VerifierContext,
+  session: VerificationSession,
+  origin: string,
+): Promise<DigitalCredentialsRequest> {
+  const parameters = await makeRequestParameters(context, session, 'dc_api.jwt')
+  const request = await signRequestObject(context, session, { ...parameters, expected_origins: [origin] })
+  return {
+    digital: {
+      requests: [
+        { protocol: PROTOCOLS.signed, data: { request } },
+        { protocol: PROTOCOLS.unsigned, data: parameters },
+      ],
+    },
+  }
+}
+
+/** Refuses with `invalid_request` a protocol that is not one of the request. */
+export function refuseOtherProtocol(protocol: string): void {
+  const protocols: readonly string[] = Object.values(PROTOCOLS)
+  if (!protocols.includes(protocol))
+    refuse('invalid_request', `protocol must be one of those of the request: ${protocols.join(', ')}`)
+}
+
+/** Returns why a text is not the origin of a page, as browsers write it; undefined if it is. */
+function originProblem(text: string): string | undefined {
+  const url = parseUrl(text)
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  if (url === undefined || !isWeb) return 'must be the origin of a page, such as https://shop.example'
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
+    return 'must be https; plain http is for addresses of this machine'
+  return url.origin === text ? undefined : `must be as browsers write it: ${url.origin}`
+}
