@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Services } from '../support/services.ts'
 import { credoRows } from './credo.ts'
+import { digitalCredentialsRows } from './digital-credentials.ts'
 import { mdocRows } from './mdoc.ts'
 import { openid4vcRows } from './openid4vc.ts'
 import { compatibilityPage, nameOf, type Result, type Row, runRow } from './rows.ts'
@@ -9,7 +10,14 @@ import { startWithAuthority } from './samples.ts'
 import { sdJwtRows } from './sd-jwt.ts'
 import { sphereonRows } from './sphereon.ts'
 
-const rows: readonly Row[] = [...openid4vcRows, ...credoRows, ...sphereonRows, ...sdJwtRows, ...mdocRows]
+const rows: readonly Row[] = [
+  ...openid4vcRows,
+  ...digitalCredentialsRows,
+  ...credoRows,
+  ...sphereonRows,
+  ...sdJwtRows,
+  ...mdocRows,
+]
 
 describe('compatibility', () => {
   const results = new Map<Row, Result>()

@@ -1,7 +1,9 @@
 /** Credo (`@credo-ts/*`) as a wallet, and the rows it takes. */
 import assert from 'node:assert/strict'
+import { ORIGIN } from '../support/digital-credentials.ts'
 import type { Services } from '../support/services.ts'
 import { type CredoAgent, core, type StoredCredential, startAgent } from './credo/agent.ts'
+import { answerPages, BY_BROWSER } from './pages.ts'
 import type { Row, Step } from './rows.ts'
 import { assertVerified, offerOf, requestOf } from './samples.ts'
 
@@ -43,47 +45,63 @@ function store(agent: CredoAgent, record: StoredCredential): Promise<object> {
   return stores[record.type]?.store({ record }) ?? assert.fail(`no store for ${record.type}`)
 }
 
-async function present(agent: CredoAgent, link: string, step: Step): Promise<void> {
+/** Answers a request: by its link, or as the browser hands it over with the origin of the page. */
+async function accept(
+  agent: CredoAgent,
+  request: string | object,
+  step: Step,
+  options: { readonly origin?: string } = {},
+) {
   const { holder } = agent.openid4vc
-  const resolved = await step('request', () => holder.resolveOpenId4VpAuthorizationRequest(link))
+  const resolved = await step('request', () => holder.resolveOpenId4VpAuthorizationRequest(request, options))
   const credentials = await step('choice', () => {
     const queryResult = resolved.dcql?.queryResult ?? assert.fail('no DCQL query')
     assert.equal(queryResult.can_be_satisfied, true, JSON.stringify(queryResult))
     return holder.selectCredentialsForDcqlRequest(queryResult)
   })
-  await step('presentation', async () => {
-    const { authorizationRequestPayload } = resolved
-    const answer = await holder.acceptOpenId4VpAuthorizationRequest({
-      authorizationRequestPayload,
-      dcql: { credentials },
-    })
-    assert.deepEqual([answer.serverResponse?.status, answer.serverResponse?.body], [200, {}])
-  })
+  const { authorizationRequestPayload } = resolved
+  return step('presentation', () =>
+    holder.acceptOpenId4VpAuthorizationRequest({ authorizationRequestPayload, dcql: { credentials }, ...options }),
+  )
 }
 
-async function receiveAndPresent(services: Services, format: string, step: Step): Promise<void> {
+/** Presents the credential of a format to the verifier, one way or the other. */
+type Present = (services: Services, format: string, agent: CredoAgent, step: Step) => Promise<void>
+
+const presentByLink: Present = async (services, format, agent, step) => {
+  const { sessionId, link } = await requestOf(services, format)
+  const { serverResponse } = await accept(agent, link, step)
+  assert.deepEqual([serverResponse?.status, serverResponse?.body], [200, {}])
+  await step('verification', () => assertVerified(services, format, sessionId))
+}
+
+const presentToPages: Present = (services, format, agent, step) =>
+  answerPages(services, format, step, async (request) => {
+    const { authorizationResponse } = await accept(agent, request, step, { origin: ORIGIN })
+    return authorizationResponse
+  })
+
+async function receiveAndPresent(services: Services, format: string, present: Present, step: Step): Promise<void> {
   const trusted = ['anchors/0.pem', 'verifier.pem'].map((name) => services.files.get(name) ?? '')
   const agent = await startAgent(services.fetch, trusted)
   try {
     const { link } = await offerOf(services, format)
     const record = await receive(agent, link, format, step)
     await step('storage', () => store(agent, record))
-    const { sessionId, link: requestLink } = await requestOf(services, format)
-    await present(agent, requestLink, step)
-    await step('verification', () => assertVerified(services, format, sessionId))
+    await present(services, format, agent, step)
   } finally {
     await agent.shutdown()
   }
 }
 
-function row(format: string, fails?: Row['fails']): Row {
+function row(format: string, fails?: Row['fails'], present: Present = presentByLink): Row {
   return {
     packages: ['@credo-ts/openid4vc', '@credo-ts/core'],
     role: 'wallet',
-    specification: 'OpenID4VCI 1.0, OpenID4VP 1.0',
+    specification: present === presentByLink ? 'OpenID4VCI 1.0, OpenID4VP 1.0' : BY_BROWSER,
     format,
     ...(fails ? { fails } : {}),
-    run: (services, step) => receiveAndPresent(services, format, step),
+    run: (services, step) => receiveAndPresent(services, format, present, step),
   }
 }
 
@@ -97,6 +115,8 @@ const WANTS_DID = {
 export const credoRows: readonly Row[] = [
   row('dc+sd-jwt'),
   row('mso_mdoc'),
+  row('dc+sd-jwt', undefined, presentToPages),
+  row('mso_mdoc', undefined, presentToPages),
   row('jwt_vc_json', WANTS_DID),
   row('vc+sd-jwt', WANTS_DID),
   row('jwt_vc_json-ld', {

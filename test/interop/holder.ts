@@ -27,10 +27,10 @@ export type WalletRequest = RequestObject & {
 
 /**
  * Returns the key that the verifier wants its answer encrypted for, if it does. OpenID4VP 1.0, Response Mode
- * "direct_post.jwt".
+ * "direct_post.jwt"; appendix A, Request.
  */
 function encryptionKeyOf({ response_mode: mode, client_metadata: metadata }: WalletRequest): JWK | undefined {
-  if (mode !== 'direct_post.jwt') return undefined
+  if (!mode?.endsWith('.jwt')) return undefined
   return metadata?.jwks?.keys.find(({ use }) => use === 'enc') ?? assert.fail('no key to encrypt for')
 }
 

@@ -34,7 +34,10 @@ interface Package {
     fromEncodedForOid4Vp(text: string): DeviceResponse
     createWithDeviceRequest(options: object, context: object): Promise<DeviceResponse>
   }
-  readonly SessionTranscript: { forOid4Vp(options: object, context: object): Promise<object> }
+  readonly SessionTranscript: {
+    forOid4Vp(options: object, context: object): Promise<object>
+    forOid4VpDcApi(options: object, context: object): Promise<object>
+  }
   readonly DeviceRequest: { create(options: object): object }
   readonly DocRequest: { create(options: object): object }
   readonly ItemsRequest: { create(options: object): object }
@@ -118,12 +121,16 @@ function jwkOf(key: KeyObject): object {
 }
 
 async function transcriptOf(
-  request: Pick<WalletRequest, 'client_id' | 'nonce' | 'response_uri'>,
+  request: Pick<WalletRequest, 'client_id' | 'nonce' | 'response_mode' | 'response_uri'>,
   thumbprint?: Uint8Array,
 ) {
-  const { client_id: clientId, nonce, response_uri: responseUri } = request
-  const options = { clientId, nonce, responseUri, ...(thumbprint ? { jwkThumbprint: thumbprint } : {}) }
-  return mdoc.SessionTranscript.forOid4Vp(options, contextWith())
+  const { client_id: clientId, nonce, response_mode: mode, response_uri: responseUri } = request
+  const options = { nonce, ...(thumbprint ? { jwkThumbprint: thumbprint } : {}) }
+  if (mode === 'dc_api.jwt') {
+    const origin = clientId.replace(/^origin:/, '')
+    return mdoc.SessionTranscript.forOid4VpDcApi({ ...options, origin }, contextWith())
+  }
+  return mdoc.SessionTranscript.forOid4Vp({ ...options, clientId, responseUri }, contextWith())
 }
 
 /** Shows the claims that the sample's query asks for. */

@@ -267,8 +267,9 @@ export async function present(
   })
 }
 
-function encryption({ response_mode: mode, client_metadata: metadata }: WalletRequest): object {
-  if (mode !== 'direct_post.jwt') return {}
+/** Returns the options for the encryption of a response, if the request wants it. */
+export function encryption({ response_mode: mode, client_metadata: metadata }: WalletRequest): object {
+  if (!mode?.endsWith('.jwt')) return {}
   const serverMetadata = {
     authorization_encryption_alg_values_supported: ['ECDH-ES'],
     authorization_encryption_enc_values_supported: ['A128GCM'],
@@ -281,6 +282,10 @@ const presenters: Readonly<Record<string, typeof presentSdJwt>> = {
   jwt_vc_json: (_, credential, holder, request) => presentJwt(credential, holder, request),
 }
 
+/** Makes the presentation of a credential with the package of its format. */
+export const presentByFormat: typeof presentSdJwt = (format, ...rest) =>
+  (presenters[format] ?? presentSdJwt)(format, ...rest)
+
 function row(format: string, specification: string, dialect: Dialect, holding: readonly string[]): Row {
   return {
     packages: ['@openid4vc/openid4vci', '@openid4vc/openid4vp', ...holding],
@@ -292,12 +297,11 @@ function row(format: string, specification: string, dialect: Dialect, holding: r
       const holder = await makeHolder()
       const credential = await receive(services, await offerOf(services, format), holder, dialect, step)
       const { sessionId, link } = await requestOf(services, format)
-      const make = presenters[format] ?? presentSdJwt
       const response = await present(
         services,
         link,
         holder,
-        (request) => make(format, credential, holder, request),
+        (request) => presentByFormat(format, credential, holder, request),
         step,
       )
       await step('verification', async () => {
@@ -308,7 +312,8 @@ function row(format: string, specification: string, dialect: Dialect, holding: r
   }
 }
 
-const formats: Readonly<Record<string, readonly string[]>> = {
+/** The formats, each with the packages that hold its credentials. */
+export const formats: Readonly<Record<string, readonly string[]>> = {
   'jwt_vc_json-ld': ['@sd-jwt/core'],
   jwt_vc_json: [],
   'dc+sd-jwt': ['@sd-jwt/sd-jwt-vc'],

@@ -44,7 +44,10 @@ interface Holder {
   requestCredentials(
     options: object,
   ): Promise<{ readonly credentials: readonly { readonly record: StoredCredential }[] }>
-  resolveOpenId4VpAuthorizationRequest(link: string): Promise<{
+  resolveOpenId4VpAuthorizationRequest(
+    request: string | object,
+    options: { readonly origin?: string },
+  ): Promise<{
     readonly authorizationRequestPayload: object
     readonly dcql?: { readonly queryResult: { readonly can_be_satisfied: boolean } }
   }>
@@ -52,6 +55,7 @@ interface Holder {
   acceptOpenId4VpAuthorizationRequest(options: object): Promise<{
     readonly ok: boolean
     readonly serverResponse?: { readonly status: number; readonly body: unknown }
+    readonly authorizationResponse: object
   }>
 }
 
