@@ -306,7 +306,7 @@ describe('under HAIP', () => {
         {
           error: 'invalid_request',
           error_description:
-            'origin: with the profile haip, every claim of an mso_mdoc must have intent_to_retain; store a query that has it',
+            'origin: with the profile haip, every claim of an mdoc must have intent_to_retain; store a query that has it',
         },
       ])
       expect((await requestPageSession(services, undeclared, { origin: undefined })).status).toBe(200)

@@ -4,7 +4,8 @@
  * Credentials API; W3C Digital Credentials.
  */
 import { parseUrl } from '../codec/url.ts'
-import type { DcqlQuery } from '../protocol/dcql.ts'
+import { formatOf } from '../credential/formats.ts'
+import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { isLoopback } from '../protocol/private-host.ts'
 import type { VerifierContext } from './context.ts'
@@ -23,11 +24,11 @@ const PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsig
 export function refuseForOrigin(origin: string, query: DcqlQuery, profile: 'haip' | undefined): void {
   const problem = originProblem(origin)
   if (problem !== undefined) refuse('invalid_request', `origin: ${problem}`)
-  const claims = query.credentials.flatMap((each) => (each.format === 'mso_mdoc' ? (each.claims ?? []) : []))
-  if (profile === 'haip' && claims.some((claim) => claim.intent_to_retain === undefined)) {
+  const elements = query.credentials.filter(asksForMdoc).flatMap(({ claims = [] }) => claims)
+  if (profile === 'haip' && elements.some((claim) => claim.intent_to_retain === undefined)) {
     refuse(
       'invalid_request',
-      'origin: with the profile haip, every claim of an mso_mdoc must have intent_to_retain; store a query that has it',
+      'origin: with the profile haip, every claim of an mdoc must have intent_to_retain; store a query that has it',
     )
   }
 }
@@ -55,6 +56,10 @@ export function refuseOtherProtocol(protocol: string): void {
   const protocols: readonly string[] = Object.values(PROTOCOLS)
   if (!protocols.includes(protocol))
     refuse('invalid_request', `protocol must be one of those of the request: ${protocols.join(', ')}`)
+}
+
+function asksForMdoc({ format }: CredentialQuery): boolean {
+  return formatOf(format)?.metaMember === 'doctype_value'
 }
 
 /** Returns why a text is not the origin of a page, as browsers write it; undefined if it is. */
