@@ -16,6 +16,14 @@ const responseCode = searchParams.get('response_code')
 console.log((await verifier.getSession('…', { responseCode })).result)
 console.log((await verifier.waitForSession('…', { responseCode })).result)
 for await (const { result } of verifier.watchSession('…', { responseCode })) console.log(result)`,
+  'a session through the browser, with a link and without': `
+import { createVerifierClient } from 'vouchsafe/server'
+const verifier = createVerifierClient({ url: process.env.VERIFIER_URL, apiKey: process.env.VERIFIER_API_KEY })
+const session = { verification_query_id: '…', origin: 'https://shop.example' }
+const both: string = (await verifier.startSession(session)).request_uri
+const { request_uri: none, digital_credentials_uri: page } = await verifier.startSession({ ...session, link: false })
+const uris: readonly [string, string | undefined, string | undefined] = [both, none, page]
+console.log(uris)`,
   'each event by its type': `
 import { callbackHandler, readCallback, type CallbackEvent } from 'vouchsafe/server'
 function statusOf(event: CallbackEvent): 'SUCCEEDED' | 'REVOKED' | 'VERIFICATION_SUCCEEDED' | undefined {
@@ -42,7 +50,7 @@ it('has no mistake for the compiler, the most exact about members that are absen
     const text = code.includes('import ') ? code : asking + code
     return [join(ROOT, 'test', `application-${index}.ts`), text] as const
   })
-  expect(files).toHaveLength(6)
+  expect(files).toHaveLength(7)
   expect(mistakesOf(new Map(files))).toEqual([])
 })
 

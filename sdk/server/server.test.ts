@@ -384,6 +384,17 @@ describe('the client of a verifier', () => {
     expect(checked.verified).toBe(true)
   })
 
+  it('starts a session for the browser, without a link where it is asked to', async () => {
+    const client = verifier()
+    const query = await client.createQuery(dcqlQuery)
+    const session = { verification_query_id: query, origin: 'https://shop.example' }
+    const both = await client.startSession(session)
+    expect(both.request_uri).toContain(both.session_id)
+    const { session_id, digital_credentials_uri: uri, ...rest } = await client.startSession({ ...session, link: false })
+    expect(uri).toBe(`${VERIFIER_URL}/presentation/oid4vp/digital-credentials/${session_id}`)
+    expect(rest).toEqual({})
+  })
+
   it('reads the result of a session with a redirect_uri by its response code alone', async () => {
     const client = verifier()
     const query = await client.createQuery(dcqlQuery)

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { App } from '../../src/http/app-type.ts'
+import { startPageSession } from '../support/digital-credentials.ts'
 import { API_KEY, ISSUER_URL, type Services, startServices } from '../support/services.ts'
-import { call, configuration, declare, startIssuance, startVerification } from '../support/wire.ts'
+import { call, configuration, declare, startIssuance } from '../support/wire.ts'
 
 const MIB = 1024 * 1024
 /** Less than any limit of a single body. */
@@ -54,9 +55,10 @@ describe('the memory of strangers', () => {
   it.each([
     ['issuer', '/issuance/oid4vci/nonce', 'application/octet-stream'],
     ['verifier', 'authorization-response', 'application/x-www-form-urlencoded'],
+    ['verifier', 'digital-credentials', 'application/json'],
   ] as const)('%s %s: half-sent bodies of one sender hold 32 MiB at most', async (service, at, type) => {
     const app = services[service]
-    const { sessionId } = await startVerification(services)
+    const { session_id: sessionId } = await startPageSession(services)
     const path = service === 'issuer' ? at : `/presentation/oid4vp/${at}/${sessionId}`
     const all = await Promise.all(Array.from({ length: 100 }, () => halfSend(app, path, type)))
     await expect.poll(() => refused(all).length, PATIENT).toBeGreaterThanOrEqual(100 - fitting)

@@ -191,6 +191,7 @@ export const verifierTargets: readonly CostTarget[] = [
   requestObject,
   bare('verifier', 'GET', '/presentation/oid4vp/authorization-request/a'),
   bare('verifier', 'POST', '/presentation/oid4vp/authorization-response/a', FORM),
+  bare('verifier', 'POST', '/presentation/oid4vp/digital-credentials/a'),
   bare('verifier', 'POST', '/presentation/oid4vp/new-session'),
   bare('verifier', 'GET', '/openapi'),
 ]
