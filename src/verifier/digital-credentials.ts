@@ -16,16 +16,19 @@ import type { VerificationSession } from './session.ts'
 /** The exchange protocols of the request. OpenID4VP 1.0, appendix A, Protocol. */
 const PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsigned' } as const
 
-/**
- * Refuses with `invalid_request` an origin that no browser would write so, or without TLS; and under HAIP a query that
- * does not say what will be retained of an mdoc. HAIP 1.0, ISO mdoc specific requirements for OpenID for Verifiable
- * Presentations over W3C Digital Credentials API.
- */
-export function refuseForOrigin(origin: string, query: DcqlQuery, profile: 'haip' | undefined): void {
+/** Refuses with `invalid_request` an origin that is not written as browsers write it, or has no TLS. */
+export function refuseInvalidOrigin(origin: string): void {
   const problem = originProblem(origin)
   if (problem !== undefined) refuse('invalid_request', `origin: ${problem}`)
-  const elements = query.credentials.filter(asksForMdoc).flatMap(({ claims = [] }) => claims)
-  if (profile === 'haip' && elements.some((claim) => claim.intent_to_retain === undefined)) {
+}
+
+/**
+ * Refuses with `invalid_request` a query that does not say of each element of an mdoc whether it is retained. HAIP 1.0,
+ * ISO mdoc specific requirements for OpenID for Verifiable Presentations over W3C Digital Credentials API.
+ */
+export function refuseUndeclaredRetention({ credentials }: DcqlQuery): void {
+  const elements = credentials.filter(asksForMdoc).flatMap(({ claims = [] }) => claims)
+  if (elements.some((claim) => claim.intent_to_retain === undefined)) {
     refuse(
       'invalid_request',
       'origin: with the profile haip, every claim of an mdoc must have intent_to_retain; store a query that has it',

@@ -11,7 +11,7 @@ import { refuse } from '../protocol/error.ts'
 import type { Attempt } from '../store/retry.ts'
 import { makeTimeOrderedId } from '../store/time-ordered-id.ts'
 import type { VerifierContext } from './context.ts'
-import { refuseForOrigin } from './digital-credentials.ts'
+import { refuseInvalidOrigin, refuseUndeclaredRetention } from './digital-credentials.ts'
 import { getQuery } from './queries.ts'
 import { refuseInvalidRedirectUri } from './redirect.ts'
 import { chooseResponseMode } from './response-encryption.ts'
@@ -85,15 +85,17 @@ function walletLink({ config, clientId }: VerifierContext, sessionId: string, me
 /**
  * Makes the members of a session for the ways of its response. With encryption, each session has its own key, so that
  * two responses cannot be linked by it. A response through the browser is always encrypted. Refuses with
- * `invalid_request` a session without any way, and like {@link refuseForOrigin}.
+ * `invalid_request` a session without any way, an invalid origin, and a query that does not go with one.
  */
 function makeResponseMembers(
   { config, random }: VerifierContext,
   { origin, link = true }: NewVerificationSession,
   query: DcqlQuery,
 ): Partial<VerificationSession> {
-  if (origin !== undefined) refuseForOrigin(origin, query, config.profile)
-  else if (!link) refuse('invalid_request', 'link: false is for a session with an origin, which has another way')
+  if (origin !== undefined) {
+    refuseInvalidOrigin(origin)
+    if (config.profile === 'haip') refuseUndeclaredRetention(query)
+  } else if (!link) refuse('invalid_request', 'link: false is for a session with an origin, which has another way')
   const responseMode = link ? chooseResponseMode(query, config.profile) : 'dc_api.jwt'
   return {
     ...(responseMode === 'direct_post' ? {} : { responseMode }),
