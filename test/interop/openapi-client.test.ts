@@ -51,7 +51,8 @@ export async function ask(call: Call): Promise<{ readonly sessionId: string; rea
   const id = (await call('verifier', '/verification-query/create', query)) as
     Answer<'createVerificationQuery', 201, 'text/plain'>
   const session: Body<'createVerificationSession'> = ${withId(verification)}
-  const { session_id: sessionId, request_uri: requestUri } =
+  // A session that only the browser answers has no link.
+  const { session_id: sessionId, request_uri: requestUri = '' } =
     (await call('verifier', '/presentation/oid4vp/new-session', session)) as Answer<'createVerificationSession', 200>
   return { sessionId, requestUri }
 }
