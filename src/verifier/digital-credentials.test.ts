@@ -220,6 +220,16 @@ describe('a session with an origin', () => {
       expect(response.headers.get('access-control-allow-origin')).toBe(ORIGIN)
     })
 
+    it('a response that approves the transactions of the request', async () => {
+      const transaction_data = [{ type: 'urn:example:payment', credential_ids: ['card'], amount: '12.00' }]
+      const started = await startPageSession(world.services, dcqlQuery, { transaction_data })
+      const response = await postCredential(world.services, started, await encrypt(started, present))
+      expect(response.status).toBe(200)
+      const { result } = await status(started)
+      const checks = (result as VerificationReport).credentials.card?.[0]?.checks
+      expect(checks?.find(({ id }) => id === 'holder.transaction_data')).toMatchObject({ outcome: 'passed' })
+    })
+
     it('a credential without holder binding, which the key of the session ties to it', async () => {
       const [card] = dcqlQuery.credentials
       const started = await startPageSession(world.services, {
