@@ -18,6 +18,9 @@ export const ORIGIN_PREFIX = 'origin:'
  */
 export type ResponseMode = 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt'
 
+/** The exchange protocols of signed and unsigned requests through the browser. OpenID4VP 1.0, appendix A, Protocol. */
+export const EXCHANGE_PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsigned' } as const
+
 /** The default content encryption. OpenID4VP 1.0, Encrypted Responses. */
 export const DEFAULT_ENCRYPTION = 'A128GCM'
 

@@ -7,14 +7,12 @@ import { parseUrl } from '../codec/url.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
+import { EXCHANGE_PROTOCOLS } from '../protocol/oid4vp.ts'
 import { isLoopback } from '../protocol/private-host.ts'
 import type { VerifierContext } from './context.ts'
 import type { DigitalCredentialsRequest } from './digital-credentials-schemas.ts'
 import { makeRequestParameters, signRequestObject } from './request-object.ts'
 import type { VerificationSession } from './session.ts'
-
-/** The exchange protocols of the request. OpenID4VP 1.0, appendix A, Protocol. */
-const PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsigned' } as const
 
 /** Refuses with `invalid_request` an origin that is not written as browsers write it, or has no TLS. */
 export function refuseInvalidOrigin(origin: string): void {
@@ -47,8 +45,8 @@ export async function makeDigitalCredentialsRequest(
   return {
     digital: {
       requests: [
-        { protocol: PROTOCOLS.signed, data: { request } },
-        { protocol: PROTOCOLS.unsigned, data: parameters },
+        { protocol: EXCHANGE_PROTOCOLS.signed, data: { request } },
+        { protocol: EXCHANGE_PROTOCOLS.unsigned, data: parameters },
       ],
     },
   }
@@ -56,7 +54,7 @@ export async function makeDigitalCredentialsRequest(
 
 /** Refuses with `invalid_request` a protocol that is not one of the request. */
 export function refuseOtherProtocol(protocol: string): void {
-  const protocols: readonly string[] = Object.values(PROTOCOLS)
+  const protocols: readonly string[] = Object.values(EXCHANGE_PROTOCOLS)
   if (!protocols.includes(protocol))
     refuse('invalid_request', `protocol must be one of those of the request: ${protocols.join(', ')}`)
 }
