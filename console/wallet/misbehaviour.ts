@@ -82,7 +82,7 @@ export const misbehaviours: readonly Misbehaviour[] = [
     expectedCheck: firstApplicableCheck('holder.audience', 'holder.signature'),
     findProblem: noProblem,
     createPresentation: () => (wallet, plan, answer) =>
-      makePresentation(wallet, withRequest(plan, { clientId: `x509_hash:${toBase64url(wallet.random(32))}` }), answer),
+      makePresentation(wallet, withRequest(plan, { audience: `x509_hash:${toBase64url(wallet.random(32))}` }), answer),
   },
   {
     id: 'stale',

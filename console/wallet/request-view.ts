@@ -9,7 +9,7 @@ import {
   planAnswer,
   sendPresentation,
 } from '../../src/wallet/present.ts'
-import { type AuthorizationRequest, fetchRequest } from '../../src/wallet/request-object.ts'
+import { fetchRequest, type LinkRequest } from '../../src/wallet/request-object.ts'
 import { listCredentials } from '../../src/wallet/stored-credential.ts'
 import { issuerClient, verifierClient } from '../clients.ts'
 import { drawError, element, sentence } from '../dom.ts'
@@ -31,7 +31,7 @@ const LIST_SECONDS = 6
 /** A request and all that can be done about it. */
 interface OpenedRequest {
   readonly link: string
-  readonly request: AuthorizationRequest
+  readonly request: LinkRequest
   /** The honest plan. */
   readonly plan: PresentationPlan
   /** The plan with credentials that have expired, when there are some. */
@@ -73,7 +73,7 @@ export async function showRequest(place: HTMLElement, page: WalletPage, link: st
   place.replaceChildren(...drawAsker(request), ...drawPlan(opened.plan), switches.drawn, busy, buttons)
 }
 
-function drawAsker({ certificate, clientName, encryption }: AuthorizationRequest): readonly HTMLElement[] {
+function drawAsker({ certificate, clientName, encryption }: LinkRequest): readonly HTMLElement[] {
   const issuerText = certificate.selfIssued ? 'which it made itself' : sentence`which ${certificate.issuerText} issued`
   const encryptionText = encryption === undefined ? '' : ' The answer will be encrypted for it.'
   return [

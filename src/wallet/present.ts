@@ -1,6 +1,6 @@
 /**
  * Presentations: makes a plan for a request, which the person can review, and sends exactly that, or declines.
- * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt.
+ * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; appendix A, Response.
  */
 import { memberOf } from '../codec/json.ts'
 import type { Binding } from '../credential/format.ts'
@@ -8,10 +8,11 @@ import { answerClaims, chooseCredentials } from '../protocol/dcql-match.ts'
 import { isSafeAddress } from './address.ts'
 import { type AnsweredQuery, answerQuery, chosenAnswers, isAnswered, type QueryAnswer } from './answer.ts'
 import type { WalletContext } from './context.ts'
+import { fetchDigitalRequest } from './digital-credentials.ts'
 import { refuseWith } from './error.ts'
 import { type ExchangeRequest, exchangeJson } from './exchange.ts'
 import { requireHeldFormat } from './held-format.ts'
-import { type AuthorizationRequest, fetchRequest } from './request-object.ts'
+import { type AuthorizationRequest, fetchRequest, type ResponseRecipient } from './request-object.ts'
 import { encryptMembers, hashEncryptionKey } from './response-encryption.ts'
 import { listCredentials, recordPresentation } from './stored-credential.ts'
 import { type Approval, approvalsOf } from './transaction.ts'
@@ -33,11 +34,20 @@ export interface PresentationResult {
   readonly redirect_uri?: string
 }
 
-type Form = Readonly<Record<string, string>>
+type ResponseParameters = Readonly<Record<string, string>>
 
-/** Fetches and verifies the request, and finds matching credentials. Sends nothing about the holder. */
-export async function planPresentation(wallet: WalletContext, requestLink: string): Promise<PresentationPlan> {
-  const request = await fetchRequest(wallet, requestLink)
+/**
+ * Fetches and verifies the request of a link, or with `origin` that of the page at this origin, whose
+ * `digital_credentials_uri` stands in place of the link. Finds matching credentials. Sends nothing about the holder.
+ */
+export async function planPresentation(
+  wallet: WalletContext,
+  requestLink: string,
+  origin?: string,
+): Promise<PresentationPlan> {
+  const request = await (origin === undefined
+    ? fetchRequest(wallet, requestLink)
+    : fetchDigitalRequest(wallet, requestLink, origin))
   return planAnswer(request, await listCredentials(wallet.store), wallet.now())
 }
 
@@ -68,6 +78,24 @@ export async function sendPresentation(
   plan: PresentationPlan,
   make: typeof makePresentation = makePresentation,
 ): Promise<PresentationResult> {
+  return sendResponse(wallet, plan.request, {
+    what: 'presented the credentials',
+    means:
+      'Only the claims of the plan, and a signature by the key of each credential, for this verifier and this request.',
+    spec: `OpenID4VP 1.0, Response Mode ${plan.request.responseMode}`,
+    parameters: await makeResponse(wallet, plan, make),
+  })
+}
+
+/**
+ * Makes the parameters of the response with the presentation of a plan, and records that the verifier may see the
+ * credentials. Refuses with `cannot_answer`.
+ */
+export async function makeResponse(
+  wallet: WalletContext,
+  plan: PresentationPlan,
+  make: typeof makePresentation = makePresentation,
+): Promise<ResponseParameters> {
   if (plan.problem !== undefined)
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}`)
   const answers = chosenAnswers(plan)
@@ -82,13 +110,9 @@ export async function sendPresentation(
   for (const each of new Set(answers.map(({ credential }) => credential))) await recordPresentation(wallet.store, each)
   // Object.fromEntries defines own members, even for `__proto__`.
   const token = Object.fromEntries(presentationsByQuery)
-  return sendResponse(wallet, plan.request, {
-    what: 'presented the credentials',
-    means:
-      'Only the claims of the plan, and a signature by the key of each credential, for this verifier and this request.',
-    spec: `OpenID4VP 1.0, Response Mode ${plan.request.encryption ? 'direct_post.jwt' : 'direct_post'}`,
-    form: await makeResponseForm(plan.request, token),
-  })
+  const { state, encryption } = plan.request
+  if (encryption === undefined) return addState(plan.request, { vp_token: JSON.stringify(token) })
+  return encryptMembers({ vp_token: token, ...(state === undefined ? {} : { state }) }, encryption)
 }
 
 /** Refuses with `cannot_answer` if a credential of the answers was removed since they were planned. */
@@ -108,8 +132,16 @@ export async function decline(wallet: WalletContext, plan: PresentationPlan): Pr
     what: 'declined the request',
     means: 'The verifier learns that nobody agreed, and neither who nor why.',
     spec: 'OpenID4VP 1.0, Error Response (access_denied)',
-    form: addState(plan.request, { error: 'access_denied', error_description: 'the holder declined the request' }),
+    parameters: declinationOf(plan.request),
   })
+}
+
+/** Returns the parameters that tell the verifier that the person declined. */
+function declinationOf(request: AuthorizationRequest): ResponseParameters {
+  const error = 'access_denied'
+  // OpenID4VP 1.0, appendix A, Response: an error has no other member.
+  if ('origin' in request.recipient) return { error }
+  return addState(request, { error, error_description: 'the holder declined the request' })
 }
 
 /** Makes the presentation for one answer. Refuses with `cannot_answer` if it does not satisfy its query. */
@@ -137,37 +169,36 @@ export function bindingOf(
 ): Binding & { readonly at: Date } {
   return {
     nonce: request.nonce,
-    // OpenID4VP 1.0, Preventing Replay: the audience is the full client identifier.
-    audience: request.clientId,
-    recipient: { responseUri: request.responseUri },
+    audience: request.audience,
+    recipient: request.recipient,
     encryptionKeyThumbprint: request.encryption && hashEncryptionKey(request.encryption),
     transactionData: approvals.filter(({ queryId: by }) => by === query.id).map(({ text }) => text),
     at: wallet.now(),
   }
 }
 
-/** Makes the form of the response, encrypted if the request requires it. */
-async function makeResponseForm(
-  request: AuthorizationRequest,
-  token: Readonly<Record<string, readonly string[]>>,
-): Promise<Form> {
-  const { state, encryption } = request
-  if (encryption === undefined) return addState(request, { vp_token: JSON.stringify(token) })
-  return encryptMembers({ vp_token: token, ...(state === undefined ? {} : { state }) }, encryption)
-}
-
-function addState({ state }: AuthorizationRequest, form: Form): Form {
-  return state === undefined ? form : { ...form, state }
+function addState({ state }: AuthorizationRequest, parameters: ResponseParameters): ResponseParameters {
+  return state === undefined ? parameters : { ...parameters, state }
 }
 
 async function sendResponse(
   wallet: WalletContext,
-  { responseUri }: AuthorizationRequest,
-  { form, ...step }: Pick<ExchangeRequest, 'what' | 'means' | 'spec'> & { readonly form: Form },
+  { recipient }: AuthorizationRequest,
+  {
+    parameters,
+    ...step
+  }: Pick<ExchangeRequest, 'what' | 'means' | 'spec'> & { readonly parameters: ResponseParameters },
 ): Promise<PresentationResult> {
-  const body = new URLSearchParams(form)
-  const answer = await exchangeJson(wallet, { ...step, url: responseUri, body, sent: Object.keys(form).join(', ') })
+  const sent = Object.keys(parameters).join(', ')
+  const answer = await exchangeJson(wallet, { ...step, ...bodyFor(recipient, parameters), sent })
   const redirectUri = memberOf(answer, 'redirect_uri')
   // An unsafe redirect URI is ignored; the presentation was accepted anyway.
   return typeof redirectUri === 'string' && isSafeAddress(redirectUri) ? { redirect_uri: redirectUri } : {}
+}
+
+/** Makes the request with the response: the form of a wallet, or what a page posts when the browser has answered it. */
+function bodyFor(recipient: ResponseRecipient, parameters: ResponseParameters) {
+  if (!('origin' in recipient)) return { url: recipient.responseUri, body: new URLSearchParams(parameters) }
+  const body = JSON.stringify({ protocol: recipient.protocol, data: parameters })
+  return { url: recipient.uri, headers: { 'content-type': 'application/json' }, body }
 }

@@ -120,7 +120,7 @@ describe('a request object', () => {
       certificate: { subjectText: 'CN=Example Shop' },
       nonce: 'nonce',
       state: 'state',
-      responseUri: 'https://verifier.example/response',
+      recipient: { responseUri: 'https://verifier.example/response' },
       query: dcqlQuery,
     })
     expect(sent.map(({ to }) => to)).toEqual([`GET ${URL_OF_REQUEST}`])
@@ -148,7 +148,7 @@ describe('a request object', () => {
         const key = await makeKey()
         return { ...v, key, header: { ...v.header, x5c: [certificateOf(key, -DAY, DAY).toString('base64')] } }
       },
-      /asks for another verifier \(x509_hash\)/,
+      /client_id names another verifier \(x509_hash\)/,
     ],
     ['changed after it was signed', sent({ after: changedNonce }), /signature is not by the key/],
     ['of a certificate that has expired', (v) => certified(v, -2 * DAY, -DAY), /expired on/],

@@ -1,6 +1,7 @@
 /**
  * The request object: parses and verifies it. It must be signed with the certificate that the `client_id` of the link
- * names. OpenID4VP 1.0, Authorization Request and Client Identifier Prefixes; RFC 9101.
+ * names. `digital-credentials.ts` reads requests through a browser by the same parts. OpenID4VP 1.0, Authorization
+ * Request and Client Identifier Prefixes; RFC 9101.
  */
 import { toBase64url } from '../codec/base64url.ts'
 import { type JsonObject, memberOf, stringMemberOf } from '../codec/json.ts'
@@ -22,20 +23,39 @@ import { readLink } from './link.ts'
 import { readEncryption } from './response-encryption.ts'
 import { readTransactions } from './transaction.ts'
 
-export interface AuthorizationRequest {
-  readonly clientId: string
+/** The parameters that mean the same in every request. */
+interface CommonParameters {
   /** The name of the verifier in the request, which is not verified. */
   readonly clientName: string | undefined
-  readonly certificate: Certificate
   readonly query: DcqlQuery
   readonly nonce: string
-  readonly state: string | undefined
-  readonly responseUri: string
+  readonly responseMode: string
   readonly expiresAt: Date | undefined
   /** The encryption of the response; undefined if it is not encrypted. */
   readonly encryption: JweParameters | undefined
   /** The transactions to approve. */
   readonly transactions: readonly RequestedTransaction[]
+}
+
+export interface AuthorizationRequest extends CommonParameters {
+  /** The client identifier and the certificate of the signer; undefined if the request came unsigned, by a browser. */
+  readonly clientId: string | undefined
+  readonly certificate: Certificate | undefined
+  /** The audience of presentations: the client identifier, or `origin:` and the origin of the page. */
+  readonly audience: string
+  readonly state: string | undefined
+  readonly recipient: ResponseRecipient
+}
+
+/** Where the response goes: to the verifier, or by the browser to the page that asked, which posts it to `uri`. */
+export type ResponseRecipient =
+  | { readonly responseUri: string }
+  | { readonly origin: string; readonly protocol: string; readonly uri: string }
+
+/** A request by a link, which is always signed. */
+export interface LinkRequest extends AuthorizationRequest {
+  readonly clientId: string
+  readonly certificate: Certificate
 }
 
 /** The parameters in the link of a request. OpenID4VP 1.0, Authorization Request; HAIP 1.0 for its scheme. */
@@ -48,12 +68,13 @@ interface RequestLink {
 
 const SCHEMES = ['haip-vp', 'openid4vp']
 const MEDIA_TYPE = 'application/oauth-authz-req+jwt'
+const RESPONSE_MODES = ['direct_post', 'direct_post.jwt']
 
 /**
  * Fetches and verifies a request. Refuses with `invalid_link`, `invalid_request_object`, or with `unsupported` a
  * request that this wallet does not support.
  */
-export async function fetchRequest(wallet: WalletContext, link: string): Promise<AuthorizationRequest> {
+export async function fetchRequest(wallet: WalletContext, link: string): Promise<LinkRequest> {
   const { clientId, requestUri, method } = readRequestLink(link)
   const nonce = method === 'post' ? toBase64url(wallet.random(24)) : undefined
   const text = await exchangeText(wallet, {
@@ -65,20 +86,27 @@ export async function fetchRequest(wallet: WalletContext, link: string): Promise
     headers: { accept: MEDIA_TYPE },
     ...(nonce === undefined ? {} : makeNonceBody(nonce)),
   })
-  const jws = readOrRefuseWith('invalid_request_object', 'the request object cannot be read', () =>
-    readJws(text.trim()),
-  )
-  const now = wallet.now()
-  const certificate = verifySigner(jws, clientId, now)
+  const jws = readRequestObject(text)
+  const certificate = verifyRequestObject(wallet, jws, clientId)
+  const { payload } = jws
   // OpenID4VP 1.0, Request URI Response: `wallet_nonce` must be the sent one.
-  if (nonce !== undefined && memberOf(jws.payload, 'wallet_nonce') !== nonce)
+  if (nonce !== undefined && memberOf(payload, 'wallet_nonce') !== nonce)
     refuseRequestObject('it was not made for this wallet (wallet_nonce)')
-  wallet.onStep?.({
-    what: 'verified the request object',
-    means: `Its signature is by ${certificate.subjectText}, the certificate whose hash is the client_id of the link.`,
-    spec: 'OpenID4VP 1.0, Client Identifier Prefix x509_hash',
-  })
-  return readRequestPayload(jws.payload, clientId, certificate, now)
+  if (memberOf(payload, 'client_id') !== clientId) refuseRequestObject('its client_id is not the one of the link')
+  // OpenID4VP 1.0, Response Mode direct_post
+  if (Object.hasOwn(payload, 'redirect_uri')) refuseRequestObject('it has a redirect_uri beside its response_uri')
+  return {
+    ...readCommonParameters(payload, RESPONSE_MODES, wallet.now()),
+    clientId,
+    certificate,
+    // OpenID4VP 1.0, Preventing Replay: the audience is the full client identifier.
+    audience: clientId,
+    state: readState(payload),
+    // Unlike x509_san_dns, x509_hash does not restrict the host of response_uri.
+    recipient: {
+      responseUri: requireAddress(memberOf(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
+    },
+  }
 }
 
 /**
@@ -90,10 +118,7 @@ function readRequestLink(link: string): RequestLink {
   const clientId =
     parameters.get('client_id') ||
     refuseWith('invalid_link', 'the link has no client_id; was it pasted without quotes?')
-  if (!clientId.startsWith(X509_HASH_PREFIX)) {
-    const identity = `the verifier identifies itself as ${clientId}`
-    refuseWith('unsupported', `${identity}, and this wallet knows x509_hash only; ask it for a request with that`)
-  }
+  refuseUnknownClient(clientId)
   const requestUri = parameters.get('request_uri')
   if (requestUri === undefined) {
     refuseWith(
@@ -106,6 +131,13 @@ function readRequestLink(link: string): RequestLink {
     refuseWith('invalid_link', 'request_uri_method of the link is neither get nor post')
   }
   return { clientId, requestUri: requireAddress(requestUri, 'request_uri', 'invalid_link'), method }
+}
+
+/** Refuses with `unsupported` a verifier that this wallet cannot authenticate. */
+export function refuseUnknownClient(clientId: string): void {
+  if (clientId.startsWith(X509_HASH_PREFIX)) return
+  const identity = `the verifier identifies itself as ${clientId}`
+  refuseWith('unsupported', `${identity}, and this wallet knows x509_hash only; ask it for a request with that`)
 }
 
 /** Makes the body of the POST request: the wallet's nonce, and the metadata that a verifier needs. */
@@ -121,6 +153,23 @@ function makeNonceBody(nonce: string) {
   return { body, sent: 'wallet_nonce, wallet_metadata' }
 }
 
+/** Parses a request object. Refuses with `invalid_request_object`. */
+export function readRequestObject(text: string): Jws {
+  return readOrRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+}
+
+/** Verifies that a request object is by the verifier `clientId`, for a wallet. Returns the verifier's certificate. */
+export function verifyRequestObject(wallet: WalletContext, jws: Jws, clientId: string): Certificate {
+  const certificate = verifySigner(jws, clientId, wallet.now())
+  wallet.onStep?.({
+    what: 'verified the request object',
+    means: `Its signature is by ${certificate.subjectText}, the certificate whose hash is the client_id.`,
+    spec: 'OpenID4VP 1.0, Client Identifier Prefix x509_hash',
+  })
+  if (memberOf(jws.payload, 'aud') !== STATIC_AUDIENCE) refuseRequestObject(`its aud is not ${STATIC_AUDIENCE}`)
+  return certificate
+}
+
 /** Verifies the signature of the request, and that `client_id` names its certificate. Returns the certificate. */
 function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   const { header } = jws
@@ -134,7 +183,7 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
     () => readX5c(memberOf(header, 'x5c')),
   )
   if (`${X509_HASH_PREFIX}${certificate.fingerprint}` !== clientId) {
-    refuseRequestObject(`it is by ${certificate.subjectText}, and the link asks for another verifier (x509_hash)`)
+    refuseRequestObject(`it is by ${certificate.subjectText}, and client_id names another verifier (x509_hash)`)
   }
   const problem = leafProblem(certificate, now, CLOCK_SKEW_SECONDS, 'request')
   if (problem !== undefined) refuseRequestObject(problem)
@@ -143,40 +192,21 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   return certificate
 }
 
-function readRequestPayload(
-  payload: JsonObject,
-  clientId: string,
-  certificate: Certificate,
-  now: Date,
-): AuthorizationRequest {
-  if (memberOf(payload, 'client_id') !== clientId) refuseRequestObject('its client_id is not the one of the link')
+/** Reads the parameters of a request whose response mode is to be one of `modes`. */
+export function readCommonParameters(payload: JsonObject, modes: readonly string[], now: Date): CommonParameters {
   if (memberOf(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
-  if (memberOf(payload, 'aud') !== STATIC_AUDIENCE) refuseRequestObject(`its aud is not ${STATIC_AUDIENCE}`)
-  // OpenID4VP 1.0, Response Mode direct_post
-  if (Object.hasOwn(payload, 'redirect_uri')) refuseRequestObject('it has a redirect_uri beside its response_uri')
   const query = readQuery(payload)
-  const metadata = memberOf(payload, 'client_metadata')
+  const responseMode = stringMemberOf(payload, 'response_mode') ?? ''
+  if (!modes.includes(responseMode)) abortUnsupported(payload, 'response_mode', modes.join(' and '))
   return {
-    clientId,
-    clientName: stringMemberOf(metadata, 'client_name'),
-    certificate,
+    clientName: stringMemberOf(memberOf(payload, 'client_metadata'), 'client_name'),
     query,
     nonce: stringMemberOf(payload, 'nonce') || refuseRequestObject('it has no nonce'),
-    state: readState(payload),
-    // Unlike x509_san_dns, x509_hash does not restrict the host of response_uri.
-    responseUri: requireAddress(memberOf(payload, 'response_uri'), 'response_uri', 'invalid_request_object'),
     expiresAt: readExpiry(payload, now),
-    encryption: requiresEncryption(payload) ? readEncryption(payload) : undefined,
+    responseMode,
+    encryption: responseMode.endsWith('.jwt') ? readEncryption(payload) : undefined,
     transactions: readTransactions(payload, query),
   }
-}
-
-function requiresEncryption(payload: JsonObject): boolean {
-  const mode = memberOf(payload, 'response_mode')
-  if (mode !== 'direct_post' && mode !== 'direct_post.jwt') {
-    abortUnsupported(payload, 'response_mode', 'direct_post and direct_post.jwt')
-  }
-  return mode === 'direct_post.jwt'
 }
 
 function readQuery(payload: JsonObject): DcqlQuery {
@@ -229,6 +259,6 @@ function abortUnsupported(payload: JsonObject, name: string, supportedValues: st
   )
 }
 
-function refuseRequestObject(reason: string): never {
+export function refuseRequestObject(reason: string): never {
   return refuseWith('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${reason}`)
 }

@@ -202,6 +202,24 @@ describe('vouchsafe wallet', () => {
     expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'DECLINED' })
   })
 
+  it('plays the browser for the page of an origin', async () => {
+    await received()
+    const origin = 'https://shop.example'
+    const uriOf = async () =>
+      `${VERIFIER_URL}/presentation/oid4vp/digital-credentials/${(await startVerification(services, dcqlQuery, { origin })).sessionId}`
+    const asked = await run('present', await uriOf(), '--origin', origin)
+    expect(asked.out.replaceAll(/\s+/g, ' ')).toContain(
+      'It is for the page of https://shop.example, as the browser says.',
+    )
+    const { out } = await run('present', await uriOf(), '--origin', origin, '--yes')
+    expect(out).toContain('Presented, and Example Shop accepted it.')
+    const { json } = await runJson('present', await uriOf(), '--origin', origin, '--yes')
+    expect(json).toMatchObject({ result: 'accepted', verifier: { client_name: 'Example Shop', origin } })
+    expect((await run('decline', await uriOf(), '--origin', origin)).out).toContain('Declined. Example Shop')
+    const { err } = await run('present', await uriOf(), '--origin', 'https://bank.example', '--yes')
+    expect(err).toContain('it is for the pages of others, and not of https://bank.example (expected_origins)')
+  })
+
   it('speaks JSON to programs, and never of its keys', async () => {
     const id = await received()
     const credential = { id, name: 'Student card', issuer: ISSUER_URL, issuer_name: 'Example University' }
@@ -230,6 +248,8 @@ describe('vouchsafe wallet', () => {
     [['receive', 'hello'], 'invalid_link', 1],
     [['present', 'https://shop.example'], 'invalid_link', 1],
     [['present', 'haip-vp://?client_id=x509_hash:a'], 'invalid_link', 1],
+    [['present', 'https://shop.example/1', '--origin', 'https://shop.example/'], 'usage', 2],
+    [['present', 'https://shop.example/1', '--origin', 'shop'], 'usage', 2],
     [['steal'], 'usage', 2],
     [['show'], 'usage', 2],
     [['list', 'all'], 'usage', 2],

@@ -99,5 +99,8 @@ export const JSON_OPTION = {
   does: 'print JSON and nothing else, errors too',
 } as const
 
+/** An option that may be given several times. */
+export const REPEATED = { type: 'string', multiple: true, default: [] as string[] } as const
+
 /** The meaning of exit status 2 for all commands. */
 export const WRONG_WORDS = 'the command line is wrong'

@@ -6,8 +6,9 @@ import type { CommandEntry } from './command.ts'
 import { contractCommands } from './contracts.ts'
 import { operatingCommands } from './operating.ts'
 import { serviceCommands } from './services.ts'
+import { walletCommands } from './wallet.ts'
 
-export const commandTable = { ...serviceCommands, ...operatingCommands, ...contractCommands }
+export const commandTable = { ...serviceCommands, ...operatingCommands, ...walletCommands, ...contractCommands }
 
 export type CommandName = keyof typeof commandTable
 

@@ -3,11 +3,13 @@
 import { removeControlCharacters } from '../../codec/control-characters.ts'
 import type { Json } from '../../codec/json.ts'
 import type { ClaimPosition } from '../../codec/sd-jwt.ts'
+import type { Certificate } from '../../keys/certificate.ts'
 import { isWithin } from '../../protocol/claim-path.ts'
 import { type AnsweredQuery, chosenAnswers } from '../../wallet/answer.ts'
 import { claimLabel, holderClaims, isAboutCredential, sortClaims } from '../../wallet/claim-text.ts'
 import type { PresentationPlan } from '../../wallet/present.ts'
 import type { OutstandingCredential } from '../../wallet/renewal.ts'
+import type { ResponseRecipient } from '../../wallet/request-object.ts'
 import type { StoredCredential, UnreadableCredential } from '../../wallet/stored-credential.ts'
 import { columnWidth, formatColumns, paint, timeText, wrapIndented } from '../terminal/terminal.ts'
 import { transactionText } from './transaction-text.ts'
@@ -74,19 +76,34 @@ export function planText(plan: PresentationPlan): string {
   return [verifierText(plan), ...answers.map(disclosureText), ...transactions].join('\n\n')
 }
 
-/** Returns the name in the request, or that in the verifier's certificate. */
+/** Returns the name in a signed request, or that in the verifier's certificate; of an unsigned one the origin. */
 export function verifierName({ request }: PresentationPlan): string {
-  return removeControlCharacters(request.clientName ?? request.certificate.subjectText)
+  const { certificate, clientName, recipient } = request
+  const name = certificate && (clientName ?? certificate.subjectText)
+  return removeControlCharacters(name ?? originOf(recipient) ?? '')
 }
 
 function verifierText(plan: PresentationPlan): string {
-  const { certificate } = plan.request
-  const voucherText = certificate.selfIssued
-    ? 'which it made itself: nobody else vouches for that name'
-    : `which ${removeControlCharacters(certificate.issuerText)} issued`
-  const encryptionText = plan.request.encryption ? ' The answer would be encrypted for it.' : ''
-  const about = `The request is signed with the certificate ${removeControlCharacters(certificate.subjectText)}, ${voucherText}.${encryptionText}`
+  const { certificate, recipient, encryption } = plan.request
+  const origin = originOf(recipient)
+  const sentences = [
+    certificate ? signatureText(certificate) : 'The request is not signed.',
+    origin === undefined ? '' : `It is for the page of ${removeControlCharacters(origin)}, as the browser says.`,
+    encryption ? 'The answer would be encrypted for it.' : '',
+  ]
+  const about = sentences.filter(Boolean).join(' ')
   return [`${paint('bold', verifierName(plan))} asks for a presentation.`, paint('dim', wrapIndented(about))].join('\n')
+}
+
+function signatureText({ subjectText, issuerText, selfIssued }: Certificate): string {
+  const voucherText = selfIssued
+    ? 'which it made itself: nobody else vouches for that name'
+    : `which ${removeControlCharacters(issuerText)} issued`
+  return `The request is signed with the certificate ${removeControlCharacters(subjectText)}, ${voucherText}.`
+}
+
+function originOf(recipient: ResponseRecipient): string | undefined {
+  return 'origin' in recipient ? recipient.origin : undefined
 }
 
 function disclosureText({ credential, disclosed, hidden }: AnsweredQuery): string {

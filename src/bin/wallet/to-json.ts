@@ -33,7 +33,7 @@ function certificateToJson(certificate: StoredCredential['issuerCertificate']) {
 }
 
 export function planToJson(plan: PresentationPlan) {
-  const { clientId, clientName, certificate, encryption } = plan.request
+  const { clientId, clientName, certificate, recipient, encryption } = plan.request
   const answers = chosenAnswers(plan).map(({ query, credential, disclosed, hidden }) => {
     const claims = disclosed.map(({ position, value, because }) => ({ path: position, value, because }))
     return { query, described: { id: credential.id, name: credential.name, disclosed: claims, hidden } }
@@ -44,7 +44,12 @@ export function planToJson(plan: PresentationPlan) {
     return [query.id, query.multiple ? descriptions : described] as const
   })
   return {
-    verifier: { client_id: clientId, client_name: clientName, certificate_subject: certificate.subjectText },
+    verifier: {
+      client_id: clientId,
+      client_name: clientName,
+      certificate_subject: certificate?.subjectText,
+      origin: 'origin' in recipient ? recipient.origin : undefined,
+    },
     credentials: Object.fromEntries(credentials),
     encrypted: encryption !== undefined,
     approved: plan.approvals.map(({ queryId: by, content }) => ({ by, transaction: content })),

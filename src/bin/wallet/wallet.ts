@@ -43,6 +43,8 @@ interface WalletCommand {
   /** Shows a text at once; not with --json. */
   readonly show: (text: string) => void
   readonly askConsent: AskConsent
+  /** The origin of the page that asks through the browser; undefined for a link. */
+  readonly origin: string | undefined
   /** The types of transactions to approve without a question; undefined where a person is asked. */
   readonly approvedTypes: readonly string[] | undefined
   /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */
@@ -103,6 +105,7 @@ async function runSubcommand(args: string[], json: boolean): Promise<Outcome> {
     formatCommandLine: createCommandLineFormat(values.home),
     show,
     askConsent: createConsentQuestion(values.yes === true, show),
+    origin: readOrigin(values.origin),
     approvedTypes: values.yes === true ? values.approve : undefined,
     askTxCode,
   })
@@ -139,6 +142,12 @@ function readUnofferedRequest(values: {
     throw new UsageError('wallet', 'without an offer, say --issuer URL and one of --configuration ID and --scope SCOPE')
   }
   return { credentialIssuer, credential: configurationId === undefined ? { scope: scope ?? '' } : { configurationId } }
+}
+
+/** Reads the origin of a page, as a browser writes it. */
+function readOrigin(origin: string | undefined): string | undefined {
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return origin
+  throw new UsageError('wallet', '--origin is the origin of a page as browsers write it, such as https://shop.example')
 }
 
 /** Opens the URL in a browser, or shows it on stderr, since stdout may have JSON. */
@@ -233,13 +242,15 @@ async function runShow({ wallet, subject, formatCommandLine, show }: WalletComma
 async function runPresent({
   wallet,
   subject,
+  origin,
   formatCommandLine,
   show,
   askConsent,
   approvedTypes,
 }: WalletCommand): Promise<Outcome> {
-  const plan = await planPresentation(wallet, subject)
-  const declining = `To tell the verifier: ${formatCommandLine('decline', subject)}`
+  const plan = await planPresentation(wallet, subject, origin)
+  const originOption = origin === undefined ? [] : ['--origin', origin]
+  const declining = `To tell the verifier: ${formatCommandLine('decline', subject, ...originOption)}`
   if (plan.problem !== undefined) {
     show(planText(plan))
     refuseWith('cannot_answer', `the request cannot be answered, and nothing was sent: ${plan.problem}. ${declining}`)
@@ -261,8 +272,8 @@ function refuseUnseen(text: string, type: string, show: WalletCommand['show']): 
   return refuseWith('not_agreed', `Nothing was sent: --yes alone approves no transaction; add ${option} to approve it`)
 }
 
-async function runDecline({ wallet, subject, show }: WalletCommand): Promise<Outcome> {
-  const plan = await planPresentation(wallet, subject)
+async function runDecline({ wallet, subject, origin, show }: WalletCommand): Promise<Outcome> {
+  const plan = await planPresentation(wallet, subject, origin)
   await decline(wallet, plan)
   show(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
   return { json: { result: 'declined', verifier: planToJson(plan).verifier } }
