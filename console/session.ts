@@ -24,6 +24,13 @@ const STATES: Readonly<Record<string, { readonly word: string; readonly look: st
   DENIED: { word: 'denied', look: 'bad' },
 }
 
+/** The way of a response, by its response mode. */
+const WAYS: Readonly<Record<string, string>> = {
+  direct_post: 'by the link',
+  'direct_post.jwt': 'by the link, encrypted',
+  'dc_api.jwt': 'through the browser, encrypted',
+}
+
 /** Returns the word for the state of a session. */
 export function stateWord(status: string): string {
   return STATES[status]?.word ?? status
@@ -199,7 +206,7 @@ function makeRevokeButton(id: string, fail: (error: unknown) => void): HTMLEleme
 }
 
 function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLElement {
-  const { status, result } = session
+  const { status, result, response_mode: mode } = session
   return element(
     'div',
     {},
@@ -208,6 +215,8 @@ function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLEl
       { class: 'card' },
       element('p', {}, drawState(status), ' Query ', makeQueryLink(session.verification_query_id)),
       drawTimeline(verificationMoments(session)),
+      mode !== undefined &&
+        element('p', { class: 'quiet' }, `The response came ${WAYS[mode] ?? ''} (`, element('code', {}, mode), ').'),
     ),
     result !== undefined && drawReport(result, labels),
   )
