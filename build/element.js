@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { bundle } from './metafile.js'
 
 const root = join(import.meta.dirname, '..')
-/** The calls of the QR package for its other outputs: pictures and terminals. */
-const OTHER_OUTPUT = /if \(output === '(?:ascii|term|svg|gif|data-url)'\)\s+return [^;]+;/g
+/** The tables of the QR package for the levels of error correction that the element does not use. */
+const OTHER_LEVEL = /(?:medium|quartile|high): \[[\d,\s]+\],/g
 
-/** Leaves out what the QR package has for other outputs than the modules of a code. */
-const modulesAlone = {
-  name: 'modules-alone',
+const oneLevel = {
+  name: 'one-level',
   setup: ({ onLoad }) => {
     onLoad({ filter: /[\\/]qr[\\/]index\.js$/ }, ({ path }) => {
       const contents = readFileSync(path, 'utf8')
-      const count = contents.match(OTHER_OUTPUT)?.length
-      if (count !== 5) throw new Error(`the QR package has ${count} other outputs instead of 5: see build/element.js`)
-      return { contents: contents.replaceAll(OTHER_OUTPUT, '') }
+      const count = contents.match(OTHER_LEVEL)?.length
+      if (count !== 6)
+        throw new Error(`the QR package has ${count} tables of other levels, not 6: see build/element.js`)
+      return { contents: contents.replaceAll(OTHER_LEVEL, '') }
     })
   },
 }
@@ -32,7 +32,7 @@ export async function buildElement(outfile) {
     format: 'esm',
     minify: true,
     legalComments: 'linked',
-    plugins: [modulesAlone],
+    plugins: [oneLevel],
     logLevel: 'warning',
   })
 }

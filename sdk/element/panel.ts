@@ -8,9 +8,12 @@ export interface PanelState {
   readonly language: string
   readonly kind: RequestKind
   readonly status: ShownStatus
-  /** The link for the wallet, while a wallet can take it. */
+  /** Whether a wallet can take the request. */
+  readonly isOpen: boolean
   readonly href: string | undefined
-  /** The way for a wallet that comes first. */
+  /** Whether the browser can ask a wallet, which then comes first. */
+  readonly canAsk: boolean
+  /** The one of link and code that comes first. */
   readonly display: 'link' | 'qr'
   readonly secondsLeft: number | undefined
   /** Whether the application could not be asked lately. */
@@ -19,6 +22,13 @@ export interface PanelState {
 
 export interface Panel {
   show(state: PanelState): void
+}
+
+export interface PanelListener {
+  /** Is called when the person wants the browser to ask a wallet. */
+  readonly onAsk: () => void
+  /** Is called when the person wants a new request. */
+  readonly onAgain: () => void
 }
 
 /** The most seconds that the remaining time is shown for: a day. */
@@ -33,30 +43,30 @@ const MARKS: Readonly<Record<ShownStatus, string>> = {
   done: 'M4 13l5 5L20 6',
   failed: CROSS,
   declined: CROSS,
+  stopped: CROSS,
   invalid: CROSS,
+  unsupported: CROSS,
   expired: 'M12 7v5l3 2M12 3a9 9 0 1 0 .01 0',
 }
 
-/** Makes the content in a shadow root. `onAgain` is called when the person wants a new request. */
-export function createPanel(root: ShadowRoot, onAgain: () => void): Panel {
+/** Makes the content in a shadow root. */
+export function createPanel(root: ShadowRoot, { onAsk, onAgain }: PanelListener): Panel {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(STYLE)
   root.adoptedStyleSheets = [sheet]
 
   const parts = createParts()
-  const { frame, other, again, link, code } = parts
+  const { frame, ask, other, again } = parts
   root.append(frame)
+  ask.addEventListener('click', onAsk)
   again.addEventListener('click', onAgain)
-  other.addEventListener('click', () => {
-    const second = parts.ways.lastElementChild
-    if (second instanceof HTMLElement) second.hidden = !second.hidden
-    other.ariaExpanded = String(!(link.hidden || code.hidden))
-  })
+  other.addEventListener('click', () => showOthers(parts, other.ariaExpanded === 'false'))
   let before: PanelState | undefined
   return {
     show: (state) => {
       const focused = root.activeElement
       showWays(parts, state, before)
+      if (state.status === 'stopped' && before?.status !== 'stopped') showOthers(parts, true)
       showState(parts, state)
       before = state
       if (focused === null || focused.closest('[hidden]') === null) return
@@ -73,6 +83,7 @@ function createParts() {
     frame: createPart('div', 'frame'),
     instruction: createPart('p', 'instruction'),
     ways: createPart('div', 'ways'),
+    ask: createButton('ask'),
     code: createPart('div', 'code'),
     link,
     other: createButton('other'),
@@ -99,39 +110,45 @@ function createParts() {
 
 type Parts = ReturnType<typeof createParts>
 
-/** Shows code and link, the way for this screen first and the other behind a button. */
+/** Shows the ways to a wallet: the first one, and the others behind a button. */
 function showWays(parts: Parts, state: PanelState, before: PanelState | undefined): void {
-  const { instruction, ways, code, link, other } = parts
-  const { href, display } = state
-  const { texts } = textsOf(state.language)
+  const { instruction, ways, ask, code, link, other } = parts
+  const { href, canAsk, display, language } = state
+  const { texts } = textsOf(language)
   const isCodeFirst = display === 'qr'
   // A wallet that has opened the request needs no code any more; the code stays for another wallet.
-  instruction.hidden = href === undefined || !isCodeFirst || state.status === 'opened'
-  ways.hidden = href === undefined
+  instruction.hidden = canAsk || href === undefined || !isCodeFirst || state.status === 'opened'
+  // The person has nothing to choose while the verifier reads an answer.
+  ways.hidden = !state.isOpen || state.status === 'preparing'
   setText(instruction, texts.scan)
+  setText(ask, texts.ask)
   setText(link, texts.open)
-  setText(other, isCodeFirst ? texts.thisDevice : texts.anotherDevice)
-  if (href === undefined) {
-    link.removeAttribute('href')
-    code.replaceChildren()
-    return
-  }
-  if (before?.href === href && before.display === display && before.language === state.language) return
-  link.href = href
-  code.replaceChildren(drawCode(href, texts.code))
-  const [first, second] = isCodeFirst ? [code, link] : [link, code]
-  ways.replaceChildren(first, other, second)
-  first.hidden = false
-  second.hidden = true
-  other.ariaExpanded = 'false'
+  setText(other, canAsk ? texts.anotherWay : isCodeFirst ? texts.thisDevice : texts.anotherDevice)
+  const isDrawn = before?.href === href && before?.canAsk === canAsk && before.display === display
+  if (isDrawn && before.language === language) return
+  if (href === undefined) link.removeAttribute('href')
+  else link.href = href
+  code.replaceChildren(...(href === undefined ? [] : [drawCode(href, texts.code)]))
+  const linkAndCode = isCodeFirst ? [code, link] : [link, code]
+  const all = [...(canAsk ? [ask] : []), ...(href === undefined ? [] : linkAndCode)]
+  for (const way of all) way.hidden = false
+  other.hidden = all.length < 2
+  ways.replaceChildren(...all.toSpliced(1, 0, other))
+  showOthers(parts, false)
+}
+
+/** Shows or hides the ways behind the button. */
+function showOthers({ ways, other }: Parts, isShown: boolean): void {
+  for (const way of [...ways.children].slice(2)) way.toggleAttribute('hidden', !isShown)
+  other.ariaExpanded = String(isShown)
 }
 
 /** Shows how far the request is. */
-function showState(parts: Parts, { language, kind, status, secondsLeft, isLost, href }: PanelState): void {
+function showState(parts: Parts, { language, kind, status, secondsLeft, isLost, isOpen }: PanelState): void {
   const { frame, mark, time, again } = parts
   const { language: lang, texts } = textsOf(language)
   const text = texts[status]
-  const isOver = href === undefined && status !== 'preparing'
+  const isOver = !isOpen && status !== 'preparing'
   frame.lang = lang
   frame.ariaLabel = texts.open
   frame.ariaBusy = String(status === 'preparing')

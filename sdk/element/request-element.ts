@@ -1,7 +1,8 @@
 /**
- * `<vouchsafe-request>`: shows the link of a session as a link or a QR code, and how far the session is. The element
- * talks to `status-url` and to nobody else.
+ * `<vouchsafe-request>`: lets the browser ask a wallet, or shows the link of a session as a link or a QR code, and
+ * shows how far the session is. The element talks to `digital-credentials` and `status-url`, and to nobody else.
  */
+import { askWallet, type DigitalMessage, fetchDigitalRequests, hasDigitalCredentials } from './digital-credentials.ts'
 import { type RequestKind, readWalletLink } from './link.ts'
 import { createPanel, type Panel } from './panel.ts'
 import { isEnd, type RequestStatus, type StatusAnswer } from './status.ts'
@@ -21,8 +22,18 @@ export interface VouchsafeRequestEventMap {
 /** The seconds after the end of a session in which the application may still say how it ended. */
 const GRACE_SECONDS = 5
 
-/** The status without a request. */
-type NoRequest = Exclude<ShownStatus, RequestStatus>
+/** The attributes, when they are valid. */
+interface ReadRequest {
+  readonly href: string | undefined
+  /** Where the requests for the browser come from, and where the response to them goes. */
+  readonly digitalUrl: URL | undefined
+  readonly statusUrl: URL | undefined
+}
+
+/** A request that a wallet can take: by the link, by the browser, or by either. */
+interface OpenRequest extends ReadRequest {
+  readonly digitalRequests: readonly DigitalMessage[]
+}
 
 const PHONE = '(pointer: coarse) and (max-width: 40rem)'
 
@@ -33,26 +44,40 @@ const PHONE = '(pointer: coarse) and (max-width: 40rem)'
 const Base: typeof HTMLElement = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement)
 
 export class VouchsafeRequest extends Base {
-  // `digital-credentials` is reserved: an attribute of that name will offer the Digital Credentials API.
-  static readonly observedAttributes = ['link', 'kind', 'scheme', 'status-url', 'cross-origin', 'display', 'lang']
+  static readonly observedAttributes = [
+    'digital-credentials',
+    'link',
+    'kind',
+    'scheme',
+    'status-url',
+    'cross-origin',
+    'display',
+    'lang',
+  ]
 
   #panel: Panel | undefined
   /** Ends what the element does for its link. */
   #current: AbortController | undefined
   #isChanging = false
-  #status: ShownStatus = 'preparing'
-  #href: string | undefined
+  #status: RequestStatus | undefined
+  /** Stands in place of the status for the person; undefined where the status is shown. */
+  #shown: ShownStatus | undefined
+  /** The request, while a wallet can take it. */
+  #open: OpenRequest | undefined
   /** The end of the session by the clock of the page, in milliseconds. */
   #endsAt: number | undefined
   #isLost = false
 
   /** The status of the request; undefined while there is no request. */
   get status(): RequestStatus | undefined {
-    return this.#status === 'preparing' || this.#status === 'invalid' ? undefined : this.#status
+    return this.#status
   }
 
   connectedCallback(): void {
-    this.#panel ??= createPanel(this.attachShadow({ mode: 'open' }), () => this.#renew())
+    this.#panel ??= createPanel(this.attachShadow({ mode: 'open' }), {
+      onAgain: () => this.#renew(),
+      onAsk: () => void this.#ask(),
+    })
     this.#start()
   }
 
@@ -79,35 +104,61 @@ export class VouchsafeRequest extends Base {
     this.#current?.abort()
     this.#current = new AbortController()
     const { signal } = this.#current
-    this.#href = undefined
+    this.#status = undefined
+    this.#shown = undefined
+    this.#open = undefined
     this.#endsAt = undefined
     this.#isLost = false
-    const request = this.#readRequest()
-    if ('status' in request) {
-      this.#status = request.status
-      this.#show()
-      return
-    }
-    this.#status = 'waiting'
-    this.#href = request.href
+    if (this.getAttribute('link') || this.getAttribute('digital-credentials')) this.#prepare(signal)
     this.#show()
-    matchMedia(PHONE).addEventListener('change', () => this.#show(), { signal })
-    if (request.statusUrl !== undefined) this.#watch(request.statusUrl, signal)
   }
 
-  /** The link and the address in the attributes, or the status without them: a mistake is told to the developer. */
-  #readRequest(): { readonly href: string; readonly statusUrl: URL | undefined } | { readonly status: NoRequest } {
+  #prepare(signal: AbortSignal): void {
+    const request = this.#readRequest()
+    if ('problem' in request) {
+      // A mistake is told to the developer.
+      console.error('<vouchsafe-request>:', request.problem)
+      this.#shown = 'invalid'
+    } else if (request.digitalUrl && hasDigitalCredentials()) {
+      // The call of the browser has to follow the click at once, so the requests are there before it.
+      void fetchDigitalRequests(request.digitalUrl, signal).then((requests) => this.#begin(request, requests, signal))
+    } else this.#begin(request, [], signal)
+  }
+
+  /** Begins with the requests for the browser, which are undefined where they could not be fetched. */
+  #begin(request: ReadRequest, digitalRequests: readonly DigitalMessage[] | undefined, signal: AbortSignal): void {
+    if (signal.aborted) return
+    if (request.href || digitalRequests?.length) {
+      this.#status = 'waiting'
+      this.#open = { ...request, digitalRequests: digitalRequests ?? [] }
+      matchMedia(PHONE).addEventListener('change', () => this.#show(), { signal })
+      if (request.statusUrl) this.#watch(request.statusUrl, signal)
+    } else this.#shown = digitalRequests ? 'unsupported' : 'invalid'
+    this.#show()
+  }
+
+  #readRequest(): ReadRequest | { readonly problem: string } {
     const link = this.getAttribute('link')
-    if (!link) return { status: 'preparing' }
-    const read = readWalletLink(link, this.#kind, this.getAttribute('scheme') ?? '')
-    const address = this.#statusAddress()
-    if ('href' in read && address.problem === undefined) return { href: read.href, statusUrl: address.url }
-    console.error('<vouchsafe-request>:', 'problem' in read ? read.problem : address.problem)
-    return { status: 'invalid' }
+    const read = link ? readWalletLink(link, this.#kind, this.getAttribute('scheme') ?? '') : { href: undefined }
+    if ('problem' in read) return read
+    const digital = this.#readAddress('digital-credentials')
+    if ('problem' in digital) return digital
+    const status = this.#readAddress('status-url')
+    if ('problem' in status) return status
+    if (status.url && status.url.origin !== location.origin && !this.hasAttribute('cross-origin')) {
+      return { problem: 'status-url must be of the origin of the page, or the attribute cross-origin must be set' }
+    }
+    return { href: read.href, digitalUrl: digital.url, statusUrl: status.url }
+  }
+
+  #readAddress(name: string): { readonly url: URL | undefined } | { readonly problem: string } {
+    const text = this.getAttribute(name)
+    if (!text) return { url: undefined }
+    const url = URL.canParse(text, document.baseURI) ? new URL(text, document.baseURI) : undefined
+    return url && /^https?:$/.test(url.protocol) ? { url } : { problem: `${name} must be an address` }
   }
 
   #watch(url: URL, signal: AbortSignal): void {
-    const credentials = url.origin === location.origin ? 'same-origin' : 'omit'
     const onAnswer = (answer: StatusAnswer, now: number): void => {
       this.#isLost = false
       const left = (answer.expiresAt ?? 0) - now
@@ -119,7 +170,7 @@ export class VouchsafeRequest extends Base {
       this.#isLost = true
       this.#show()
     }
-    void watchStatus(url.href, credentials, { onAnswer, onLost }, signal)
+    void watchStatus(url.href, { onAnswer, onLost }, signal)
     const clock = setInterval(() => this.#show(), 1000)
     signal.addEventListener('abort', () => clearInterval(clock))
   }
@@ -128,19 +179,37 @@ export class VouchsafeRequest extends Base {
     const isOther = status !== this.#status
     const isOver = isEnd(status)
     this.#status = status
+    if (isOther) this.#shown = undefined
     if (isOver) {
       this.#current?.abort()
-      this.#href = undefined
+      this.#open = undefined
     }
     this.#show()
     if (isOther) this.#dispatch('statuschange', { status })
     if (isOver) this.#dispatch('end', { status })
   }
 
+  /** Has the browser ask a wallet. Where that comes to nothing, the person can try again or take another way. */
+  async #ask(): Promise<void> {
+    const { signal } = this.#current ?? {}
+    const { digitalUrl, digitalRequests } = this.#open ?? {}
+    if (!signal || !digitalUrl || !digitalRequests || this.#shown === 'opened') return
+    this.#shown = 'opened'
+    this.#show()
+    const answer = await askWallet(digitalUrl, digitalRequests, signal)
+    const redirect = String(answer?.redirect_uri)
+    if (/^https?:/.test(redirect)) location.assign(redirect)
+    // The status may have come before the answer.
+    if (signal.aborted) return
+    this.#shown = answer ? 'preparing' : 'stopped'
+    this.#show()
+  }
+
   #renew(): void {
     this.#current?.abort()
-    this.#href = undefined
-    this.#status = 'preparing'
+    this.#status = undefined
+    this.#shown = undefined
+    this.#open = undefined
     this.#show()
     this.#dispatch('renew', null)
   }
@@ -153,30 +222,22 @@ export class VouchsafeRequest extends Base {
     const display = this.getAttribute('display')
     const left = ((this.#endsAt ?? Number.NaN) - performance.now()) / 1000
     // The person need not wait for an application that does not say the end; a late answer of it counts all the same.
-    const isTimeUp = this.#href !== undefined && left < -GRACE_SECONDS
-    const href = isTimeUp ? undefined : this.#href
+    const isTimeUp = this.#open !== undefined && left < -GRACE_SECONDS
+    const open = isTimeUp ? undefined : this.#open
     this.#panel?.show({
       language: this.closest<HTMLElement>('[lang]')?.lang ?? document.documentElement.lang,
       kind: this.#kind,
-      status: isTimeUp ? 'expired' : this.#status,
-      href,
+      status: isTimeUp ? 'expired' : (this.#shown ?? this.#status ?? 'preparing'),
+      isOpen: open !== undefined,
+      href: open?.href,
+      canAsk: !!open?.digitalRequests.length,
       display: display === 'link' || display === 'qr' ? display : matchMedia(PHONE).matches ? 'link' : 'qr',
-      secondsLeft: href === undefined || Number.isNaN(left) ? undefined : Math.max(0, Math.round(left)),
+      secondsLeft: open === undefined || Number.isNaN(left) ? undefined : Math.max(0, Math.round(left)),
       isLost: this.#isLost,
     })
   }
 
   get #kind(): RequestKind {
     return this.getAttribute('kind') === 'offer' ? 'offer' : 'presentation'
-  }
-
-  /** The address of the application, which is of the page's own origin unless `cross-origin` is set. */
-  #statusAddress(): { readonly url: URL | undefined; readonly problem?: undefined } | { readonly problem: string } {
-    const text = this.getAttribute('status-url')
-    if (text === null) return { url: undefined }
-    const url = URL.canParse(text, document.baseURI) ? new URL(text, document.baseURI) : undefined
-    if (url === undefined || !/^https?:$/.test(url.protocol)) return { problem: 'status-url must be an address' }
-    if (url.origin === location.origin || this.hasAttribute('cross-origin')) return { url }
-    return { problem: 'status-url must be of the origin of the page, or the attribute cross-origin must be set' }
   }
 }

@@ -33,8 +33,8 @@ a, button {
   font: inherit; font-weight: 600; text-decoration: none; text-align: center; cursor: pointer;
   border: 2px solid var(--_accent); border-radius: calc(var(--_radius) * .75);
 }
-a, .again { color: var(--_on-accent); background: var(--_accent) }
-.other { color: var(--_accent); background: none; border-color: var(--_border) }
+a, .ask, .again { color: var(--_on-accent); background: var(--_accent) }
+.other, .ask ~ a { color: var(--_accent); background: none; border-color: var(--_border) }
 a:hover, button:hover { filter: brightness(1.1) }
 :is(a, button):focus-visible { outline: 3px solid var(--_accent); outline-offset: 2px }
 .state { display: flex; flex-wrap: wrap; align-items: center; justify-content: center; gap: .25rem .5rem }
@@ -45,7 +45,7 @@ a:hover, button:hover { filter: brightness(1.1) }
 .end .mark { inline-size: 3rem; block-size: 3rem; stroke-width: 2 }
 .end .status { font-weight: 600 }
 .done .mark { color: var(--_good) }
-.failed .mark, .invalid .mark { color: var(--_bad) }
+:is(.failed, .invalid, .unsupported) .mark { color: var(--_bad) }
 @media (prefers-reduced-motion: no-preference) {
   :is(.preparing, .waiting, .opened) .mark { animation: turn 1.5s linear infinite }
 }

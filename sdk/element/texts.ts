@@ -2,13 +2,15 @@
 import type { RequestKind } from './link.ts'
 import type { RequestStatus } from './status.ts'
 
-/** A status of the request, or the reason for which there is none. */
-export type ShownStatus = RequestStatus | 'preparing' | 'invalid'
+/** A status of the request, or a text that a person sees in its place. */
+export type ShownStatus = RequestStatus | 'preparing' | 'stopped' | 'invalid' | 'unsupported'
 
 export interface Texts extends Readonly<Record<Exclude<ShownStatus, 'done' | 'failed'> | 'lost', string>> {
   readonly scan: string
   readonly code: string
   readonly open: string
+  readonly ask: string
+  readonly anotherWay: string
   readonly thisDevice: string
   readonly anotherDevice: string
   readonly again: string
@@ -23,6 +25,8 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     scan: 'Scan this code with your wallet',
     code: 'QR code for your wallet',
     open: 'Open your wallet',
+    ask: 'Use a wallet',
+    anotherWay: 'Another way',
     thisDevice: 'My wallet is on this device',
     anotherDevice: 'My wallet is on another device',
     again: 'Try again',
@@ -35,12 +39,16 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     declined: 'You declined in your wallet',
     expired: 'The time has run out',
     lost: 'No connection, trying again …',
+    stopped: 'That was not completed. You can try again.',
     invalid: 'This request cannot be shown. Reload the page.',
+    unsupported: 'This browser cannot use a wallet. Open the page in another browser.',
   },
   de: {
     scan: 'Scannen Sie diesen Code mit Ihrer Wallet',
     code: 'QR-Code für Ihre Wallet',
     open: 'Wallet öffnen',
+    ask: 'Wallet verwenden',
+    anotherWay: 'Ein anderer Weg',
     thisDevice: 'Meine Wallet ist auf diesem Gerät',
     anotherDevice: 'Meine Wallet ist auf einem anderen Gerät',
     again: 'Erneut versuchen',
@@ -53,12 +61,16 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     declined: 'Sie haben den Vorgang in Ihrer Wallet abgelehnt',
     expired: 'Die Zeit ist abgelaufen',
     lost: 'Keine Verbindung, neuer Versuch …',
+    stopped: 'Das wurde nicht abgeschlossen. Sie können es erneut versuchen.',
     invalid: 'Diese Anfrage kann nicht angezeigt werden. Laden Sie die Seite neu.',
+    unsupported: 'Dieser Browser kann keine Wallet verwenden. Öffnen Sie die Seite in einem anderen Browser.',
   },
   fr: {
     scan: 'Scannez ce code avec votre portefeuille numérique',
     code: 'QR code pour votre portefeuille',
     open: 'Ouvrir votre portefeuille numérique',
+    ask: 'Utiliser un portefeuille numérique',
+    anotherWay: 'Une autre méthode',
     thisDevice: 'Mon portefeuille est sur cet appareil',
     anotherDevice: 'Mon portefeuille est sur un autre appareil',
     again: 'Réessayer',
@@ -77,12 +89,16 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     declined: 'Vous avez refusé l’opération dans votre portefeuille',
     expired: 'Le délai a expiré',
     lost: 'Pas de connexion, nouvelle tentative…',
+    stopped: 'L’opération n’a pas abouti. Vous pouvez réessayer.',
     invalid: 'Cette demande ne peut pas être affichée. Rechargez la page.',
+    unsupported: 'Ce navigateur ne peut pas utiliser de portefeuille. Ouvrez la page dans un autre navigateur.',
   },
   es: {
     scan: 'Escanee este código con su cartera digital',
     code: 'Código QR para su cartera',
     open: 'Abrir su cartera digital',
+    ask: 'Usar una cartera digital',
+    anotherWay: 'Otra forma',
     thisDevice: 'Mi cartera está en este dispositivo',
     anotherDevice: 'Mi cartera está en otro dispositivo',
     again: 'Intentar de nuevo',
@@ -98,12 +114,16 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     declined: 'Ha rechazado la operación en su cartera',
     expired: 'Se ha agotado el tiempo',
     lost: 'Sin conexión, intentándolo de nuevo…',
+    stopped: 'No se ha completado. Puede intentarlo de nuevo.',
     invalid: 'No se puede mostrar esta solicitud. Vuelva a cargar la página.',
+    unsupported: 'Este navegador no puede usar una cartera. Abra la página en otro navegador.',
   },
   da: {
     scan: 'Scan koden med din digitale tegnebog',
     code: 'QR-kode til din tegnebog',
     open: 'Åbn din digitale tegnebog',
+    ask: 'Brug en digital tegnebog',
+    anotherWay: 'En anden måde',
     thisDevice: 'Min tegnebog er på denne enhed',
     anotherDevice: 'Min tegnebog er på en anden enhed',
     again: 'Prøv igen',
@@ -116,7 +136,9 @@ const TEXTS: Readonly<Record<string, Texts>> = {
     declined: 'Du sagde nej i din tegnebog',
     expired: 'Tiden er udløbet',
     lost: 'Ingen forbindelse, prøver igen …',
+    stopped: 'Det blev ikke fuldført. Du kan prøve igen.',
     invalid: 'Anmodningen kan ikke vises. Genindlæs siden.',
+    unsupported: 'Denne browser kan ikke bruge en tegnebog. Åbn siden i en anden browser.',
   },
 }
 

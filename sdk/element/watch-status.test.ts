@@ -25,7 +25,7 @@ it('opens no stream of events that nobody would close, as the watch ended while 
     },
   )
   const listener = { onAnswer: () => undefined, onLost: () => undefined }
-  await watchStatus('https://app.example/status', 'omit', listener, controller.signal)
+  await watchStatus('https://app.example/status', listener, controller.signal)
   expect(opened).toEqual([])
 })
 
@@ -109,6 +109,6 @@ function startWatch(date = new Date().toUTCString()) {
     },
     onLost: () => void watch.told.push('lost'),
   }
-  void watchStatus('https://app.example/status', 'omit', listener, controller.signal)
+  void watchStatus('https://app.example/status', listener, controller.signal)
   return watch
 }

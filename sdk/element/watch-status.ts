@@ -15,12 +15,7 @@ const TIMEOUT_MS = 10_000
 const FAILURES = 3
 
 /** Asks for the status until the signal is aborted: each second, while the page can be seen. */
-export async function watchStatus(
-  url: string,
-  credentials: RequestCredentials,
-  listener: StatusListener,
-  signal: AbortSignal,
-): Promise<void> {
+export async function watchStatus(url: string, listener: StatusListener, signal: AbortSignal): Promise<void> {
   let failures = 0
   const noteFailure = (): void => {
     if (!signal.aborted && ++failures >= FAILURES) listener.onLost()
@@ -36,7 +31,7 @@ export async function watchStatus(
   }
   while (!signal.aborted) {
     await waitUntilVisible()
-    const response = await ask(url, credentials, signal)
+    const response = await ask(url, signal)
     const now = secondsOf(response)
     if (response?.headers.get('content-type')?.startsWith('text/event-stream')) {
       await response.body?.cancel()
@@ -52,9 +47,9 @@ export async function watchStatus(
   }
 }
 
-function ask(url: string, credentials: RequestCredentials, signal: AbortSignal): Promise<Response | undefined> {
+function ask(url: string, signal: AbortSignal): Promise<Response | undefined> {
+  // Cookies go to the origin of the page alone, as is the default.
   return fetch(url, {
-    credentials,
     cache: 'no-store',
     headers: { accept: 'application/json, text/event-stream' },
     signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),

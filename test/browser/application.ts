@@ -1,15 +1,16 @@
 /**
- * An application on loopback: a page with the element under a strict content security policy, and the status of a
- * session.
+ * An application on loopback: a page with the element under a strict content security policy, the status of a session,
+ * and its requests for the browser.
  */
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 
 const ELEMENT = join(import.meta.dirname, '../../dist/sdk/element.js')
-const POLICY =
-  "default-src 'none'; script-src 'self'; connect-src 'self'; base-uri 'none'; require-trusted-types-for 'script'"
+const policyOf = (verifierUrl: string): string =>
+  `default-src 'none'; script-src 'self'; connect-src 'self' ${verifierUrl}; base-uri 'none'; require-trusted-types-for 'script'`
 /** Notes the events of the element for the tests. */
 const SCRIPT = `import '/element.js'
 window.heard = []
@@ -30,6 +31,11 @@ export interface Application {
   readonly streams: number
   /** The number of questions for the status. */
   readonly questions: number
+  /** The answer to who fetches the requests for the browser at `/digital`: JSON, or a status of HTTP without any. */
+  digital: object | number
+  /** The answer to who posts a response there, and what was posted. */
+  receipt: object | number
+  readonly posted: unknown[]
   /** The address of a page. */
   page(parts: PageParts): string
   close(): void
@@ -41,13 +47,16 @@ interface PageParts {
   readonly scheme?: 'light' | 'dark'
 }
 
-export async function startApplication(): Promise<Application> {
+/** Starts the application, whose pages may call the verifier. */
+export async function startApplication(verifierUrl = ''): Promise<Application> {
   const streams = new Set<ServerResponse>()
   let questions = 0
   const server = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
-    response.setHeader('content-security-policy', POLICY)
-    if (pathname === '/status') {
+    response.setHeader('content-security-policy', policyOf(verifierUrl))
+    if (pathname === '/digital') {
+      void sendDigital(request, response)
+    } else if (pathname === '/status') {
       questions++
       sendStatus(request, response)
     } else if (pathname === '/element.js') {
@@ -73,6 +82,12 @@ export async function startApplication(): Promise<Application> {
       sendEvent(response)
     } else response.setHeader('content-type', 'application/json').end(JSON.stringify(application.answer))
   }
+  const sendDigital = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (request.method === 'POST') application.posted.push(await json(request))
+    const answer = request.method === 'POST' ? application.receipt : application.digital
+    if (typeof answer === 'number') response.writeHead(answer).end()
+    else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+  }
   const sendEvent = (response: ServerResponse): void => {
     response.write(`event: status\ndata: ${JSON.stringify(application.answer)}\n\n`)
   }
@@ -82,6 +97,9 @@ export async function startApplication(): Promise<Application> {
     url,
     answer: { status: 'STARTED' },
     isStream: false,
+    digital: 404,
+    receipt: {},
+    posted: [],
     send: () => streams.forEach(sendEvent),
     cut: () => {
       for (const response of streams) response.destroy()

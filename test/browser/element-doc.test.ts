@@ -16,20 +16,21 @@ const PAGE = readFileSync(join(ROOT, 'docs/element.md'), 'utf8')
 const VCT = 'urn:example.edu:student-card'
 
 /** The snippets of the page, in its order. */
-const [SERVER = '', HTML = '', SCRIPT = '', START = '', WALLET = '', STYLE = ''] = [
-  ...PAGE.matchAll(/```(?:js|html|css|sh)\n([\s\S]*?)```/g),
-].map(([, code = '']) => code)
+const [
+  SERVER = '',
+  HTML = '',
+  SCRIPT = '',
+  START = '',
+  WALLET = '',
+  SESSION = '',
+  ATTRIBUTE = '',
+  BY_BROWSER = '',
+  STYLE = '',
+] = [...PAGE.matchAll(/```(?:js|html|css|sh)\n([\s\S]*?)```/g)].map(([, code = '']) => code)
 
 describeInBrowser('docs/element.md', (openWindow) => {
   it('makes a page that asks, shows the answer, and asks again', { timeout: 600_000 }, async () => {
-    const services = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
-    copyFileSync(join(services.issuer, 'issuer.pem'), join(services.verifier, 'anchors', 'issuer.pem'))
-    const issuerUrl = await startService('issuer', services.issuer)
-    const verifierUrl = await startService('verifier', services.verifier)
-    const home = mkdtempSync(join(tmpdir(), 'vouchsafe-home-'))
-    const offer = await offerOf(issuerUrl)
-    expect(await runWallet('receive', offer, home)).toContain('Received and kept')
-
+    const { verifierUrl, home } = await startServices()
     const url = await startApplication(verifierUrl)
     const { page, faults, requests } = await openWindow()
     await page.goto(url)
@@ -68,7 +69,36 @@ describeInBrowser('docs/element.md', (openWindow) => {
     expect(await readCode(page)).not.toBe(link)
     expect(await page.locator('#discount').innerText()).toBe('')
   })
+
+  it('makes a page whose browser finds the wallet', { timeout: 600_000 }, async () => {
+    const { verifierUrl, home } = await startServices()
+    const url = await startApplication(verifierUrl, true)
+    const { page, faults } = await openWindow()
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Prove that you are a student' }).click()
+    const [ask, other] = ['Use a wallet', 'Another way'] as const
+    for (const name of [ask, other]) {
+      expect(PAGE).toContain(`**${name}**`)
+      await page.getByRole('button', { name }).waitFor()
+    }
+    const address = await page.locator('vouchsafe-request').getAttribute('digital-credentials')
+    const command = BY_BROWSER.replace(/'http:.*…'/, `'${address}'`).replace('http://localhost:3000', url)
+    expect(await runLine(`${command.trim()} --yes`, home)).toContain('accepted it')
+    await page.getByText('You pay half, Ada.').waitFor()
+    expect(faults).toEqual([])
+  })
 })
+
+/** Starts both services, and makes a wallet with a student card. */
+async function startServices(): Promise<{ readonly verifierUrl: string; readonly home: string }> {
+  const services = { issuer: await directoryOf('issuer'), verifier: await directoryOf('verifier') }
+  copyFileSync(join(services.issuer, 'issuer.pem'), join(services.verifier, 'anchors', 'issuer.pem'))
+  const issuerUrl = await startService('issuer', services.issuer)
+  const verifierUrl = await startService('verifier', services.verifier)
+  const home = mkdtempSync(join(tmpdir(), 'vouchsafe-home-'))
+  expect(await runWallet('receive', await offerOf(issuerUrl), home)).toContain('Received and kept')
+  return { verifierUrl, home }
+}
 
 async function directoryOf(name: 'issuer' | 'verifier'): Promise<string> {
   const port = await freePort()
@@ -84,11 +114,14 @@ async function startService(name: 'issuer' | 'verifier', directory: string): Pro
 /** Runs the line of the page for the wallet, where nobody sits at the terminal to agree. */
 async function runWallet(verb: 'receive' | 'present', link: string, home: string): Promise<string> {
   const line = WALLET.split('\n').find((each) => each.includes(`wallet ${verb} `)) ?? ''
-  const command = line
-    .replace('npx vouchsafe', `node '${join(ROOT, 'dist/vouchsafe.cjs')}'`)
-    .replace(/'haip-v.*…'/, `'${link}' --home '${home}' ${verb === 'present' ? '--yes' : ''}`)
+  const command = line.replace(/'haip-v.*…'/, `'${link}' ${verb === 'present' ? '--yes' : ''}`)
   expect(command).toContain(link)
-  return (await promisify(execFile)('sh', ['-c', command])).stdout
+  return runLine(command, home)
+}
+
+async function runLine(line: string, home: string): Promise<string> {
+  const command = line.replace('npx vouchsafe', `node '${join(ROOT, 'dist/vouchsafe.cjs')}'`)
+  return (await promisify(execFile)('sh', ['-c', `${command} --home '${home}'`])).stdout
 }
 
 /** Returns the link of an offer of a student card. */
@@ -106,16 +139,22 @@ async function offerOf(url: string): Promise<string> {
   return session.credential_offer_uri
 }
 
-/** Starts the application of the page as somebody would who has installed the package. */
-async function startApplication(verifierUrl: string): Promise<string> {
+/**
+ * Starts the application of the page as somebody would who has installed the package, with what the page says about
+ * browsers that find the wallet, or without it.
+ */
+async function startApplication(verifierUrl: string, isByBrowser = false): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'vouchsafe-page-'))
   mkdirSync(join(directory, 'node_modules'))
   symlinkSync(ROOT, join(directory, 'node_modules', 'vouchsafe'))
   const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const changes = isByBrowser ? browserChanges(url, verifierUrl) : []
+  const change = (text: string): string => changes.reduce((made, [from, to]) => made.replace(from, () => to), text)
   const files = {
-    'application.mjs': SERVER.replace('listen(3000)', `listen(${port})`),
+    'application.mjs': change(SERVER).replace('listen(3000)', `listen(${port})`),
     'page.html': HTML,
-    'page.js': SCRIPT,
+    'page.js': change(SCRIPT),
   }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
   const command = START.replace('http://localhost:8081', verifierUrl)
@@ -123,7 +162,6 @@ async function startApplication(verifierUrl: string): Promise<string> {
     .replace('node application.mjs', 'exec node application.mjs')
   const child = spawn('sh', ['-c', command], { cwd: directory, stdio: 'inherit' })
   onTestFinished(() => void child.kill('SIGKILL'))
-  const url = `http://127.0.0.1:${port}`
   await expect
     .poll(() =>
       fetch(url).then(
@@ -133,4 +171,15 @@ async function startApplication(verifierUrl: string): Promise<string> {
     )
     .toBe(true)
   return url
+}
+
+/** Returns the places of the files that a page with the Digital Credentials API changes, and what stands there. */
+function browserChanges(url: string, verifierUrl: string): readonly (readonly [RegExp, string])[] {
+  return [
+    [/const \{ session_id, request_uri \} = .*/, SESSION.replace('http://localhost:3000', url)],
+    [/link: request_uri \}/, 'link: request_uri, digital: digital_credentials_uri }'],
+    [/connect-src 'self'/, `connect-src 'self' ${verifierUrl}`],
+    [/const \{ id, link \}/, 'const { id, link, digital }'],
+    [/element\.setAttribute\('link', link\)/, `${ATTRIBUTE}  element.setAttribute('link', link)`],
+  ]
 }

@@ -1,0 +1,65 @@
+/**
+ * The Digital Credentials API: the browser finds a wallet, on this device or on another one, and asks it. OpenID4VP
+ * 1.0, appendix A.
+ */
+
+/** A request for one protocol, as `navigator.credentials.get` takes it, and the response to one, as it gives it. */
+export interface DigitalMessage {
+  readonly protocol: string
+  readonly data: object
+}
+
+const TIMEOUT_MS = 10_000
+
+/** Tests whether the browser has the API; a page that is not a secure context has none. */
+export function hasDigitalCredentials(): boolean {
+  return 'DigitalCredential' in globalThis
+}
+
+/** Fetches the requests of the session. Returns those that the browser allows; undefined where they cannot be read. */
+export async function fetchDigitalRequests(
+  url: URL,
+  signal: AbortSignal,
+): Promise<readonly DigitalMessage[] | undefined> {
+  try {
+    const response = await fetch(url, {
+      cache: 'no-store',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    const { digital } = (await response.json()) as { readonly digital: { readonly requests: DigitalMessage[] } }
+    return digital.requests.filter(({ protocol }) => DigitalCredential.userAgentAllowsProtocol(protocol))
+  } catch (error) {
+    report(error)
+    return undefined
+  }
+}
+
+/**
+ * Asks a wallet, and posts its response to the session. Returns the answer to that; undefined where the person
+ * cancelled, or anything failed.
+ */
+export async function askWallet(
+  url: URL,
+  requests: readonly DigitalMessage[],
+  signal: AbortSignal,
+): Promise<{ readonly redirect_uri?: unknown } | undefined> {
+  try {
+    const options = { mediation: 'required', digital: { requests }, signal } as CredentialRequestOptions
+    const { protocol, data } = (await navigator.credentials.get(options)) as Credential & DigitalMessage
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ protocol, data }),
+    })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    return (await response.json()) as { readonly redirect_uri?: unknown }
+  } catch (error) {
+    report(error)
+    return undefined
+  }
+}
+
+function report(error: unknown): void {
+  console.warn('<vouchsafe-request>: digital-credentials:', error)
+}
