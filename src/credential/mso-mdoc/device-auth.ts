@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { type Cbor, embedCbor, encodeCbor, type Tagged } from '../../codec/cbor.ts'
+import type { IsoMdocRecipient } from '../../protocol/iso-mdoc.ts'
 import type { Binding } from '../format.ts'
 
 type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'recipient'>
@@ -23,6 +24,11 @@ function makeHandover({ audience, nonce, encryptionKeyThumbprint, recipient }: S
 
 function digestCbor(value: Cbor): Uint8Array {
   return hash('sha256', encodeCbor(value), 'buffer')
+}
+
+/** Makes the SessionTranscript for a response by `org-iso-mdoc`. ISO/IEC TS 18013-7 Annex C. */
+export function isoMdocTranscript({ origin, encryptionInfo }: IsoMdocRecipient): Cbor {
+  return [null, null, ['dcapi', hash('sha256', encodeCbor([encryptionInfo, origin]), 'buffer')]]
 }
 
 /** Makes the DeviceAuthenticationBytes, the detached payload of the device signature. */

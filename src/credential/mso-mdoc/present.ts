@@ -84,6 +84,11 @@ export async function present(
       ]),
     ],
   ])
+  return writeDeviceResponse(document)
+}
+
+/** Writes a DeviceResponse with one document, in base64url. */
+export function writeDeviceResponse(document: Cbor): string {
   return toBase64url(
     encodeCbor(
       new Map<CborKey, Cbor>([

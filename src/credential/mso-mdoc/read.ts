@@ -92,18 +92,23 @@ function readStatus(status: Cbor | undefined): JsonObject | undefined {
   return statusObject(identifier === undefined || isBytes(identifier) ? toJson(status) : {})
 }
 
-/** Returns the only Document of a DeviceResponse. Ignores `documentErrors`. */
+/** Returns the only Document of a DeviceResponse. */
 function readDocument(value: Cbor): CborMap {
-  const version = isMap(value) ? value.get('version') : MDOC_VERSION
-  // Checks the version first, since another version may have other members.
-  if (version !== MDOC_VERSION)
-    malformed(`the DeviceResponse is ${versionText(version)}, and ${MDOC_VERSION} alone is read`)
-  const response = readClosedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
-  if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
-  const [document, ...more] = asArray(response.get('documents'), 'documents')
+  const [document, ...more] = readDocuments(value, [MDOC_VERSION])
   if (document === undefined) malformed('the DeviceResponse has no document')
   if (more.length > 0) malformed('the DeviceResponse has several documents; send each in a presentation of its own')
   return readClosedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
+}
+
+/** Returns the documents of a DeviceResponse of one of these versions. Ignores `documentErrors`. */
+export function readDocuments(value: Cbor, versions: readonly string[]): readonly Cbor[] {
+  const version = isMap(value) ? value.get('version') : MDOC_VERSION
+  // Checks the version first, since another version may have other members.
+  if (!versions.some((each) => each === version))
+    malformed(`the DeviceResponse is ${versionText(version)}, and ${versions.join(' or ')} alone is read`)
+  const response = readClosedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
+  if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
+  return asArray(response.get('documents'), 'documents')
 }
 
 /** Names what the device signs and does not send: a difference in it shows in the signature alone. */
