@@ -432,9 +432,10 @@ export interface VerifierSchemas {
     /** Seconds since the epoch. */
     erased_at?: number
     /**
-     * How the response came; with dc_api.jwt through the browser (Digital Credentials API). Absent while there is none.
+     * How the response came; with dc_api.jwt and org-iso-mdoc through the browser (Digital Credentials API). Absent
+     * while there is none.
      */
-    response_mode?: 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt'
+    response_mode?: 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt' | 'org-iso-mdoc'
     result?: VerifierSchemas['VerificationResult']
     wallet_error?: {
       error: string

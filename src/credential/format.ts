@@ -3,7 +3,6 @@
  * has a folder beside this file. A format knows no sessions and no specific credential types. `format.contract.ts`
  * tests every format against this interface.
  */
-
 import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Problem } from '../codec/malformed.ts'
@@ -15,6 +14,7 @@ import type { Signer } from '../keys/signer.ts'
 import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
+import type { IsoMdocRecipient } from '../protocol/iso-mdoc.ts'
 
 /**
  * A parsed credential configuration: the members of all formats, and those of its own format. OpenID4VCI 1.0,
@@ -81,7 +81,7 @@ export interface Binding {
   /** The full client identifier of the verifier, or `origin:` and the origin for a response through the browser. */
   readonly audience: string
   /** Where the response goes: to a URL, or to the page of an origin, which asked the browser. */
-  readonly recipient: { readonly responseUri: string } | { readonly origin: string }
+  readonly recipient: { readonly responseUri: string } | { readonly origin: string } | IsoMdocRecipient
   /** The JWK thumbprint (RFC 7638, SHA-256) of the response encryption key; undefined for an unencrypted response. */
   readonly encryptionKeyThumbprint: Uint8Array | undefined
   /** The entries of `transaction_data` that this presentation must approve, as in the request; usually empty. */

@@ -1,4 +1,5 @@
 /** Constants of OpenID4VP 1.0 for the verifier and the wallet. */
+import type { ISO_MDOC } from './iso-mdoc.ts'
 
 /** The `aud` of request objects for static discovery. OpenID4VP 1.0, aud of a Request Object. */
 export const STATIC_AUDIENCE = 'https://self-issued.me/v2'
@@ -15,8 +16,9 @@ export const ORIGIN_PREFIX = 'origin:'
 /**
  * The response modes: the wallet posts the response, unencrypted or encrypted, or gives it encrypted to the browser.
  * OpenID4VP 1.0, Response Mode direct_post and direct_post.jwt; appendix A, OpenID4VP over the Digital Credentials API.
+ * The protocol `org-iso-mdoc` has no response modes, and is here the one by which a response came.
  */
-export type ResponseMode = 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt'
+export type ResponseMode = 'direct_post' | 'direct_post.jwt' | 'dc_api.jwt' | typeof ISO_MDOC
 
 /** The exchange protocols of signed and unsigned requests through the browser. OpenID4VP 1.0, appendix A, Protocol. */
 export const EXCHANGE_PROTOCOLS = { signed: 'openid4vp-v1-signed', unsigned: 'openid4vp-v1-unsigned' } as const

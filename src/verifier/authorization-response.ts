@@ -6,14 +6,17 @@
 
 import { removeControlCharacters } from '../codec/control-characters.ts'
 import { digestOf } from '../codec/digest.ts'
+import type { PrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
+import { ISO_MDOC } from '../protocol/iso-mdoc.ts'
 import { ORIGIN_PREFIX, type ResponseMode } from '../protocol/oid4vp.ts'
 import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
 import { getOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
+import { isoMdocRecipient, readIsoMdocResponse } from './iso-mdoc.ts'
 import { makeResponseCode } from './redirect.ts'
-import { responseKeyThumbprint } from './response-encryption.ts'
+import { decryptResponse, responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
 import type { EncryptedResponseForm, PlainResponseForm, ResponseReceipt } from './schemas.ts'
 import {
@@ -36,13 +39,17 @@ import { failedChecks, type VpResponse, verifyVpResponse } from './verification.
 const MAX_ERROR_LENGTH = 500
 
 /**
- * The posted form, the response mode of its endpoint, with the origin of the session if the browser has it, and the id
- * of the HTTP request for the log.
+ * The posted form, how it came, with the origin of the session if the browser had the request, and the id of the HTTP
+ * request for the log.
  */
 export type ReceivedForm = { readonly httpRequestId: string } & (
   | { readonly mode: 'direct_post'; readonly form: PlainResponseForm }
   | { readonly mode: 'direct_post.jwt'; readonly form: EncryptedResponseForm }
-  | { readonly mode: 'dc_api.jwt'; readonly origin: string; readonly form: EncryptedResponseForm }
+  | {
+      readonly mode: 'dc_api.jwt' | typeof ISO_MDOC
+      readonly origin: string
+      readonly form: EncryptedResponseForm
+    }
 )
 
 /** The session and the query of a response, and the response as it came. */
@@ -81,9 +88,9 @@ export async function receiveResponse(
   receivedForm: ReceivedForm,
 ): Promise<ResponseReceipt> {
   const query = await requireQueryOf(context, session)
-  const response = await readReceivedForm(receivedForm, session, context.config.presentationBytes)
+  const response = await readReceivedForm(context, receivedForm, session, query)
   // A response through the browser has no state. OpenID4VP 1.0, appendix A, Request.
-  if (receivedForm.mode !== 'dc_api.jwt') refuseForeignState(response, session, query)
+  if (!('origin' in receivedForm)) refuseForeignState(response, session, query)
   const outcome = await decideOutcome(context, { receivedForm, sessionId, session, query }, response)
   const isRefused = 'report' in outcome && !outcome.report.verified
   const redirect =
@@ -129,13 +136,24 @@ function refuseOtherMode(session: VerificationSession, mode: ResponseMode): void
 }
 
 function readReceivedForm(
-  { mode, form }: ReceivedForm,
-  { encryptionKey }: VerificationSession,
-  maxBytes: number,
+  { config }: VerifierContext,
+  received: ReceivedForm,
+  session: VerificationSession,
+  query: DcqlQuery,
 ): Promise<WalletResponse> | WalletResponse {
-  if (mode === 'direct_post') return readForm(form)
+  if (received.mode === 'direct_post') return readForm(received.form)
+  const encryptionKey = requireEncryptionKey(session)
+  return readEncryptedForm(received.form, (response) =>
+    received.mode === ISO_MDOC
+      ? readIsoMdocResponse(response, { origin: received.origin, nonce: session.nonce, encryptionKey }, query)
+      : decryptResponse(response, encryptionKey, config.presentationBytes),
+  )
+}
+
+/** Returns the key of an open session whose response is encrypted. */
+function requireEncryptionKey({ encryptionKey }: VerificationSession): PrivateJwk {
   if (encryptionKey === undefined) throw new Error('an open session has no key for its response')
-  return readEncryptedForm(form, encryptionKey, maxBytes)
+  return encryptionKey
 }
 
 /**
@@ -209,17 +227,17 @@ async function verifyVpToken(
  * Returns what must bind the presentations to the request: a response through the browser is for the origin of the
  * page, and any other for the client identifier. OpenID4VP 1.0, Preventing Replay; appendix A, Response.
  */
-function expectedBinding(
-  { config }: VerifierContext,
-  { receivedForm, sessionId, session: { nonce, clientId, encryptionKey } }: AnsweredRequest,
-) {
+function expectedBinding({ config }: VerifierContext, { receivedForm, sessionId, session }: AnsweredRequest) {
   const { mode } = receivedForm
-  const isEncrypted = mode !== 'direct_post' && encryptionKey !== undefined
-  const encryptionKeyThumbprint = isEncrypted ? responseKeyThumbprint(encryptionKey) : undefined
-  if (mode !== 'dc_api.jwt') {
+  const { nonce, clientId } = session
+  const encryptionKey = mode === 'direct_post' ? undefined : requireEncryptionKey(session)
+  const encryptionKeyThumbprint = encryptionKey && responseKeyThumbprint(encryptionKey)
+  if (!('origin' in receivedForm)) {
     const recipient = { responseUri: responseUriOf(config, sessionId, mode) }
     return { nonce, audience: clientId, recipient, encryptionKeyThumbprint }
   }
   const { origin } = receivedForm
-  return { nonce, audience: `${ORIGIN_PREFIX}${origin}`, recipient: { origin }, encryptionKeyThumbprint }
+  const recipient =
+    mode === ISO_MDOC ? isoMdocRecipient({ origin, nonce, encryptionKey: requireEncryptionKey(session) }) : { origin }
+  return { nonce, audience: `${ORIGIN_PREFIX}${origin}`, recipient, encryptionKeyThumbprint }
 }

@@ -5,7 +5,7 @@ import { createEarlyLookUp } from '../http/early-look-up.ts'
 import { refuse } from '../protocol/error.ts'
 import { receiveResponse } from './authorization-response.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
-import { makeDigitalCredentialsRequest, refuseOtherProtocol } from './digital-credentials.ts'
+import { makeDigitalCredentialsRequest, modeOfProtocol } from './digital-credentials.ts'
 import * as schemas from './digital-credentials-schemas.ts'
 import type { RequestQueue } from './request-object.ts'
 import { refuseUnlessOpen, VERIFIER_PATHS } from './session.ts'
@@ -23,8 +23,7 @@ export function addDigitalCredentialsRoutes(app: App, context: VerifierContext, 
   app.post(path, { config, onRequest, bodyLimit, schema: schemas.digitalCredentialRoute }, (request) => {
     const { row, origin } = getResult(request)
     const { protocol, data: form } = request.body
-    refuseOtherProtocol(protocol)
-    const response = { httpRequestId: request.id, mode: 'dc_api.jwt', origin, form } as const
+    const response = { httpRequestId: request.id, mode: modeOfProtocol(protocol), origin, form }
     return receiveResponse(context, request.params.session_id, row, response)
   })
 }

@@ -15,7 +15,10 @@ const DigitalCredential = Type.Object(
     protocol: Type.String({ description: 'One of those of the request' }),
     data: Type.Object({
       response: Type.Optional(
-        Type.String({ description: 'JWE of an object with vp_token, to the key of the request' }),
+        Type.String({
+          description:
+            'JWE of an object with vp_token, to the key of the request; with org-iso-mdoc the EncryptedResponse in base64url',
+        }),
       ),
       error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
     }),

@@ -28,8 +28,12 @@ import {
   type RequestObject,
   statusOf,
 } from '../../test/support/wire.ts'
+import { fromBase64url } from '../codec/base64url.ts'
+import { asArray, asMap, decodeCbor, embedCbor, encodeCbor } from '../codec/cbor.ts'
+import { readSign1 } from '../codec/cose.ts'
+import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
 import { parseCertificate } from '../keys/certificate.ts'
-import { isJwsSignedBy } from '../keys/signature.ts'
+import { isJwsSignedBy, isSign1SignedBy } from '../keys/signature.ts'
 import type { VerificationReport } from './verification.ts'
 
 describe('a session with an origin', () => {
@@ -178,6 +182,22 @@ describe('a session with an origin', () => {
       expect(preflight.status).toBe(204)
       expect(preflight.headers.get('access-control-allow-methods')).toContain('POST')
       expect(preflight.headers.get('access-control-allow-headers')).toContain('Content-Type')
+    })
+
+    it('by org-iso-mdoc too, signed by the verifier, if it asks for mdocs alone', async () => {
+      const started = await startPageSession(world.services, mdocQuery)
+      const { body } = await fetchPageRequest(world.services, started)
+      const data = body.digital.requests.find(({ protocol }) => protocol === 'org-iso-mdoc')?.data ?? {}
+      expect(Object.keys(data).sort()).toEqual(['deviceRequest', 'encryptionInfo'])
+      const [deviceRequest = '', encryptionInfo = ''] = Object.values(data).map(String)
+      const request = asMap(decodeCbor(fromBase64url(deviceRequest)), 'it')
+      const [docRequest] = asArray(request.get('docRequests'), 'it').map((each) => asMap(each, 'it'))
+      const readerAuth = readSign1(docRequest?.get('readerAuth'), 'it')
+      const transcript = isoMdocTranscript({ origin: ORIGIN, encryptionInfo })
+      const structure = ['ReaderAuthentication', transcript, docRequest?.get('itemsRequest') ?? null]
+      const [leaf = Buffer.alloc(0)] = readerAuth.x5chain
+      const payload = encodeCbor(embedCbor(structure))
+      expect(isSign1SignedBy(readerAuth, payload, parseCertificate(leaf).publicKey)).toBe(true)
     })
 
     it('which says no more about the wallet than that the session waits', async () => {

@@ -7,12 +7,14 @@ import { parseUrl } from '../codec/url.ts'
 import { formatOf } from '../credential/formats.ts'
 import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
+import { ISO_MDOC } from '../protocol/iso-mdoc.ts'
 import { EXCHANGE_PROTOCOLS } from '../protocol/oid4vp.ts'
 import { isLoopback } from '../protocol/private-host.ts'
 import type { VerifierContext } from './context.ts'
 import type { DigitalCredentialsRequest } from './digital-credentials-schemas.ts'
-import { makeRequestParameters, signRequestObject } from './request-object.ts'
-import type { VerificationSession } from './session.ts'
+import { makeIsoMdocRequest } from './iso-mdoc.ts'
+import { makeRequestParameters, requireSigner, signRequestObject } from './request-object.ts'
+import { requireQueryOf, type VerificationSession } from './session.ts'
 
 /** Refuses with `invalid_request` an origin that is not written as browsers write it, or has no TLS. */
 export function refuseInvalidOrigin(origin: string): void {
@@ -34,29 +36,39 @@ export function refuseUndeclaredRetention({ credentials }: DcqlQuery): void {
   }
 }
 
-/** Makes the request for `navigator.credentials.get`, signed and unsigned. Refuses like {@link signRequestObject}. */
+/**
+ * Makes the request for `navigator.credentials.get`: by OpenID4VP, signed and unsigned, and by `org-iso-mdoc` if that
+ * can say the query. Refuses like {@link signRequestObject}.
+ */
 export async function makeDigitalCredentialsRequest(
   context: VerifierContext,
   session: VerificationSession,
   origin: string,
 ): Promise<DigitalCredentialsRequest> {
+  const { nonce, encryptionKey } = session
+  if (encryptionKey === undefined) throw new Error('an open session with an origin has no key for its response')
   const parameters = await makeRequestParameters(context, session, 'dc_api.jwt')
   const request = await signRequestObject(context, session, { ...parameters, expected_origins: [origin] })
+  const query = await requireQueryOf(context, session)
+  const isoMdoc = await makeIsoMdocRequest({ origin, nonce, encryptionKey }, query, requireSigner(context, session))
   return {
     digital: {
       requests: [
         { protocol: EXCHANGE_PROTOCOLS.signed, data: { request } },
         { protocol: EXCHANGE_PROTOCOLS.unsigned, data: parameters },
+        ...(isoMdoc === undefined ? [] : [{ protocol: ISO_MDOC, data: isoMdoc }]),
       ],
     },
   }
 }
 
-/** Refuses with `invalid_request` a protocol that is not one of the request. */
-export function refuseOtherProtocol(protocol: string): void {
+/** Returns how a response by a protocol comes. Refuses with `invalid_request` an unknown protocol. */
+export function modeOfProtocol(protocol: string): 'dc_api.jwt' | typeof ISO_MDOC {
+  if (protocol === ISO_MDOC) return ISO_MDOC
   const protocols: readonly string[] = Object.values(EXCHANGE_PROTOCOLS)
-  if (!protocols.includes(protocol))
-    refuse('invalid_request', `protocol must be one of those of the request: ${protocols.join(', ')}`)
+  if (protocols.includes(protocol)) return 'dc_api.jwt'
+  const offered = [...protocols, ISO_MDOC].join(', ')
+  return refuse('invalid_request', `protocol must be one of those of the request: ${offered}`)
 }
 
 function asksForMdoc({ format }: CredentialQuery): boolean {

@@ -81,22 +81,30 @@ describe('the request of walt.id', () => {
 
 describe('a response by org-iso-mdoc', () => {
   it('becomes a vp_token with the documents of each credential query', () => {
-    const token = readIsoMdocResponse(
+    const members = readIsoMdocResponse(
       encrypt(encodeCbor(responseOf(documentOf('eu.europa.ec.eudi.pid.1'), documentOf(MDL), documentOf(MDL)))),
       session,
       query,
     )
     const presentationOf = (docType: string) => toBase64url(encodeCbor(responseOf(documentOf(docType))))
-    expect(token).toEqual({
-      pid: [presentationOf('eu.europa.ec.eudi.pid.1')],
-      licence: [presentationOf(MDL), presentationOf(MDL)],
+    expect(members).toEqual({
+      vp_token: {
+        pid: [presentationOf('eu.europa.ec.eudi.pid.1')],
+        licence: [presentationOf(MDL), presentationOf(MDL)],
+      },
     })
+  })
+
+  it('is refused if the query could not be asked so', () => {
+    const response = encrypt(encodeCbor(responseOf(documentOf(MDL))))
+    const otherQuery = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {} }] }
+    expect(() => readIsoMdocResponse(response, session, otherQuery)).toThrow('none of those of the request')
   })
 
   it('keeps a document that was not asked for apart, whatever its docType is', () => {
     const documents = [documentOf('org.example'), documentOf('__proto__')]
-    const token = readIsoMdocResponse(encrypt(encodeCbor(responseOf(...documents))), session, query)
-    expect(Object.keys(token)).toEqual(['org.example', '__proto__'])
+    const { vp_token: token } = readIsoMdocResponse(encrypt(encodeCbor(responseOf(...documents))), session, query)
+    expect(Object.keys(token as object)).toEqual(['org.example', '__proto__'])
   })
 
   it.each<[string, IsoMdocSession]>([

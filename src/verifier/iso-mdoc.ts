@@ -12,7 +12,7 @@ import { openHpke } from '../keys/hpke.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import { readOrRefuse } from '../protocol/error.ts'
+import { readOrRefuse, refuse } from '../protocol/error.ts'
 import { type IsoMdocRecipient, readEncryptedResponse, writeEncryptionInfo } from '../protocol/iso-mdoc.ts'
 
 /** The values of a session that tie a response to it. */
@@ -42,21 +42,24 @@ export function isoMdocRecipient({ origin, nonce, encryptionKey }: IsoMdocSessio
 }
 
 /**
- * Decrypts a response, and makes a `vp_token` of its documents: each is for the credential query of its docType. One
- * that was not asked for stands under its docType, and fails as an unknown credential query does. Refuses with
- * `invalid_request` a response that is malformed, or not for this session.
+ * Decrypts a response, and returns its documents as the members of a response by OpenID4VP. A document that was not
+ * asked for stands under its docType, and fails as an unknown credential query does. Refuses with `invalid_request` a
+ * response that is malformed, or not for this session.
  */
 export function readIsoMdocResponse(response: string, session: IsoMdocSession, query: DcqlQuery): JsonObject {
+  const { queryIds } =
+    translateQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
   const documents = readOrRefuse('invalid_request', 'response', () => {
     const info = encodeCbor(isoMdocTranscript(isoMdocRecipient(session)))
     return separateDocuments(openHpke(readEncryptedResponse(response), session.encryptionKey, { info }))
   })
-  const queryIds = translateQuery(query)?.queryIds
   const presentations = new Map<string, string[]>()
   for (const { docType, presentation } of documents) {
-    const id = queryIds?.get(docType) ?? docType
-    presentations.set(id, [...(presentations.get(id) ?? []), presentation])
+    const id = queryIds.get(docType) ?? docType
+    const others = presentations.get(id)
+    if (others === undefined) presentations.set(id, [presentation])
+    else others.push(presentation)
   }
   // Object.fromEntries defines own members, even for `__proto__`.
-  return Object.fromEntries(presentations)
+  return { vp_token: Object.fromEntries(presentations) }
 }

@@ -106,10 +106,18 @@ export const VerificationSessionStatus = Type.Object(
     ...makeProblemSchemas('authorization-request, authorization-response'),
     erased_at: Type.Optional(Seconds),
     response_mode: Type.Optional(
-      Type.Union([Type.Literal('direct_post'), Type.Literal('direct_post.jwt'), Type.Literal('dc_api.jwt')], {
-        description:
-          'How the response came; with dc_api.jwt through the browser (Digital Credentials API). Absent while there is none',
-      }),
+      Type.Union(
+        [
+          Type.Literal('direct_post'),
+          Type.Literal('direct_post.jwt'),
+          Type.Literal('dc_api.jwt'),
+          Type.Literal('org-iso-mdoc'),
+        ],
+        {
+          description:
+            'How the response came; with dc_api.jwt and org-iso-mdoc through the browser (Digital Credentials API). Absent while there is none',
+        },
+      ),
     ),
     result: Type.Optional(VerificationResult),
     wallet_error: Type.Optional(Type.Object({ error: Type.String(), error_description: Type.Optional(Type.String()) })),

@@ -8,6 +8,7 @@ import { writeJws } from '../codec/jws.ts'
 import { epochSeconds } from '../codec/time.ts'
 import { makeRegistrationEntry } from '../config/registration-certificate.ts'
 import { presentationFormats } from '../credential/formats.ts'
+import type { Signer } from '../keys/signer.ts'
 import { refuse } from '../protocol/error.ts'
 import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
@@ -70,24 +71,27 @@ export async function getRequestObject(
   return encryptForWallet(wallet, await signRequestObject(context, session, parameters))
 }
 
-/**
- * Signs a request with the members that only a signed one has. Refuses with `gone` if the certificate of the session
- * has ended, or is no longer there.
- */
+/** Signs a request with the members that only a signed one has. Refuses like {@link requireSigner}. */
 export async function signRequestObject(
   context: VerifierContext,
-  { clientId, createdAt, expiresAt }: VerificationSession,
+  session: VerificationSession,
   parameters: JsonObject,
 ): Promise<string> {
+  const signer = requireSigner(context, session)
+  const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
+  const [iat, exp] = [epochSeconds(session.createdAt), epochSeconds(session.expiresAt)]
+  const payload = { ...parameters, client_id: session.clientId, aud: STATIC_AUDIENCE, iat, exp }
+  return writeJws(header, payload, (data) => signer.sign(data))
+}
+
+/** Returns the signer of a session. Refuses with `gone` if its certificate has ended, or is no longer there. */
+export function requireSigner(context: VerifierContext, { clientId }: VerificationSession): Signer {
   const signer = context.findSigner(clientId)
   if (signer === undefined) return refuse('gone', 'the certificate of this verifier has changed; start a new session')
   const [leaf = ''] = signer.x5c
   if (context.parseCertificate(Buffer.from(leaf, 'base64')).notAfter < context.now())
     refuse('gone', 'the certificate of this verifier has ended; start a new session when it is renewed')
-  const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
-  const [iat, exp] = [epochSeconds(createdAt), epochSeconds(expiresAt)]
-  const payload = { ...parameters, client_id: clientId, aud: STATIC_AUDIENCE, iat, exp }
-  return writeJws(header, payload, (data) => signer.sign(data))
+  return signer
 }
 
 /** Makes the parameters of a request of the session for a response mode, as they are in all its requests. */

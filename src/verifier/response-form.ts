@@ -3,9 +3,7 @@
  * Parameters; Response Mode direct_post and direct_post.jwt.
  */
 import { isObject, type Json, type JsonObject, memberOf, parseJsonObject } from '../codec/json.ts'
-import type { PrivateJwk } from '../keys/private-jwk.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
-import { decryptResponse } from './response-encryption.ts'
 import type { EncryptedResponseForm, PlainResponseForm } from './schemas.ts'
 
 export type WalletResponse = { readonly state: string | undefined } & (
@@ -36,19 +34,17 @@ export function readForm({
 }
 
 /**
- * Decrypts and parses an encrypted response of up to `maxBytes`. Also accepts an unencrypted error. Refuses with
- * `invalid_request`.
+ * Decrypts an encrypted response by `decrypt`, which returns its members, and parses it. Also accepts an unencrypted
+ * error. Refuses with `invalid_request`.
  */
 export async function readEncryptedForm(
   form: EncryptedResponseForm,
-  key: PrivateJwk,
-  maxBytes: number,
+  decrypt: (response: string) => Promise<JsonObject> | JsonObject,
 ): Promise<WalletResponse> {
   const { response, state, error, error_description: description } = form
   if (error) return { error, description, state }
-  if (!response) return refuse('invalid_request', 'the response has neither response (a JWE) nor error')
-  const members = await decryptResponse(response, key, maxBytes)
-  return readMembers(members)
+  if (!response) return refuse('invalid_request', 'the response has neither response (encrypted) nor error')
+  return readMembers(await decrypt(response))
 }
 
 /**

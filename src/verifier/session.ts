@@ -80,6 +80,7 @@ export const VERIFIER_PATHS = {
   direct_post: '/presentation/oid4vp/authorization-response',
   'direct_post.jwt': '/presentation/oid4vp/encrypted-authorization-response',
   'dc_api.jwt': '/presentation/oid4vp/digital-credentials',
+  'org-iso-mdoc': '/presentation/oid4vp/digital-credentials',
 } as const satisfies Readonly<Record<ResponseMode | 'request', string>>
 
 /** The event for each state that a session enters. */

@@ -107,6 +107,16 @@ export const presentation: Section = {
       ],
     },
     {
+      id: 'security-13h',
+      asks: 'A response by org-iso-mdoc is for the origin of the page, and for the session whose request it answers',
+      source: 'ISO/IEC TS 18013-7 Annex C',
+      tests: [
+        [at.isoMdoc, 'The document was signed for %s.'],
+        [at.isoMdoc, 'A document for org-iso-mdoc is sent by OpenID4VP through the browser, or by the link.'],
+        [at.isoMdoc, 'it is encrypted for a page of another origin, which passed it on'],
+      ],
+    },
+    {
       id: 'security-14a',
       asks: 'Who knows the session id sees no result',
       source: 'OpenID4VP 1.0, Protection of the Authorization Response Data',

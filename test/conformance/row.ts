@@ -49,6 +49,7 @@ export const at = {
   sameDevice: 'test/attacks/verifier-same-device.test.ts',
   digitalCredentials: 'test/attacks/verifier-digital-credentials.test.ts',
   digitalCredentialsRequest: 'src/verifier/digital-credentials.test.ts',
+  isoMdoc: 'test/attacks/verifier-iso-mdoc.test.ts',
   attestation: 'test/attacks/issuer-attestation.test.ts',
   response: 'test/attacks/verifier-response.ts',
   session: 'test/attacks/verifier-session.test.ts',

@@ -12,7 +12,13 @@ type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbpr
 
 /** Makes the SessionTranscript, whose handover depends on where the response goes. */
 export function sessionTranscript(binding: SessionBinding): Cbor {
-  return [null, null, makeHandover(binding)]
+  const { recipient } = binding
+  return 'encryptionInfo' in recipient ? isoMdocTranscript(recipient) : [null, null, makeHandover(binding)]
+}
+
+/** Makes the SessionTranscript for a response by `org-iso-mdoc`. ISO/IEC TS 18013-7 Annex C. */
+export function isoMdocTranscript({ origin, encryptionInfo }: IsoMdocRecipient): Cbor {
+  return [null, null, ['dcapi', digestCbor([encryptionInfo, origin])]]
 }
 
 function makeHandover({ audience, nonce, encryptionKeyThumbprint, recipient }: SessionBinding): Cbor {
@@ -24,11 +30,6 @@ function makeHandover({ audience, nonce, encryptionKeyThumbprint, recipient }: S
 
 function digestCbor(value: Cbor): Uint8Array {
   return hash('sha256', encodeCbor(value), 'buffer')
-}
-
-/** Makes the SessionTranscript for a response by `org-iso-mdoc`. ISO/IEC TS 18013-7 Annex C. */
-export function isoMdocTranscript({ origin, encryptionInfo }: IsoMdocRecipient): Cbor {
-  return [null, null, ['dcapi', hash('sha256', encodeCbor([encryptionInfo, origin]), 'buffer')]]
 }
 
 /** Makes the DeviceAuthenticationBytes, the detached payload of the device signature. */
