@@ -5,7 +5,10 @@ import { AnyObject, jsonResponse, refusalCodes, SessionParams, walletOperation }
 import { ResponseReceipt } from './schemas.ts'
 
 const DigitalCredentialsRequest = Type.Object(
-  { digital: Type.Object({ requests: Type.Array(Type.Object({ protocol: Type.String(), data: AnyObject })) }) },
+  {
+    mediation: Type.Literal('required'),
+    digital: Type.Object({ requests: Type.Array(Type.Object({ protocol: Type.String(), data: AnyObject })) }),
+  },
   { title: 'DigitalCredentialsRequest', description: 'The argument of navigator.credentials.get' },
 )
 export type DigitalCredentialsRequest = Static<typeof DigitalCredentialsRequest>

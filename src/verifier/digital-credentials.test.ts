@@ -126,6 +126,7 @@ describe('a session with an origin', () => {
       })
       const { body, signed, unsigned } = await fetchPageRequest(world.services, started)
       expect(body.digital.requests.map(({ protocol }) => protocol)).toEqual([SIGNED, UNSIGNED])
+      expect(body).toMatchObject({ mediation: 'required' })
       expect(unsigned).toEqual({
         response_type: 'vp_token',
         response_mode: 'dc_api.jwt',

@@ -52,6 +52,8 @@ export async function makeDigitalCredentialsRequest(
   const query = await requireQueryOf(context, session)
   const isoMdoc = await makeIsoMdocRequest({ origin, nonce, encryptionKey }, query, requireSigner(context, session))
   return {
+    // Browsers ask the person anyway; Safari 26 refuses a request that does not say so.
+    mediation: 'required',
     digital: {
       requests: [
         { protocol: EXCHANGE_PROTOCOLS.signed, data: { request } },
