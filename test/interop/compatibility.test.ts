@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import type { Services } from '../support/services.ts'
 import { credoRows } from './credo.ts'
 import { digitalCredentialsRows } from './digital-credentials.ts'
+import { isoMdocRows } from './iso-mdoc.ts'
 import { mdocRows } from './mdoc.ts'
 import { openid4vcRows } from './openid4vc.ts'
 import { compatibilityPage, nameOf, type Result, type Row, runRow } from './rows.ts'
@@ -17,6 +18,7 @@ const rows: readonly Row[] = [
   ...sphereonRows,
   ...sdJwtRows,
   ...mdocRows,
+  ...isoMdocRows,
 ]
 
 describe('compatibility', () => {
