@@ -1,15 +1,17 @@
 /** A right request for every endpoint of both services, from which the mutations start. */
 import { randomBytes } from 'node:crypto'
-import { type Json, type JsonObject, parseJsonObject } from '../../src/codec/json.ts'
+import { type Json, type JsonObject, parseJsonObject, stringMemberOf } from '../../src/codec/json.ts'
 import { writeJws } from '../../src/codec/jws.ts'
 import { formatOf } from '../../src/credential/formats.ts'
 import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import type { Signer } from '../../src/keys/signer.ts'
+import { ISO_MDOC } from '../../src/protocol/iso-mdoc.ts'
 import { responseEncryptionMetadata } from '../../src/verifier/response-encryption.ts'
 import { attestationOf, makeAttester } from '../support/attestation.ts'
-import { asRequestObject, fetchPageRequest, SIGNED, startPageSession } from '../support/digital-credentials.ts'
+import { asRequestObject, fetchPageRequest, ORIGIN, SIGNED, startPageSession } from '../support/digital-credentials.ts'
 import { boundSession, type DpopParts, dpopNonce, dpopProof } from '../support/dpop.ts'
 import { encryptedRequest, encryptedResponse } from '../support/encryption.ts'
+import { encryptDeviceResponse } from '../support/iso-mdoc.ts'
 import { requestOf, TOKEN_ENDPOINT } from '../support/issuance.ts'
 import { bindingOf, mdocDataset, mdocProfile, mdocQuery } from '../support/mdoc.ts'
 import { type Profile, profiles, queryFor, usualProfile } from '../support/profiles.ts'
@@ -17,6 +19,7 @@ import { ISSUER_URL, type Services, VERIFIER_URL } from '../support/services.ts'
 import { issueWithStatus } from '../support/status.ts'
 import {
   authorization,
+  bindingTo,
   call,
   codeOf,
   configuration,
@@ -35,7 +38,7 @@ import {
   startIssuance,
   startVerification,
 } from '../support/wire.ts'
-import { mutateJson, pick, type Random } from './mutate.ts'
+import { mutateJson, mutateStructured, pick, type Random } from './mutate.ts'
 import { codeFlowTargets } from './targets-code-flow.ts'
 
 export interface FuzzRequest {
@@ -246,25 +249,46 @@ const digitalCredential: Target = {
   },
 }
 
+/** Changes a DeviceResponse before it is encrypted, or what it is encrypted into, every second time. */
+const isoMdocCredential: Target = {
+  name: 'verifier POST /presentation/oid4vp/digital-credentials/{session_id}, org-iso-mdoc',
+  make: async (services, random) => {
+    const { credential, holder } = await heldOf(services, mdocProfile)
+    const page = await startPageSession(services, mdocQuery)
+    const { body } = await fetchPageRequest(services, page)
+    const entry = body.digital.requests.find(({ protocol }) => protocol === ISO_MDOC)
+    const recipient = { origin: ORIGIN, encryptionInfo: stringMemberOf(entry?.data, 'encryptionInfo') ?? '' }
+    const binding = { ...bindingTo('', '', services.clock.now), recipient }
+    const presentation = (await formatOf('mso_mdoc')?.present(credential, [[]], binding, holder)) ?? ''
+    const deviceResponse = changeBytes(random, Buffer.from(presentation, 'base64url'))
+    const encrypted = encryptDeviceResponse(deviceResponse, recipient.encryptionInfo, recipient)
+    const response = random(4) === 0 ? mutateStructured(random, encrypted) : encrypted
+    return post('verifier', new URL(page.digital_credentials_uri).pathname, { protocol: ISO_MDOC, data: { response } })
+  },
+}
+
 async function ofCard(services: Services) {
   const { credential, holder } = await heldOf(services, usualProfile)
   const session = await encryptedSession(services)
   return { ...session, presentation: await presentationOf(credential, holder, session.request, services.clock) }
 }
 
-/** Changes a bit of an mdoc, or takes a piece away, every second time. */
+/** Changes a bit, or takes a piece away, every second time. */
+function changeBytes(random: Random, bytes: Buffer): Buffer {
+  if (random(2) === 0) return bytes
+  const at = random(bytes.length)
+  bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8))
+  return random(4) === 0 ? bytes.subarray(0, at) : bytes
+}
+
 async function ofMdoc(services: Services, random: Random) {
   const { credential, holder } = await heldOf(services, mdocProfile)
   const [usual] = mdocQuery.credentials
   const session = await startVerification(services, { credentials: [{ ...usual, id: 'card' }] })
   const binding = bindingOf(session.request, services.clock.now)
   const presentation = (await formatOf('mso_mdoc')?.present(credential, [[]], binding, holder)) ?? ''
-  if (random(2) === 0) return { ...session, presentation }
-  const bytes = Buffer.from(presentation, 'base64url')
-  const at = random(bytes.length)
-  bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8))
-  const cut = random(4) === 0 ? bytes.subarray(0, at) : bytes
-  return { ...session, presentation: cut.toString('base64url') }
+  const bytes = changeBytes(random, Buffer.from(presentation, 'base64url'))
+  return { ...session, presentation: bytes.toString('base64url') }
 }
 
 /** Starts a session of the usual query, with the response mode of one that asks for an mdoc. */
@@ -593,4 +617,5 @@ export const targets: readonly Target[] = [
   authorizationResponse,
   encryptedAuthorizationResponse,
   digitalCredential,
+  isoMdocCredential,
 ]
