@@ -176,7 +176,7 @@ describe('mso_mdoc by direct_post.jwt, signed by a device', () => {
       const asked = await ask(services, driven)
       await expectRejected(asked, await respond(asked, held, { binding }), [
         'holder.signature',
-        /another key made it, or it is for another request: it covers nonce, client_id, response_uri and the encryption key$/,
+        /another key made it, or it is for another request: it covers the nonce, the encryption key, and whom and where the response is for$/,
       ])
     }
     await expectAccepted(await respond(await ask(services, driven), held))

@@ -113,7 +113,7 @@ export function readDocuments(value: Cbor, versions: readonly string[]): readonl
 
 /** Names what the device signs and does not send: a difference in it shows in the signature alone. */
 const OTHER_DEVICE_SIGNATURE =
-  'another key made it, or it is for another request: it covers nonce, client_id, response_uri and the encryption key'
+  'another key made it, or it is for another request: it covers the nonce, the encryption key, and whom and where the response is for'
 
 function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
   const deviceSigned = readClosedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
@@ -142,7 +142,7 @@ function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): Ho
 
 function methodProblem(auth: CborMap): string | undefined {
   if (auth.has('deviceMac')) {
-    return 'the device authentication is a MAC (deviceMac), for which the reader would need a key that OpenID4VP does not have; sign instead (deviceSignature)'
+    return 'the device authentication is a MAC (deviceMac), for which a verifier has no key by OpenID4VP or org-iso-mdoc; sign instead (deviceSignature)'
   }
   return auth.has('deviceSignature') ? undefined : 'deviceAuth has no deviceSignature'
 }
