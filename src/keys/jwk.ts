@@ -102,7 +102,7 @@ export function importPublicKey(jwk: PublicJwk): KeyObject {
  */
 export async function isEd25519Point(x: string): Promise<boolean> {
   // Loaded when needed, since loading is slow.
-  const { ed25519 } = await import('@noble/curves/ed25519.js')
+  const { ed25519 } = await import('./ed25519.ts')
   try {
     ed25519.Point.fromBytes(fromBase64url(x))
     return true
