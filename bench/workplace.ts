@@ -19,8 +19,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { readPemCertificates } from '../src/keys/certificate.ts'
+import { writeName } from '../src/keys/certificate-name.ts'
 import { createSigner } from '../src/keys/file-signer.ts'
-import { makeSelfSignedCertificate, toPem } from '../src/keys/make-certificate.ts'
+import { makeCertificate, toPem, usualExtensions } from '../src/keys/make-certificate.ts'
 import type { Signer } from '../src/keys/signer.ts'
 import type { PostgresServer } from '../test/support/postgres-server.ts'
 import { type Running, start } from './processes.ts'
@@ -75,7 +76,8 @@ export async function makeWorkplace(bundle: string, postgres?: Postgres): Promis
   write(keyFile('verifier'), pemOf(verifierKey))
   write('issuer.pem', issuerPem)
   write('anchors/issuer.pem', issuerPem)
-  write('verifier.pem', certificate(verifierKey, BASE_URL.verifier))
+  // The profile HAIP refuses a self-signed certificate.
+  write('verifier.pem', certificate(verifierKey, BASE_URL.verifier, await makeKey()))
   write(configFile('issuer'), settings('issuer', { issuer: { id: BASE_URL.issuer, display: { name: 'University' } } }))
   write(configFile('verifier'), settings('verifier', { issuerTrustAnchors: 'anchors' }))
   write(configFile('verifier', 'haip'), settings('verifier', { issuerTrustAnchors: 'anchors', profile: 'haip' }))
@@ -189,17 +191,21 @@ function pemOf(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }) as string
 }
 
-function certificate(privateKey: KeyObject, uri: string): string {
+/** Makes a certificate of the key, in PEM: self-signed, or signed with the key of an authority. */
+function certificate(privateKey: KeyObject, uri: string, authorityKey = privateKey): string {
   const day = 86_400_000
+  const [publicKey, issuerPublicKey] = [createPublicKey(privateKey), createPublicKey(authorityKey)]
+  const subject = writeName([['CN', new URL(uri).hostname]])
+  const authority = writeName([['CN', 'Authority']])
   return toPem(
-    makeSelfSignedCertificate({
-      privateKey,
-      publicKey: createPublicKey(privateKey),
-      commonName: new URL(uri).hostname,
-      uris: [uri],
+    makeCertificate({
+      subject,
+      publicKey,
+      issuer: { name: authorityKey === privateKey ? subject : authority, privateKey: authorityKey },
+      serial: randomBytes(16),
       notBefore: new Date(Date.now() - day),
       notAfter: new Date(Date.now() + 365 * day),
-      serial: randomBytes(16),
+      extensions: usualExtensions({ publicKey, issuerPublicKey, isCa: false, names: { uris: [uri] } }),
     }),
   )
 }

@@ -209,6 +209,9 @@ describe('a right configuration', () => {
       expect.stringMatching(/^clientMetadata\.clientName/),
     ])
     expect(verifier({ profile: 'haip' })).toMatchObject({ config: { profile: 'haip' } })
+    expect(verifier({ profile: 'haip', ...signing('key.pem', 'self.pem') })).toEqual({
+      mistakes: [expect.stringMatching(/^signing: the profile haip .*self-signed; get one, .*init verifier --profile/)],
+    })
     const fetchesPrivateLists = (changes: object) =>
       (verifier(changes).config as { status: { allowPrivateAddresses: boolean } }).status.allowPrivateAddresses
     const [open, local] = [{ baseUrl: 'https://verifier.example' }, { baseUrl: 'http://127.0.0.1:8081' }]

@@ -4,9 +4,9 @@
  */
 import * as Type from 'typebox'
 import { parseUrl } from '../codec/url.ts'
+import { findSelfSignedMistakes } from '../config/haip-certificates.ts'
 import type { Requirement } from '../config/requirement.ts'
 import { haipFormats } from '../credential/formats.ts'
-import { type Certificate, isSelfSigned } from '../keys/certificate.ts'
 import { metadataKeyOf, type ServiceKeys } from '../keys/key-ring.ts'
 import { algorithmOf, algorithms, joseAlgorithms } from '../keys/signature.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
@@ -107,8 +107,8 @@ function walletAlgorithmMistakes(names: readonly string[] = ALGORITHMS): string[
 }
 
 /**
- * Returns the mistakes of keys under the profile: a self-signed certificate, which must not be in `x5c` (HAIP 1.0,
- * SD-JWT VC: x5c), and a key of access tokens whose algorithm FAPI 2.0 does not allow.
+ * Returns the mistakes of keys under the profile: a self-signed certificate, and a key of access tokens whose algorithm
+ * FAPI 2.0 does not allow.
  */
 export function findProfileKeyMistakes(serviceKeys: ServiceKeys): string[] {
   const { signing, statusLists, accessTokens } = serviceKeys
@@ -120,14 +120,7 @@ export function findProfileKeyMistakes(serviceKeys: ServiceKeys): string[] {
     : [
         `keys.accessTokens: the profile haip has access tokens by ES256 or EdDSA, and not by ${algorithm}; name a key of P-256`,
       ]
-  const certificateMistakes = Object.entries(keys).flatMap(([path, key]) => {
-    const leaf: Certificate | undefined = key?.chain[0]
-    if (leaf === undefined || !isSelfSigned(leaf)) return []
-    return [
-      `${path}: the profile haip needs a certificate of a CA, and ${leaf.subjectText} is self-signed; get one, or make a test CA with vouchsafe init issuer --profile haip`,
-    ]
-  })
-  return [...tokenKeyMistakes, ...certificateMistakes]
+  return [...tokenKeyMistakes, ...findSelfSignedMistakes('issuer', keys)]
 }
 
 /** Returns why the profile excludes a configuration, with the path; undefined if it does not. */

@@ -13,6 +13,7 @@ import {
   type ServiceDefaults,
 } from '../config/common.ts'
 import type { Files } from '../config/files.ts'
+import { findSelfSignedMistakes } from '../config/haip-certificates.ts'
 import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { DEFAULT_RETENTION, MAX_SESSION_SECONDS } from '../config/retention.ts'
@@ -73,7 +74,8 @@ export const VerifierSettings = Type.Object(
     ),
     profile: Type.Optional(
       Type.Literal('haip', {
-        description: '`haip`: every response is encrypted, whatever the query asks for',
+        description:
+          '`haip`: every response is encrypted, whatever the query asks for, and a self-signed certificate of `signing` is a mistake',
       }),
     ),
     requestLifetimeSeconds: Type.Optional(
@@ -140,7 +142,7 @@ export const verifierDefaults: ServiceDefaults = {
 export function readVerifierConfig(value: unknown, files: Files, now: Date): ReadResult<VerifierConfig> {
   const shape = checkSettings(VerifierSettings, value)
   const { settings } = shape
-  const common = readCommon(shape, files, verifierDefaults, now)
+  const common = checkProfileKeys(settings.profile, readCommon(shape, files, verifierDefaults, now))
   const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const clientMetadata = readClientMetadata(settings.clientMetadata)
@@ -169,6 +171,13 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       ...(trustAnchors === undefined ? [NO_ANCHORS_WARNING] : anchors.warnings),
     ],
   }
+}
+
+/** Returns `common`, or the mistakes of its keys under the profile. */
+function checkProfileKeys(profile: 'haip' | undefined, common: ReadResult<CommonConfig>): ReadResult<CommonConfig> {
+  if (profile === undefined || 'mistakes' in common) return common
+  const mistakes = findSelfSignedMistakes('verifier', { signing: common.config.keys.signing })
+  return mistakes.length > 0 ? { mistakes } : common
 }
 
 /** Returns the members of `client_metadata` that the operator sets. */

@@ -9,6 +9,7 @@ import { makePrivateJwk } from '../../src/keys/private-jwk.ts'
 import { responseKeyThumbprint } from '../../src/verifier/response-encryption.ts'
 import { encryptedResponse, type JweParts, responseKey } from '../support/encryption.ts'
 import { makeForgery, putTogether, type World } from '../support/forge.ts'
+import { haipVerifier } from '../support/haip.ts'
 import { usualProfile } from '../support/profiles.ts'
 import { makeKey, startServices, VERIFIER_URL } from '../support/services.ts'
 import {
@@ -194,7 +195,7 @@ const unreadable: readonly Row[] = [
 describe('attacks on encrypted responses', () => {
   let world: World
   beforeAll(async () => {
-    const services = await startServices({ verifier: { profile: 'haip' } })
+    const services = await startServices(haipVerifier)
     const holder = await holderSigner()
     const credential = await issueCredential(services, holder)
     const ca = { name: Buffer.alloc(0), key: await makeKey(), der: Buffer.alloc(0) }

@@ -26,6 +26,7 @@ describe('vouchsafe doctor finds', () => {
       /name a directory/,
     ],
     ['HAIP with a self-signed certificate', 'issuer', () => ({ profile: 'haip' }), 'signing', 'problem', /of a CA/],
+    ['a verifier by HAIP with such a one', 'verifier', () => ({ profile: 'haip' }), 'signing', 'problem', /of a CA/],
     ['HAIP that is incomplete', 'issuer', () => ({ profile: 'haip' }), 'profile', 'note', /see the problems/],
     [
       'more workers than the machine runs at the same time',

@@ -72,6 +72,22 @@ describe('vouchsafe init', () => {
     expect(prose.filter((line) => line.length > 80)).toEqual([])
   })
 
+  it('writes a verifier by HAIP with a CA for tests, and no provider of wallets', async () => {
+    const cwd = temporaryDirectory()
+    const { status, stdout } = await vouchsafe(['init', 'verifier', '--profile', 'haip'], { cwd })
+    expect(status).toBe(0)
+    const written = ['server.json', 'verifier-ca.pem', 'verifier.key', 'verifier.pem'].map((name) => `conf/${name}`)
+    expect([...filesBelow(cwd)].sort()).toEqual(written)
+    copyFileSync(join(cwd, 'conf/verifier-ca.pem'), join(cwd, 'conf/trust-anchors/issuer.pem'))
+    expect(readVerifierConfig(settingsIn(cwd), filesIn(cwd), new Date())).toMatchObject({
+      config: { profile: 'haip' },
+      warnings: [],
+    })
+    expect(stdout).toContain('conf/verifier-ca.pem  the CA of that certificate, for wallets to trust;\n')
+    expect(stdout).toContain('Trust an issuer')
+    expect(stdout).not.toContain('wallet-providers')
+  })
+
   it('names the issuer in its certificate, which is valid now and for two years', async () => {
     const cwd = temporaryDirectory()
     await writeFirstFiles(['issuer', '--dir', join(cwd, 'a'), '--base-url', 'https://issuer.example'])
@@ -238,7 +254,7 @@ describe('vouchsafe init', () => {
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
     [['init', 'issuer', '--directory', 'x'], "'--directory'"],
-    [['init', 'verifier', '--profile', 'haip'], '--profile is for init issuer'],
+    [['init', 'engine', '--profile', 'haip'], '--profile is for init issuer, init verifier'],
     [['init', 'issuer', '--profile', 'eudi'], '--profile'],
   ])('refuses %j', async (args, why) => {
     const cwd = temporaryDirectory()

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSdJwt } from '../../src/codec/sd-jwt.ts'
+import { haipVerifier } from '../support/haip.ts'
 import { drivenFormats } from '../support/oidf-formats.ts'
 import { startHttpsServices } from '../support/oidf-issuer.ts'
 import {
@@ -24,15 +25,15 @@ const YEAR = 365 * 86_400
 
 /** The mode is that of the format, unless the profile says otherwise. */
 const plans = drivenFormats.flatMap((driven) => [
-  ...(driven.format === 'mso_mdoc' ? [] : [{ driven, format: driven.format, mode: 'direct_post', verifier: {} }]),
-  { driven, format: driven.format, mode: 'direct_post.jwt', verifier: { profile: 'haip' } },
+  ...(driven.format === 'mso_mdoc' ? [] : [{ driven, format: driven.format, mode: 'direct_post', options: {} }]),
+  { driven, format: driven.format, mode: 'direct_post.jwt', options: haipVerifier },
 ])
 
-describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
+describe.each(plans)('$format by $mode', ({ driven, mode, options }) => {
   let services: Services
   let held: HeldByWallet
   beforeAll(async () => {
-    services = await startHttpsServices('session', { verifier })
+    services = await startHttpsServices('session', options)
     held = await heldCredential(services, driven)
   })
   afterAll(() => services.close())
@@ -88,11 +89,11 @@ describe.each(plans)('$format by $mode', ({ driven, mode, verifier }) => {
 /** An SD-JWT alone has a JWT by the holder. */
 const sdJwts = plans.filter(({ format }) => format !== 'mso_mdoc')
 
-describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, verifier }) => {
+describe.each(sdJwts)('$format with a key binding, by $mode', ({ driven, options }) => {
   let services: Services
   let held: HeldByWallet
   beforeAll(async () => {
-    services = await startHttpsServices('session', { verifier })
+    services = await startHttpsServices('session', options)
     held = await heldCredential(services, driven)
   })
   afterAll(() => services.close())

@@ -21,6 +21,7 @@ import { sweepVerificationSessions as sweepVerifications } from '../../src/verif
 import { checksOf } from '../../src/verifier/verification.ts'
 import { vouchsafe } from '../support/command.ts'
 import { boundSession } from '../support/dpop.ts'
+import { haipVerifier } from '../support/haip.ts'
 import { readySession, request, startedSession, tokenOf } from '../support/issuance.ts'
 import { type Running, serviceDirectory, start as startProcess } from '../support/service-process.ts'
 import { ISSUER_URL, type ServiceOptions, type Services, startServices, VERIFIER_URL } from '../support/services.ts'
@@ -261,7 +262,7 @@ async function presented(more: object = {}) {
 
 describe('a verification session without a response', () => {
   it('expires at its second, with one event, and forgets the key that nobody encrypted to', async () => {
-    const { clock } = await start({ verifier: { profile: 'haip' } })
+    const { clock } = await start(haipVerifier)
     const begun = clock.now
     const { sessionId } = await startVerification(services, dcqlQuery, { expires_in: 100 })
     const stored = async () => (await services.verifierStore.get('verification_session', sessionId))?.value

@@ -1,4 +1,5 @@
 /** An issuer by the profile HAIP, and wallets that know nothing else. */
+import type { KeyObject } from 'node:crypto'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import { SCOPE, startCodeFlow } from './code-flow.ts'
 import { type VisitorTerms, visitor } from './code-flow-visitor.ts'
@@ -19,6 +20,15 @@ export interface HaipWorld {
   readonly services: Services
   readonly instance: WalletInstance
 }
+
+/** Certifies a key by a new CA, since the profile refuses self-signed certificates. */
+async function certifyByNewCa(key: KeyObject): Promise<string> {
+  const ca = await makeAuthority('Example CA')
+  return toPem(certify(ca, key)) + toPem(ca.der)
+}
+
+/** The options of a verifier with the profile. */
+export const haipVerifier: ServiceOptions = { verifier: { profile: 'haip' }, verifierCertificates: certifyByNewCa }
 
 /** Starts services whose issuer has the profile and nothing more than it needs. */
 export async function startHaip(

@@ -99,8 +99,8 @@ export const serviceCommands = {
       profile: {
         type: 'string',
         choices: ['haip'],
-        subcommands: ['issuer'],
-        does: 'by which profile it issues; with a CA and a provider of wallets for tests',
+        subcommands: ['issuer', 'verifier'],
+        does: 'the profile of the service; with a CA for tests and, for an issuer, a provider of wallets for tests',
       },
       json: JSON_OPTION,
     },

@@ -10,7 +10,7 @@ import { now, random } from '../effects.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
 import { makeDirectory, PRIVATE } from '../files/directory.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
-import { CA_FILE, haipSettings, makeTestProvider } from './haip.ts'
+import { caFile, haipSettings, makeTestProvider } from './haip.ts'
 import { isInImage } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
@@ -20,7 +20,7 @@ export interface NewService {
   readonly port: number
   /** The display name of the issuer or the verifier. */
   readonly displayName: string
-  /** The profile of an issuer. With `haip`, there are also a test CA and a test wallet provider. */
+  /** With `haip`, there are also a test CA and, of an issuer, a test wallet provider. */
   readonly profile?: 'haip' | undefined
 }
 
@@ -59,8 +59,8 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
       { path: keyFile(service), text: privateKeyPem(pair.privateKey), mode: PRIVATE },
       { path: certificateFile(service), text: toPem(certificate), mode: 0o644 },
       ...(service === 'issuer' ? [{ path: SECRETS_FILE, text: secretsText(), mode: PRIVATE }] : []),
-      ...(ca ? [{ path: CA_FILE, text: toPem(ca), mode: 0o644 }] : []),
-      ...(profile === 'haip' ? await makeTestProvider(validity) : []),
+      ...(ca ? [{ path: caFile(service), text: toPem(ca), mode: 0o644 }] : []),
+      ...(profile === 'haip' && service === 'issuer' ? await makeTestProvider(validity) : []),
     ],
     directories: service === 'verifier' ? [TRUST_ANCHORS] : [],
     apiKey,
@@ -129,7 +129,7 @@ function settingsOf({ service, baseUrl, port, displayName, profile }: NewService
       : { clientMetadata: { clientName: displayName }, issuerTrustAnchors: TRUST_ANCHORS }),
     signing: { keyFile: keyFile(service), certificateFiles: [certificateFile(service)] },
     ...(service === 'issuer' && { secretsFile: SECRETS_FILE }),
-    ...(profile === 'haip' && haipSettings),
+    ...(profile === 'haip' && haipSettings[service]),
     integrations: { authentication: { [apiKey]: 'first application' } },
   }
 }

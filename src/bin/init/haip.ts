@@ -1,23 +1,27 @@
-/** Makes the further files and texts of `vouchsafe init issuer --profile haip`. */
+/** Makes the further files and texts of `vouchsafe init` with `--profile haip`. */
 import { TEST_PROVIDER_NAME } from '../../config/client-authentication.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { toPem } from '../../keys/make-certificate.ts'
 import { PRIVATE } from '../files/directory.ts'
+import type { CredentialServiceName } from '../service/credential-services.ts'
 import { commandName, shellWord } from '../terminal/command-line.ts'
 import { PROVIDER_CERTIFICATE, PROVIDER_KEY } from '../wallet/test-attestation.ts'
 import { isInImage, startStep } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, makeKeyPair } from './test-ca.ts'
 
-export const CA_FILE = 'conf/issuer-ca.pem'
+export const caFile = (service: CredentialServiceName): string => `conf/${service}-ca.pem`
 export const TEST_PROVIDER = 'test-provider'
 const PROVIDERS = 'conf/wallet-providers'
 const PAGE = 'http://localhost:8078/wallet'
 
-export const haipSettings = {
-  profile: 'haip',
-  authentication: { interactionUrl: PAGE, offers: 'trusted' },
-  walletProviderTrustAnchors: PROVIDERS,
-  keyAttestationTrustAnchors: PROVIDERS,
+export const haipSettings: Readonly<Record<CredentialServiceName, object>> = {
+  issuer: {
+    profile: 'haip',
+    authentication: { interactionUrl: PAGE, offers: 'trusted' },
+    walletProviderTrustAnchors: PROVIDERS,
+    keyAttestationTrustAnchors: PROVIDERS,
+  },
+  verifier: { profile: 'haip' },
 }
 
 /** Makes a test wallet provider, and the trust anchor for it. */
@@ -31,22 +35,32 @@ export async function makeTestProvider(validity: CertificateTimes) {
   ]
 }
 
-export const haipFilesText = `  ${CA_FILE.padEnd(20)}  the CA of that certificate, for verifiers to trust;
+const caText = (service: CredentialServiceName, whoTrusts: string): string =>
+  `  ${caFile(service).padEnd(20)}  the CA of that certificate, for ${whoTrusts} to trust;
   ${''.padEnd(20)}  its key is gone
-  ${PROVIDERS}/
+`
+
+export const haipFilesText: Readonly<Record<CredentialServiceName, string>> = {
+  issuer: `${caText('issuer', 'verifiers')}  ${PROVIDERS}/
   ${''.padEnd(20)}  the certificates of the providers of wallets you trust
   ${`${TEST_PROVIDER}/`.padEnd(20)}  one that attests any wallet, for tests: take it and
   ${''.padEnd(20)}  its certificate out before others use this issuer
-`
+`,
+  verifier: caText('verifier', 'wallets'),
+}
 
-export const haipSettingsText = `  profile               haip: the authorization code flow with pushed requests,
+export const haipSettingsText: Readonly<Record<CredentialServiceName, string>> = {
+  issuer: `  profile               haip: the authorization code flow with pushed requests,
                         DPoP and wallet attestations, and nothing else
   authentication        interactionUrl: the page where your application asks
                         people. offers: trusted lets whoever has an offer take
                         it unasked; take that out once the page is there
-`
+`,
+  verifier: `  profile               haip: every response is encrypted
+`,
+}
 
-/** Returns the next steps, up to a credential in the wallet. */
+/** Returns the next steps with an issuer, up to a credential in the wallet. */
 export function haipNext({ directory, port, apiKey }: { directory: string; port: number; apiKey: string }): string {
   const api = `http://localhost:${port}`
   return `Next:

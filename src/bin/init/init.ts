@@ -119,8 +119,8 @@ function explainFiles(writtenFiles: WrittenFiles): string {
 }
 
 function nextText(writtenFiles: WrittenFiles): string {
-  if (writtenFiles.profile === 'haip') return haipNext(writtenFiles)
-  return writtenFiles.service === 'issuer' ? issuerNext(writtenFiles) : verifierNext(writtenFiles)
+  if (writtenFiles.service === 'verifier') return verifierNext(writtenFiles)
+  return writtenFiles.profile === 'haip' ? haipNext(writtenFiles) : issuerNext(writtenFiles)
 }
 
 function filesText({ service, directory, validUntil, profile }: WrittenFiles): string {
@@ -129,7 +129,7 @@ function filesText({ service, directory, validUntil, profile }: WrittenFiles): s
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
   ${certificateFile(service).padEnd(20)}  its certificate: ${profile === 'haip' ? 'of a test CA' : 'self-signed'}, valid until ${dayText(validUntil)}
-${OWN_FILES[service]}${profile === 'haip' ? haipFilesText : ''}`
+${OWN_FILES[service]}${profile === 'haip' ? haipFilesText[service] : ''}`
 }
 
 function settingsText(writtenFiles: WrittenFiles): string {
@@ -152,7 +152,7 @@ function settingsText(writtenFiles: WrittenFiles): string {
   port                  where the service listens: ${port}
 ${host === undefined ? '' : `  host                  ${host}: ${thisPlace()} alone; without it, all may ask\n`}  baseUrl               where wallets reach it: ${baseUrl}
 ${serviceSettings}  signing               the key file, and the files of its certificate chain
-${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText : ''}  integrations          authentication: who may call the service. Each key is a
+${service === 'issuer' ? '  secretsFile           what codes, nonces and tokens are derived from\n' : ''}${profile === 'haip' ? haipSettingsText[service] : ''}  integrations          authentication: who may call the service. Each key is a
                         secret of one application, its value a label in logs
 
 ${otherSettings(settings, writtenFiles, hints)}
