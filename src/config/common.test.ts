@@ -344,7 +344,7 @@ describe.each([
     ['key.pem', /^signing\.certificateFiles\[0\]: /],
     ['expired.pem', /^signing\.certificateFiles\[0\]: .*expired/],
     ['future.pem', /^signing\.certificateFiles\[0\]: .*not valid (yet|before)|from/],
-    ['ca.pem', /^signing\.keyFile: the key is not the one/],
+    ['no-ca.pem', /^signing\.keyFile: the key is not the one/],
   ])('refuses the certificate file %s', (file, mistake) => {
     expect(mistakesOf(signing('key.pem', file))).toEqual([expect.stringMatching(mistake)])
   })

@@ -38,8 +38,10 @@ export const EXTENSION = {
   subjectKeyIdentifier: '2.5.29.14',
   keyUsage: '2.5.29.15',
   subjectAltName: '2.5.29.17',
+  issuerAltName: '2.5.29.18',
   basicConstraints: '2.5.29.19',
   nameConstraints: '2.5.29.30',
+  crlDistributionPoints: '2.5.29.31',
   authorityKeyIdentifier: '2.5.29.35',
   extendedKeyUsage: '2.5.29.37',
 } as const

@@ -66,11 +66,11 @@ describe('a self-signed certificate', () => {
     expect(certificate.hasSubjectAltName).toBe(false)
   })
 
-  test('may sign certificates as well when it is a CA', () => {
+  test('may sign certificates and their revocation lists alone when it is a CA', () => {
     const certificate = parseCertificate(selfSigned({ isCa: true }))
     expect(certificate.isCa).toBe(true)
     expect(certificate.pathLength).toBeUndefined()
-    expect(certificate.keyUsage).toEqual(new Set(['digitalSignature', 'keyCertSign', 'cRLSign']))
+    expect(certificate.keyUsage).toEqual(new Set(['keyCertSign', 'cRLSign']))
     expect(new X509Certificate(certificate.der).ca).toBe(true)
   })
 

@@ -115,7 +115,7 @@ export function usualExtensions(options: {
   return [
     // RFC 5280 section 4.2.1.9 requires it only for CAs, and some wallets cannot parse an empty sequence.
     ...(isCa ? [basicConstraints(isCa, pathLength)] : []),
-    keyUsage(isCa ? ['digitalSignature', 'keyCertSign', 'cRLSign'] : ['digitalSignature']),
+    keyUsage(isCa ? ['keyCertSign', 'cRLSign'] : ['digitalSignature']),
     subjectKeyIdentifier(publicKey),
     authorityKeyIdentifier(issuerPublicKey),
     ...subjectAltName(names),
@@ -161,18 +161,34 @@ function authorityKeyIdentifier(issuerPublicKey: KeyObject): Buffer {
 export function subjectAltName({ dnsNames = [], uris = [], ipAddresses = [] }: SubjectAltNames): Buffer[] {
   const names = [
     ...dnsNames.map((name) => writeDer(GENERAL_NAME.dnsName, Buffer.from(name, 'latin1'))),
-    ...uris.map((uri) => writeDer(GENERAL_NAME.uri, Buffer.from(uri, 'latin1'))),
+    ...uris.map(uriName),
     ...ipAddresses.map((address) => writeDer(GENERAL_NAME.ipAddress, addressBytes(address))),
   ]
   return names.length === 0 ? [] : [extension(EXTENSION.subjectAltName, false, writeSequence(...names))]
 }
 
-/** Returns the first 160 bits of the SHA-256 of the key. RFC 7093 section 2, method 1. */
+/** Makes the issuer alternative name with a URI. RFC 5280 section 4.2.1.7. */
+export function issuerAltName(uri: string): Buffer {
+  return extension(EXTENSION.issuerAltName, false, writeSequence(uriName(uri)))
+}
+
+/** Makes the distribution point of the certificate revocation list (CRL). RFC 5280 section 4.2.1.13. */
+export function crlDistributionPoint(uri: string): Buffer {
+  const fullName = writeDer(contextTag(0, 'constructed'), uriName(uri))
+  const point = writeSequence(writeDer(contextTag(0, 'constructed'), fullName))
+  return extension(EXTENSION.crlDistributionPoints, false, writeSequence(point))
+}
+
+function uriName(uri: string): Buffer {
+  return writeDer(GENERAL_NAME.uri, Buffer.from(uri, 'latin1'))
+}
+
+/** Returns the SHA-1 of the key, which ISO/IEC 18013-5 annex B demands. RFC 5280 section 4.2.1.2, method 1. */
 function makeKeyIdentifier(publicKey: KeyObject): Buffer {
   const members = readSequence(readDer(publicKey.export({ type: 'spki', format: 'der' })))
   takeMember(members, DER_TAG.sequence)
   const { bytes } = readBitString(takeMember(members, DER_TAG.bitString))
-  return hash('sha256', bytes, 'buffer').subarray(0, 20)
+  return hash('sha1', bytes, 'buffer')
 }
 
 function addressBytes(address: string): Buffer {

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, X509Certificate } from 'node:crypto'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
@@ -71,6 +73,42 @@ describe('vouchsafe init', () => {
     const prose = stdout.split('\n').filter((line) => !/vouchsafe.cjs|Bearer/.test(line))
     expect(prose.filter((line) => line.length > 80)).toEqual([])
   })
+
+  it.each([[], ['--profile', 'haip']])(
+    'writes certificates for mobile documents, by ISO/IEC 18013-5 annex B, with %j',
+    async (...profile: string[]) => {
+      const cwd = temporaryDirectory()
+      const args = [...profile, '--country', 'DE', '--base-url', 'https://issuer.example']
+      const { status, stdout } = await vouchsafe(['init', 'issuer', ...args], { cwd })
+      expect(status).toBe(0)
+      const details = (name: string, what: string) =>
+        execFileSync('openssl', ['x509', '-in', `conf/${name}`, '-noout', ...what.split(' ')], { cwd }).toString()
+      const usages = '-subject -ext keyUsage,extendedKeyUsage,basicConstraints'
+      expect(details('issuer-ca.pem', usages).replaceAll(/\s+/g, ' ')).toMatch(
+        /C ?= ?DE, CN ?= ?Example Issuer Test CA .*CA:TRUE, pathlen:0 .*critical Certificate Sign, CRL Sign $/,
+      )
+      expect(details('issuer.pem', usages).replaceAll(/\s+/g, ' ')).toMatch(
+        /C ?= ?DE, CN ?= ?Example Issuer .*critical Digital Signature .*critical 1\.0\.18013\.5\.1\.2 $/,
+      )
+      for (const name of ['issuer-ca.pem', 'issuer.pem']) {
+        expect(details(name, '-ext issuerAltName')).toContain('URI:https://issuer.example\n')
+        expect(details(name, '-ext crlDistributionPoints')).toContain('URI:https://issuer.example/issuer-ca.crl\n')
+        const key = new X509Certificate(readFileSync(join(cwd, 'conf', name))).publicKey.export({ format: 'jwk' })
+        const point = `04${[key.x, key.y].map((part) => Buffer.from(part ?? '', 'base64url').toString('hex')).join('')}`
+        const identifier = createHash('sha1').update(Buffer.from(point, 'hex')).digest('hex').toUpperCase()
+        expect(details(name, '-ext subjectKeyIdentifier').replaceAll(':', '')).toContain(identifier)
+      }
+      expect(
+        execFileSync('openssl', ['verify', '-CAfile', 'conf/issuer-ca.pem', 'conf/issuer.pem'], { cwd }),
+      ).toBeTruthy()
+      const read = readIssuerConfig(settingsIn(cwd), filesIn(cwd), new Date())
+      if ('mistakes' in read) throw new Error(read.mistakes.join())
+      const { notBefore, notAfter } = read.config.keys.signing.chain[0]
+      expect(notAfter.getTime() - notBefore.getTime()).toBe(457 * 86_400_000)
+      expect(stdout).toContain('conf/issuer-ca.pem    the CA of that certificate, for verifiers to trust;\n')
+      expect(stdout.includes('cp conf/issuer-ca.pem VERIFIER-DIR/conf/trust-anchors/')).toBe(profile.length === 0)
+    },
+  )
 
   it('writes a verifier by HAIP with a CA for tests, and no provider of wallets', async () => {
     const cwd = temporaryDirectory()
@@ -254,6 +292,8 @@ describe('vouchsafe init', () => {
     [['init', 'issuer', '--base-url', 'https://issuer.example/'], '--base-url: it must have no path'],
     [['init', 'issuer', '--base-url', 'issuer.example'], '--base-url: it'],
     [['init', 'issuer', '--directory', 'x'], "'--directory'"],
+    [['init', 'issuer', '--country', 'de'], '--country de: say a country by its two capital letters, such as DE'],
+    [['init', 'verifier', '--country', 'DE'], '--country is for init issuer'],
     [['init', 'engine', '--profile', 'haip'], '--profile is for init issuer, init verifier'],
     [['init', 'issuer', '--profile', 'eudi'], '--profile'],
   ])('refuses %j', async (args, why) => {

@@ -13,6 +13,7 @@ export const PLACEHOLDERS = {
   ADDRESS: 'unknown',
   'CLAIM=VALUE': 'unknown',
   CODE: 'unknown',
+  COUNTRY: 'unknown',
   GWEI: 'unknown',
   ID: 'unknown',
   ISSUER: 'unknown',

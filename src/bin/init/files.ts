@@ -10,7 +10,7 @@ import { now, random } from '../effects.ts'
 import { throwUnmade } from '../embedded-database/storage-advice.ts'
 import { makeDirectory, PRIVATE } from '../files/directory.ts'
 import type { CredentialServiceName } from '../service/credential-services.ts'
-import { caFile, haipSettings, makeTestProvider } from './haip.ts'
+import { haipSettings, makeTestProvider } from './haip.ts'
 import { isInImage } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, type KeyPair, makeKeyPair } from './test-ca.ts'
 
@@ -22,6 +22,8 @@ export interface NewService {
   readonly displayName: string
   /** With `haip`, there are also a test CA and, of an issuer, a test wallet provider. */
   readonly profile?: 'haip' | undefined
+  /** The country of a test CA for mobile documents, by its two letters in ISO 3166-1. */
+  readonly country?: string | undefined
 }
 
 /** The files by path, relative to the directory of the service. */
@@ -36,6 +38,7 @@ export interface NewFiles {
 const UNMOUNTED_CODES: readonly string[] = ['EACCES', 'ENOENT', 'EROFS']
 
 export const TRUST_ANCHORS = 'conf/trust-anchors'
+export const caFile = (service: CredentialServiceName): string => `conf/${service}-ca.pem`
 export const certificateFile = (service: CredentialServiceName): string => `conf/${service}.pem`
 export const keyFile = (service: CredentialServiceName): string => `conf/${service}.key`
 export const SECRETS_FILE = 'conf/issuer.secrets'
@@ -43,13 +46,16 @@ export const SECRETS_FILE = 'conf/issuer.secrets'
 const DAY_MS = 86_400_000
 /** Twice the validity of a credential by default, which ends with the certificate that it carries. */
 const VALID_DAYS = 730
+/** The longest validity of a document signer, of which the day before the start is one. ISO/IEC 18013-5 table B.3. */
+const MDOC_SIGNER_DAYS = 457 - 1
 
 /** Makes the files in memory. */
 export async function makeFiles(options: NewService): Promise<NewFiles> {
   const { service, profile } = options
   const pair = await makeKeyPair()
   const apiKey = Buffer.from(random(32)).toString('hex')
-  const validUntil = new Date(now().getTime() + VALID_DAYS * DAY_MS)
+  const days = options.country === undefined ? VALID_DAYS : MDOC_SIGNER_DAYS
+  const validUntil = new Date(now().getTime() + days * DAY_MS)
   // Begins a day earlier, for wallets whose clocks are slow.
   const validity = { notBefore: new Date(now().getTime() - DAY_MS), notAfter: validUntil }
   const { certificate, ca } = await certify(pair, options, validity)
@@ -68,14 +74,15 @@ export async function makeFiles(options: NewService): Promise<NewFiles> {
   }
 }
 
-/** Certifies the key: self-signed, or by a test CA if the profile requires a CA. */
+/** Certifies the key: self-signed, or by a test CA if the profile or mobile documents require a CA. */
 async function certify(
   pair: KeyPair,
-  { displayName: commonName, baseUrl, profile }: NewService,
+  { displayName: commonName, baseUrl, profile, country }: NewService,
   validity: CertificateTimes,
 ): Promise<{ readonly certificate: Buffer; readonly ca?: Buffer }> {
   const names = namesOf(baseUrl)
-  if (profile === 'haip') return certifyByTestCa(pair, { commonName, names, validity })
+  const mdocAuthority = country === undefined ? undefined : { country, uri: baseUrl }
+  if (profile === 'haip' || mdocAuthority) return certifyByTestCa(pair, { commonName, names, validity, mdocAuthority })
   return { certificate: makeSelfSignedCertificate({ ...pair, commonName, serial: random(16), ...validity, ...names }) }
 }
 

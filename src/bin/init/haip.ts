@@ -1,4 +1,4 @@
-/** Makes the further files and texts of `vouchsafe init` with `--profile haip`. */
+/** Makes what `vouchsafe init --profile haip` writes beside the files of each service, and explains it. */
 import { TEST_PROVIDER_NAME } from '../../config/client-authentication.ts'
 import { privateKeyPem } from '../../keys/file-signer.ts'
 import { toPem } from '../../keys/make-certificate.ts'
@@ -9,7 +9,6 @@ import { PROVIDER_CERTIFICATE, PROVIDER_KEY } from '../wallet/test-attestation.t
 import { isInImage, startStep } from './image-texts.ts'
 import { type CertificateTimes, certifyByTestCa, makeKeyPair } from './test-ca.ts'
 
-export const caFile = (service: CredentialServiceName): string => `conf/${service}-ca.pem`
 export const TEST_PROVIDER = 'test-provider'
 const PROVIDERS = 'conf/wallet-providers'
 const PAGE = 'http://localhost:8078/wallet'
@@ -35,19 +34,11 @@ export async function makeTestProvider(validity: CertificateTimes) {
   ]
 }
 
-const caText = (service: CredentialServiceName, whoTrusts: string): string =>
-  `  ${caFile(service).padEnd(20)}  the CA of that certificate, for ${whoTrusts} to trust;
-  ${''.padEnd(20)}  its key is gone
-`
-
-export const haipFilesText: Readonly<Record<CredentialServiceName, string>> = {
-  issuer: `${caText('issuer', 'verifiers')}  ${PROVIDERS}/
+export const providerFilesText = `  ${PROVIDERS}/
   ${''.padEnd(20)}  the certificates of the providers of wallets you trust
   ${`${TEST_PROVIDER}/`.padEnd(20)}  one that attests any wallet, for tests: take it and
   ${''.padEnd(20)}  its certificate out before others use this issuer
-`,
-  verifier: caText('verifier', 'wallets'),
-}
+`
 
 export const haipSettingsText: Readonly<Record<CredentialServiceName, string>> = {
   issuer: `  profile               haip: the authorization code flow with pushed requests,

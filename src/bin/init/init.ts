@@ -14,6 +14,7 @@ import {
 } from '../service/credential-services.ts'
 import { commandName, readWords, serviceProblem, shellWord } from '../terminal/command-line.ts'
 import {
+  caFile,
   certificateFile,
   existingFiles,
   keyFile,
@@ -25,7 +26,7 @@ import {
   writeFiles,
   writtenJson,
 } from './files.ts'
-import { haipFilesText, haipNext, haipSettingsText } from './haip.ts'
+import { haipNext, haipSettingsText, providerFilesText } from './haip.ts'
 import { isInImage, startStep, thisPlace, writtenPlace } from './image-texts.ts'
 import { otherSettings } from './other-settings.ts'
 
@@ -46,11 +47,11 @@ const OWN_FILES: Readonly<Record<CredentialServiceName, string>> = {
 `,
 }
 
-/** The command that copies the certificate where the directories have other names than in this container. */
-const COPY_ON_HOST = `cp ISSUER-DIR/${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/`
+const WHO_TRUSTS: Readonly<Record<CredentialServiceName, string>> = { issuer: 'verifiers', verifier: 'wallets' }
 
 interface WrittenFiles extends NewFiles {
   readonly profile: 'haip' | undefined
+  readonly country: string | undefined
   readonly service: CredentialServiceName
   readonly directory: string
   readonly baseUrl: string
@@ -72,21 +73,24 @@ export async function writeFirstFiles(args: string[]): Promise<string> {
   if (mistakes.length > 0) throw new Error(mistakes.join('\n').replaceAll('baseUrl:', '--base-url:'))
   const directory = resolve(values.dir)
   const port = listenPort(service, baseUrl)
-  const { profile } = values
-  const files = await makeFiles({
-    service,
-    baseUrl,
-    port,
-    displayName: credentialServices[service].exampleName,
-    profile,
-  })
+  const { profile, country } = values
+  requireCountry(country)
+  const { exampleName: displayName } = credentialServices[service]
+  const files = await makeFiles({ service, baseUrl, port, displayName, profile, country })
   const existing = existingFiles(directory, files)
   if (existing.length > 0) refuseToOverwrite(service, directory, existing)
   writeFiles(directory, files)
   const facts = { service, directory, base_url: baseUrl, port, certificate_valid_until: files.validUntil.toISOString() }
   return values.json
     ? writtenJson(files, facts)
-    : explainFiles({ ...files, service, directory, baseUrl, port, profile })
+    : explainFiles({ ...files, service, directory, baseUrl, port, profile, country })
+}
+
+/** Throws unless `country` is absent or has the form of ISO 3166-1 alpha-2, which certificates require. */
+function requireCountry(country: string | undefined): void {
+  if (country !== undefined && !/^[A-Z]{2}$/.test(country)) {
+    throw new Error(`--country ${country}: say a country by its two capital letters, such as DE`)
+  }
 }
 
 function serviceOf(positionals: readonly string[]): CredentialServiceName {
@@ -123,13 +127,22 @@ function nextText(writtenFiles: WrittenFiles): string {
   return writtenFiles.profile === 'haip' ? haipNext(writtenFiles) : issuerNext(writtenFiles)
 }
 
-function filesText({ service, directory, validUntil, profile }: WrittenFiles): string {
+function filesText(writtenFiles: WrittenFiles): string {
+  const { service, directory, validUntil, profile } = writtenFiles
+  const isByCa = hasCa(writtenFiles)
+  const ca = `  ${caFile(service).padEnd(20)}  the CA of that certificate, for ${WHO_TRUSTS[service]} to trust;
+  ${''.padEnd(20)}  its key is gone
+`
   return `Written into ${writtenPlace(directory)}:
 
   ${CONFIG_FILE.padEnd(20)}  the configuration, with an API key: keep it private
   ${keyFile(service).padEnd(20)}  the signing key (EC P-256); it never leaves this machine
-  ${certificateFile(service).padEnd(20)}  its certificate: ${profile === 'haip' ? 'of a test CA' : 'self-signed'}, valid until ${dayText(validUntil)}
-${OWN_FILES[service]}${profile === 'haip' ? haipFilesText[service] : ''}`
+  ${certificateFile(service).padEnd(20)}  its certificate: ${isByCa ? 'of a test CA' : 'self-signed'}, valid until ${dayText(validUntil)}
+${OWN_FILES[service]}${isByCa ? ca : ''}${profile === 'haip' && service === 'issuer' ? providerFilesText : ''}`
+}
+
+function hasCa({ files, service }: WrittenFiles): boolean {
+  return files.some(({ path }) => path === caFile(service))
 }
 
 function settingsText(writtenFiles: WrittenFiles): string {
@@ -159,19 +172,22 @@ ${otherSettings(settings, writtenFiles, hints)}
 `
 }
 
-function addressText({ service, baseUrl, port, profile }: WrittenFiles): string {
+function addressText({ service, baseUrl, port, profile, country }: WrittenFiles): string {
   if (!isLoopback(new URL(baseUrl).hostname)) return ''
   const isContained = isInContainer()
+  const options = [...(profile ? ['--profile', profile] : []), ...(country ? ['--country', country] : [])]
   const address = (isContained ? undefined : findLanAddress()) ?? 'ADDRESS'
   return `A phone cannot reach ${baseUrl}. For one on the same network, put
 ${isContained ? HOST_OF_CONTAINER : "this machine's address"} into baseUrl
 and take out host, or make files that have it:
 
-  ${commandName()} init ${service}${profile === undefined ? '' : ` --profile ${profile}`} --dir DIR --base-url http://${address}:${port}
+  ${[commandName(), 'init', service, ...options].join(' ')} --dir DIR --base-url http://${address}:${port}
 `
 }
 
-function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
+function issuerNext(writtenFiles: WrittenFiles): string {
+  const { directory, port, apiKey } = writtenFiles
+  const anchor = hasCa(writtenFiles) ? caFile('issuer') : certificateFile('issuer')
   return `Next:
 
   1. ${startStep('issuer', directory)}
@@ -184,7 +200,7 @@ function issuerNext({ directory, port, apiKey }: WrittenFiles): string {
 
   3. Give the certificate, never the key, to the verifier that is to trust it:
 
-       ${isInImage() ? COPY_ON_HOST : `cp ${certificateFile('issuer')} VERIFIER-DIR/${TRUST_ANCHORS}/`}
+       ${isInImage() ? copyOnHost(anchor) : `cp ${anchor} VERIFIER-DIR/${TRUST_ANCHORS}/`}
 `
 }
 
@@ -195,7 +211,7 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
      Without the setting issuerTrustAnchors it starts, and anybody can issue what
      it accepts: a verification shows only that a credential is well-formed:
 
-       ${isInImage() ? COPY_ON_HOST : `cd ${shellWord(directory)}\n       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/`}
+       ${isInImage() ? copyOnHost(certificateFile('issuer')) : `cd ${shellWord(directory)}\n       cp ISSUER-DIR/${certificateFile('issuer')} ${TRUST_ANCHORS}/`}
 
   2. ${startStep('verifier')}
   3. Say what it asks for; the answer is the id of the query:
@@ -207,6 +223,11 @@ function verifierNext({ directory, port, apiKey }: WrittenFiles): string {
                "meta": {"vct_values": ["urn:example.edu:student-card"]},
                "claims": [{"path": ["given_name"]}]}]}}'
 `
+}
+
+/** Returns the command that copies an anchor where the directories have other names than in this container. */
+function copyOnHost(anchor: string): string {
+  return `cp ISSUER-DIR/${anchor} VERIFIER-DIR/${TRUST_ANCHORS}/`
 }
 
 function dayText(date: Date): string {

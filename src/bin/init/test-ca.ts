@@ -4,10 +4,13 @@
  */
 import { generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { writeName } from '../../keys/certificate-name.ts'
+import { type NameAttribute, writeName } from '../../keys/certificate-name.ts'
+import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import {
+  crlDistributionPoint,
+  extendedKeyUsage,
+  issuerAltName,
   makeCertificate,
-  makeSelfSignedCertificate,
   type SubjectAltNames,
   usualExtensions,
 } from '../../keys/make-certificate.ts'
@@ -30,32 +33,55 @@ export interface CertifiedKey {
   readonly ca: Buffer
 }
 
+/** The CA of certificates for mobile documents, as these name it. ISO/IEC 18013-5 annex B. */
+interface MdocAuthority {
+  /** The country, by its two letters in ISO 3166-1. */
+  readonly country: string
+  readonly uri: string
+}
+
+interface CertificateTerms {
+  readonly commonName: string
+  readonly names?: SubjectAltNames
+  readonly validity: CertificateTimes
+  readonly mdocAuthority?: MdocAuthority | undefined
+}
+
 // Generates the key asynchronously, since on Node 20.20 exporting a synchronously generated key can hang.
 export function makeKeyPair(): Promise<KeyPair> {
   return promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
 }
 
-/** Certifies the key with a new CA. */
+/** Certifies the key with a new CA; with `mdocAuthority` it is a document signer of mobile documents. */
 export async function certifyByTestCa(
   { publicKey }: Pick<KeyPair, 'publicKey'>,
-  { commonName, names, validity }: { commonName: string; names?: SubjectAltNames; validity: CertificateTimes },
+  { commonName, names = {}, validity, mdocAuthority }: CertificateTerms,
 ): Promise<CertifiedKey> {
-  const ca = await makeKeyPair()
-  const caName = `${commonName} Test CA`
-  const certificate = makeCertificate({
-    subject: writeName([['CN', commonName]]),
-    publicKey,
-    issuer: { name: writeName([['CN', caName]]), privateKey: ca.privateKey },
-    serial: random(16),
-    ...validity,
-    extensions: usualExtensions({ publicKey, issuerPublicKey: ca.publicKey, isCa: false, ...(names && { names }) }),
-  })
-  const caCertificate = makeSelfSignedCertificate({
-    ...ca,
-    ...validity,
-    commonName: caName,
-    serial: random(16),
-    isCa: true,
-  })
-  return { certificate, ca: caCertificate }
+  const { publicKey: issuerPublicKey, privateKey } = await makeKeyPair()
+  const country: readonly NameAttribute[] = mdocAuthority ? [['C', mdocAuthority.country]] : []
+  const caName = writeName([...country, ['CN', `${commonName} Test CA`]])
+  const byCa = { issuer: { name: caName, privateKey }, ...validity }
+  const mdocExtensions = mdocAuthority
+    ? [issuerAltName(mdocAuthority.uri), crlDistributionPoint(`${mdocAuthority.uri}/issuer-ca.crl`)]
+    : []
+  const signerExtensions = mdocAuthority ? [extendedKeyUsage([EXTENDED_KEY_USAGE.mdlDocumentSigner], true)] : []
+  const extensions = usualExtensions({ publicKey, issuerPublicKey, isCa: false, names })
+  const caKeys = { publicKey: issuerPublicKey, issuerPublicKey }
+  const caExtensions = usualExtensions({ ...caKeys, isCa: true, pathLength: 0 })
+  return {
+    certificate: makeCertificate({
+      ...byCa,
+      subject: writeName([...country, ['CN', commonName]]),
+      publicKey,
+      serial: random(16),
+      extensions: [...extensions, ...mdocExtensions, ...signerExtensions],
+    }),
+    ca: makeCertificate({
+      ...byCa,
+      subject: caName,
+      publicKey: issuerPublicKey,
+      serial: random(16),
+      extensions: [...caExtensions, ...mdocExtensions],
+    }),
+  }
 }
