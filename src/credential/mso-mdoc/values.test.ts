@@ -7,6 +7,9 @@ import { cborDateTime, requireUnicode, toCbor, toJson } from './values.ts'
 
 const MDL = 'org.iso.18013.5.1'
 const PID = 'eu.europa.ec.eudi.pid.1'
+const AAMVA = 'org.iso.18013.5.1.aamva'
+const PHOTO_IDS = ['org.iso.23220.1', 'org.iso.23220.photoID.1', 'org.iso.23220.photoid.1']
+const DTC = 'org.iso.23220.dtc.1'
 
 describe('a text in a dataset', () => {
   const [day, time] = ['2026-02-28', '2026-02-28T23:59:59Z']
@@ -16,12 +19,15 @@ describe('a text in a dataset', () => {
   it.each([
     ...['issue_date', 'expiry_date'].map((name) => [MDL, name] as const),
     ...['issue_date', 'issuance_date', 'expiry_date'].map((name) => [PID, name] as const),
+    ...PHOTO_IDS.flatMap((nameSpace) =>
+      ['issue_date', 'expiry_date', 'portrait_capture_date'].map((name) => [nameSpace, name] as const),
+    ),
   ])('of %s %s is a date, with a time or without', (nameSpace, name) => {
     expect(toCbor(day, nameSpace, name)).toEqual(fullDate)
     expect(toCbor(time, nameSpace, name)).toEqual(tdate)
   })
 
-  it.each([MDL, PID])('of %s birth_date is a day', (nameSpace) => {
+  it.each([MDL, PID, ...PHOTO_IDS])('of %s birth_date is a day', (nameSpace) => {
     expect(toCbor(day, nameSpace, 'birth_date')).toEqual(fullDate)
     expect(() => toCbor(time, nameSpace, 'birth_date')).toThrow(/^it must be a date, as 2026-12-31$/)
   })
@@ -36,6 +42,31 @@ describe('a text in a dataset', () => {
     ])
     expect(toCbor(privilege(day), MDL, 'driving_privileges')).toEqual([entry])
     expect(() => toCbor(privilege(time), MDL, 'driving_privileges')).toThrow(/^it must be a date, as 2026-12-31$/)
+  })
+
+  it('of AAMVA hazmat_endorsement_expiration_date is a day, and so are the dates of a domestic privilege', () => {
+    expect(toCbor(day, AAMVA, 'hazmat_endorsement_expiration_date')).toEqual(fullDate)
+    expect(() => toCbor(time, AAMVA, 'hazmat_endorsement_expiration_date')).toThrow(
+      /^it must be a date, as 2026-12-31$/,
+    )
+    const domestic_vehicle_class = { domestic_vehicle_class_code: 'C', issue_date: day, expiry_date: day }
+    const privileges = toCbor([{ domestic_vehicle_class }], AAMVA, 'domestic_driving_privileges')
+    const entries = new Map<CborKey, Cbor>([
+      ['domestic_vehicle_class_code', 'C'],
+      ['issue_date', fullDate],
+      ['expiry_date', fullDate],
+    ])
+    expect(privileges).toEqual([new Map([['domestic_vehicle_class', entries]])])
+  })
+
+  it('of a Photo ID birth_date may have a mask beside the day', () => {
+    const value = { birth_date: day, approximate_mask: '00000011' }
+    expect(toCbor(value, 'org.iso.23220.1', 'birth_date')).toEqual(
+      new Map<CborKey, Cbor>([
+        ['birth_date', fullDate],
+        ['approximate_mask', '00000011'],
+      ]),
+    )
   })
 
   it.each([
@@ -64,6 +95,10 @@ describe('a text in a dataset', () => {
   it.each([
     ...['portrait', 'signature_usual_mark', 'biometric_template_face'].map((name) => [MDL, name] as const),
     [PID, 'portrait'] as const,
+    ...PHOTO_IDS.flatMap((nameSpace) =>
+      ['portrait', 'enrolment_portrait_image', 'biometric_template_face'].map((name) => [nameSpace, name] as const),
+    ),
+    ...['dtc_sod', 'dtc_dg1', 'dtc_dg16', 'dg_content_info'].map((name) => [DTC, name] as const),
   ])('of %s %s is bytes', (nameSpace, name) => {
     expect(isBytes(toCbor('_-8', nameSpace, name))).toBe(true)
   })
@@ -78,6 +113,11 @@ describe('a text in a dataset', () => {
     [PID, 'my_portrait'],
     [PID, 'portraits'],
     ['', 'portrait'],
+    [AAMVA, 'portrait'],
+    [DTC, 'dtc_version'],
+    [DTC, 'dtc_dg'],
+    [DTC, 'issue_date'],
+    ['org.iso.23220.1', 'signature_usual_mark'],
   ])('of %j %s is a text', (nameSpace, name) => {
     expect(toCbor('2026-02-28', nameSpace, name)).toBe('2026-02-28')
   })

@@ -1,6 +1,6 @@
 /**
- * Converts element values from the JSON of a dataset to CBOR, and back. ISO/IEC 18013-5 section 7.2.1, table 5, defines
- * which elements are dates and bytes; RFC 8949 section 6.1, CBOR as JSON.
+ * Converts element values from the JSON of a dataset to CBOR, and back: RFC 8949 section 6.1, CBOR as JSON. Which
+ * elements are dates and bytes the definition of each namespace says.
  */
 import { toBase64url } from '../../codec/base64url.ts'
 import { CBOR_TAG, type Cbor, isArray, isBytes, isMap, isTagged, makeTagged, type Tagged } from '../../codec/cbor.ts'
@@ -14,29 +14,40 @@ type DateType = 'day' | 'time' | 'day or time'
 /** The elements of a namespace that are dates or bytes. In all other namespaces, texts stay texts. */
 interface Types {
   readonly dates: ReadonlyMap<string, DateType>
-  readonly bytes: RegExp
+  readonly bytes?: RegExp
 }
 
+const DATES: readonly (readonly [name: string, type: DateType])[] = [
+  ['birth_date', 'day'],
+  ['issue_date', 'day or time'],
+  ['expiry_date', 'day or time'],
+]
+/** ISO/IEC 18013-5 section 7.2.1, table 5. */
 const MDL: Types = {
-  dates: new Map([
-    ['birth_date', 'day'],
-    ['issue_date', 'day or time'],
-    ['expiry_date', 'day or time'],
-    ['portrait_capture_date', 'time'],
-  ]),
+  dates: new Map([...DATES, ['portrait_capture_date', 'time']]),
   bytes: /^(portrait|signature_usual_mark|biometric_template_.+)$/,
 }
-const PID: Types = {
-  dates: new Map([
-    ['birth_date', 'day'],
-    ['issue_date', 'day or time'],
-    ['issuance_date', 'day or time'],
-    ['expiry_date', 'day or time'],
-  ]),
-  bytes: /^portrait$/,
+/** AAMVA Mobile Driver's License Implementation Guidelines: also the days in `domestic_driving_privileges`. */
+const AAMVA: Types = { dates: new Map([...DATES, ['hazmat_endorsement_expiration_date', 'day']]) }
+/**
+ * ISO/IEC 23220-2, for the Photo ID of ISO/IEC TS 23220-4 annex C. Issuers do not agree on whether the capture of the
+ * portrait has a time.
+ */
+const PHOTO_ID: Types = {
+  dates: new Map([...DATES, ['portrait_capture_date', 'day or time']]),
+  bytes: /^(portrait|enrolment_portrait_image|biometric_template_.+)$/,
 }
+/** The data groups of a passport, in a digital travel credential beside a Photo ID. */
+const DTC: Types = { dates: new Map(), bytes: /^(dtc_sod|dtc_dg\d{1,2}|dg_content_info)$/ }
+const PID: Types = { dates: new Map([...DATES, ['issuance_date', 'day or time']]), bytes: /^portrait$/ }
 const TYPES: ReadonlyMap<string, Types> = new Map([
   ['org.iso.18013.5.1', MDL],
+  ['org.iso.18013.5.1.aamva', AAMVA],
+  ['org.iso.23220.1', PHOTO_ID],
+  // The namespace of the Photo ID's own elements, in both of its spellings: some issuers have all elements in it.
+  ['org.iso.23220.photoID.1', PHOTO_ID],
+  ['org.iso.23220.photoid.1', PHOTO_ID],
+  ['org.iso.23220.dtc.1', DTC],
   ['eu.europa.ec.eudi.pid.1', PID],
 ])
 
@@ -87,7 +98,7 @@ function textToCbor(text: string, nameSpace: string, name: string | undefined, i
   if (name === undefined || types === undefined) return requireUnicode(text)
   const dateType = types.dates.get(name)
   if (dateType !== undefined) return dateToCbor(text, isInElement ? 'day' : dateType)
-  return types.bytes.test(name) ? decodeBase64(text) : requireUnicode(text)
+  return types.bytes?.test(name) ? decodeBase64(text) : requireUnicode(text)
 }
 
 const DATE_EXAMPLES: Readonly<Record<DateType, string>> = {
