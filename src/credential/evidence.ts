@@ -11,7 +11,8 @@ import { isCalendarDay } from '../codec/time.ts'
 import { untrustedText } from '../codec/untrusted-text.ts'
 import { type PublicJwk, readSigningJwk, thumbprint } from '../keys/jwk.ts'
 import { pathText } from '../protocol/claim-path-text.ts'
-import type { Evidence, Instant, Order, Validity } from './format.ts'
+import type { Instant, Validity } from './evidence-parts.ts'
+import type { Evidence, Order } from './format.ts'
 
 /**
  * Returns the certificates in `x5c` of a header as DER, not parsed; empty if it is absent. Throws a MalformedError

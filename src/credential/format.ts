@@ -3,7 +3,6 @@
  * has a folder beside this file. A format knows no sessions and no specific credential types. `format.contract.ts`
  * tests every format against this interface.
  */
-import type { KeyObject } from 'node:crypto'
 import type { JsonObject } from '../codec/json.ts'
 import type { Problem } from '../codec/malformed.ts'
 import type { ClaimPosition } from '../codec/sd-jwt.ts'
@@ -15,6 +14,7 @@ import type { ClaimPath } from '../protocol/claim-path-text.ts'
 import type { CredentialConfiguration } from '../protocol/credential-configuration.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import type { IsoMdocRecipient } from '../protocol/iso-mdoc.ts'
+import type { IssuerEvidence, Validity } from './evidence-parts.ts'
 
 /**
  * A parsed credential configuration: the members of all formats, and those of its own format. OpenID4VCI 1.0,
@@ -88,24 +88,6 @@ export interface Binding {
   readonly transactionData: readonly string[]
 }
 
-/** The issuer of a presented credential, by what the credential says. */
-export interface IssuerEvidence {
-  /**
-   * The issuers that the credential names, one for each member that names one. A member of another type, or a
-   * required one that is missing, is an empty text. Empty if only the certificate names the issuer.
-   */
-  readonly identifiers: readonly string[]
-  /** The certificates of the credential (DER), the issuer's own first. They are not trusted yet. */
-  readonly chain: readonly Uint8Array[]
-  /**
-   * When the issuer signed, for a format that requires this within the certificate's validity: only mdoc (`signed`).
-   * The `iat` of JWTs is not used for it.
-   */
-  readonly signedAt?: Instant
-  /** Returns why the key did not sign the credential, as part of a sentence; undefined if it did. */
-  signatureProblem(key: KeyObject): string | undefined
-}
-
 /**
  * A parsed presentation. No signature, time or trust in it is verified: the checks in `verifier/checks` do that. The
  * digests of its disclosures and elements are, since the claims cannot be read without: `disclosuresProblem`.
@@ -143,18 +125,6 @@ export interface Evidence {
   readonly status: JsonObject | undefined
   /** The entries of the W3C member `credentialStatus`; absent if there are none. */
   readonly credentialStatus?: readonly JsonObject[]
-}
-
-export interface Validity {
-  /** The times that must have come, also those of issuance and signature. */
-  readonly notBefore: readonly Instant[]
-  readonly notAfter: readonly Instant[]
-}
-
-/** A time, and the member that has it. The time is undefined if the member is not a valid time. */
-export interface Instant {
-  readonly member: string
-  readonly at: Date | undefined
 }
 
 /** The holder's proof. Members for checks in `notApplicableChecks` of the format are undefined or false. */

@@ -21,7 +21,8 @@ import type { Signer } from '../keys/signer.ts'
 import { isWithin, stepMatches } from '../protocol/claim-path.ts'
 import { approvalProblem, makeApproval } from '../protocol/transaction-data.ts'
 import { earliestEnd, readNumericDate, readPresentationTime, statusMember } from './evidence.ts'
-import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Instant, Order } from './format.ts'
+import type { Instant } from './evidence-parts.ts'
+import type { Binding, Configuration, Evidence, HeldCredential, HolderEvidence, Order } from './format.ts'
 
 /** The content of an SD-JWT to issue. */
 export interface SdJwtContent {

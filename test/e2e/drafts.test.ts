@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { readJws } from '../../src/codec/jws.ts'
-import type { Validity } from '../../src/credential/format.ts'
+import type { Validity } from '../../src/credential/evidence-parts.ts'
 import { formatOf, supportedFormats } from '../../src/credential/formats.ts'
 import { toDidJwk } from '../../src/keys/did.ts'
 import type { Signer } from '../../src/keys/signer.ts'

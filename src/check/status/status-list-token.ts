@@ -30,7 +30,7 @@ import {
   statusAt,
 } from '../../codec/status-list.ts'
 import { readNumericInstants, readX5cHeader } from '../../credential/evidence.ts'
-import type { Validity } from '../../credential/format.ts'
+import type { Validity } from '../../credential/evidence-parts.ts'
 import { isJwsSignedBy, isSign1SignedBy } from '../../keys/signature.ts'
 import type { StatusReference } from './status-reference.ts'
 

@@ -17,7 +17,8 @@ import {
   statusEntriesOf,
   statusObject,
 } from '../evidence.ts'
-import type { ClaimSource, Configuration, Evidence, Order, Validity } from '../format.ts'
+import type { Validity } from '../evidence-parts.ts'
+import type { ClaimSource, Configuration, Evidence, Order } from '../format.ts'
 import type { W3cMembers } from './schema.ts'
 
 export const VCDM_1_CONTEXT = 'https://www.w3.org/2018/credentials/v1'

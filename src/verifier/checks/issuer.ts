@@ -2,7 +2,7 @@
 
 import { type Check, cannotAsk, fail, pass, tolerate } from '../../check/check.ts'
 import { MAX_URL } from '../../codec/url.ts'
-import type { IssuerEvidence } from '../../credential/format.ts'
+import type { IssuerEvidence } from '../../credential/evidence-parts.ts'
 import { type Certificate, hexFingerprint, leafProblem } from '../../keys/certificate.ts'
 import { identifierProblem } from '../../keys/certificate-identifier.ts'
 import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.ts'

@@ -2,7 +2,7 @@
 import { type Check, cannotAsk, fail, pass } from '../../check/check.ts'
 import { fetchStatusVerdict } from '../../check/status/verdict.ts'
 import { findTimeProblem } from '../../credential/evidence.ts'
-import type { Validity } from '../../credential/format.ts'
+import type { Validity } from '../../credential/evidence-parts.ts'
 import { TOKEN_STATUS_LIST } from '../../protocol/specifications.ts'
 import type { EvidenceWithChain, PresentationCheckContext } from './context.ts'
 
