@@ -135,6 +135,8 @@ export interface IssuerSchemas {
     batch_size?: number
     /** Whether credentials have an entry in a status list; they have when absent. */
     revocable?: boolean
+    /** For jwt_vc_json: credentialSubject.id is the DID of the holder's key. */
+    subject?: 'holder'
     /** For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status. */
     status?: 'bitstring'
   }

@@ -33,6 +33,8 @@ export interface DeferredTransaction {
   readonly configurationId: string
   /** The proved keys; each gets one credential. */
   readonly holderKeys: readonly PublicJwk[]
+  /** The DIDs by which the wallet named keys, by the thumbprint of the key; absent in rows of earlier releases. */
+  readonly holderDids?: Readonly<Record<string, string>>
   /** The form of the response, if the first request asked for one. */
   readonly responseForm?: CredentialResponseForm
 }

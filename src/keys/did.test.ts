@@ -30,16 +30,18 @@ describe('did:jwk', () => {
     expect(readDid(`${toDidJwk(made)}#0`)).toEqual(made)
   })
 
-  it('is read as in the example of the did:jwk specification', () => {
+  it('is read and made as in the example of the did:jwk specification', () => {
     const example =
       'did:jwk:eyJjcnYiOiJQLTI1NiIsImt0eSI6IkVDIiwieCI6ImFjYklRaXVNczNpOF91c3pFakoydHBUdFJNNEVVM3l6OTFQSDZDZEgyVjAiLCJ5' +
       'IjoiX0tjeUxqOXZXTXB0bm1LdG00NkdxRHo4d2Y3NEk1TEtncmwyR3pIM25TRSJ9'
-    expect(readDid(example)).toEqual({
-      crv: 'P-256',
+    const jwk: PublicJwk = {
       kty: 'EC',
+      crv: 'P-256',
       x: 'acbIQiuMs3i8_uszEjJ2tpTtRM4EU3yz91PH6CdH2V0',
       y: '_KcyLj9vWMptnmKtm46GqDz8wf74I5LKgrl2GzH3nSE',
-    })
+    }
+    expect(readDid(example)).toEqual(jwk)
+    expect(toDidJwk(jwk)).toBe(example)
   })
 
   it.each<[string, string]>([

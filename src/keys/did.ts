@@ -18,9 +18,12 @@ const PREFIXES: Readonly<Record<PublicJwk['crv'], readonly [number, number]>> = 
 /** The multicodec prefix of `jwk_jcs-pub`. */
 const JWK_CODEC = [0xd1, 0xd6, 0x03]
 
-/** Makes a did:jwk: `did:jwk:<base64url of the JWK>`. */
+/**
+ * Makes a did:jwk: `did:jwk:<base64url of the JWK>`. The members are in the order of RFC 8785, which other makers have
+ * too: with another order it is another DID.
+ */
 export function toDidJwk(jwk: PublicJwk): string {
-  return `did:jwk:${toBase64url(JSON.stringify(jwk))}`
+  return `did:jwk:${toBase64url(JSON.stringify(jwk, ['crv', 'kty', 'x', 'y']))}`
 }
 
 /** Makes a did:key: `did:key:z<base58 of prefix and key>`. */

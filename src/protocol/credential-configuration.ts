@@ -177,6 +177,11 @@ const InternalMembers = {
   revocable: Type.Optional(
     Type.Boolean({ description: 'Whether credentials have an entry in a status list; they have when absent' }),
   ),
+  subject: Type.Optional(
+    Type.Literal('holder', {
+      description: "For jwt_vc_json: credentialSubject.id is the DID of the holder's key",
+    }),
+  ),
   status: Type.Optional(
     Type.Literal('bitstring', {
       description: 'For W3C formats: credentialStatus, with entries in Bitstring Status Lists, beside status',

@@ -6,12 +6,13 @@ import type { Signer } from '../../keys/signer.ts'
 import { statusMember } from '../evidence.ts'
 import type { Order } from '../format.ts'
 import { credentialStatusMember, isoSeconds } from '../w3c/members.ts'
-import type { W3cMembers } from '../w3c/schema.ts'
+import type { W3cJwtMembers } from './schema.ts'
+import { subjectOf } from './subject.ts'
 
 /** Issues a W3C credential as a JWT. */
-export function issue(order: Order<W3cMembers>, signer: Signer): Promise<string> {
-  const { configuration, dataset, issuer, issuedAt, expiresAt } = order
-  const subject = memberOf(dataset, 'credentialSubject') as JsonObject
+export function issue(order: Order<W3cJwtMembers>, signer: Signer): Promise<string> {
+  const { configuration, issuer, issuedAt, expiresAt } = order
+  const subject = subjectOf(order)
   const id = memberOf(subject, 'id')
   const payload: JsonObject = {
     iss: issuer,

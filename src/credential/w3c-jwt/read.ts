@@ -23,6 +23,8 @@ import {
 } from '../evidence.ts'
 import type { Evidence, HeldCredential, HolderEvidence, Order } from '../format.ts'
 import { conformanceProblem, hasOrderedMembers, w3cEvidence } from '../w3c/members.ts'
+import type { W3cJwtMembers } from './schema.ts'
+import { subjectOf } from './subject.ts'
 
 export const IDS = ['jwt_vc_json'] as const
 
@@ -48,8 +50,8 @@ export function readHeld(credential: string): HeldCredential {
 }
 
 /** Tests whether a credential matches its order. */
-export function matchesOrder(order: Order, credential: string): boolean {
-  return hasOrderedMembers(order, readHeld(credential))
+export function matchesOrder(order: Order<W3cJwtMembers>, credential: string): boolean {
+  return hasOrderedMembers({ ...order, dataset: { credentialSubject: subjectOf(order) } }, readHeld(credential))
 }
 
 function evidenceOf(jws: Jws, holder: HolderEvidence | undefined): Evidence {

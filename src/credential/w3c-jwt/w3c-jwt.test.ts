@@ -77,6 +77,54 @@ describe('W3C credentials as JWT', () => {
     })
   })
 
+  describe('a credential whose subject is its holder', () => {
+    const subject = { subject: 'holder' }
+    const did = () => toDidJwk(signer.jwk)
+
+    it('names the key of the holder as its subject, in both places, and is bound to that key', async () => {
+      const credential = await issue(subject)
+      expect(readJws(credential).payload).toMatchObject({
+        sub: did(),
+        vc: { credentialSubject: { ...claims, id: did() } },
+        cnf: { jwk: signer.jwk },
+      })
+      expect(w3cJwt.readHeld(credential).claims).toMatchObject({ credentialSubject: { id: did() } })
+    })
+
+    it('has the DID by which the wallet named the key, where it named one', async () => {
+      const order = { ...orderOf(subject), holderDid: 'did:key:z6Mk' }
+      const credential = await w3cJwt.issue(order, signer, randomBytes)
+      expect(readJws(credential).payload).toMatchObject({ sub: 'did:key:z6Mk' })
+      expect(w3cJwt.matchesOrder(order, credential)).toBe(true)
+      expect(w3cJwt.matchesOrder(orderOf(subject), credential)).toBe(false)
+    })
+
+    it('is known when it is not what was ordered', async () => {
+      const credential = await issue(subject)
+      expect(w3cJwt.matchesOrder(orderOf(subject), credential)).toBe(true)
+      expect(w3cJwt.matchesOrder(orderOf(), credential)).toBe(false)
+      expect(w3cJwt.matchesOrder({ ...orderOf(subject), holderKey: other.jwk }, credential)).toBe(false)
+    })
+
+    it('takes no id of the dataset, in which no other id has to be', () => {
+      const refuse = (more: JsonObject, credentialSubject: JsonObject) => () =>
+        w3cJwt.refuseInvalidDataset({ credentialSubject }, configurationOf({ ...configuration, ...more }))
+      expect(refuse(subject, { ...claims, id: 'did:example:1' })).toThrow(/credentialSubject\.id: .*leave it out$/)
+      expect(refuse(subject, claims)).not.toThrow()
+      expect(refuse({}, { ...claims, id: 'did:example:1' })).not.toThrow()
+      const sourceOf = (more: JsonObject) => (path: string[]) =>
+        w3cJwt.sourceOf(path, configurationOf({ ...configuration, ...more }))
+      const paths = [['credentialSubject', 'id'], ['credentialSubject'], ['credentialSubject', 'id', 'x']]
+      expect(paths.map(sourceOf(subject))).toEqual(['issuer', 'dataset', 'dataset'])
+      expect(paths.map(sourceOf({}))).toEqual(['dataset', 'dataset', 'dataset'])
+    })
+
+    it('is for this format alone', () => {
+      const sdJwt = { format: 'dc+sd-jwt', vct: 'urn:a', ...subject }
+      expect(() => configurationOf(sdJwt)).toThrow(/^subject: goes with .* jwt_vc_json$/)
+    })
+  })
+
   it('is presented in a JWT that names its holder and ends soon', async () => {
     const credential = await issue()
     const { header, payload } = readJws(await w3cJwt.present(credential, [], orderBinding, signer))

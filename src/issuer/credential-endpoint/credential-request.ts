@@ -89,11 +89,12 @@ export async function answerCredentialRequest(
     row: { value: session },
   } = openSession
   const configuration = await requireRequestedConfiguration(context, openSession, request)
-  const { holderKeys, nonceUse } = await verifyProofs(context, request, { sessionId, session, configuration, now })
+  const proofContext = { sessionId, session, configuration, now }
+  const { nonceUse, ...provedKeys } = await verifyProofs(context, request, proofContext)
   // Only the batch marks the nonce as used, so that the nonce can be used again after an earlier refusal.
   const singleUse = await makeNonceUse(context.store, nonceUse)
   refuseDenied(session)
-  const toIssue = { configuration, holderKeys, now }
+  const toIssue = { configuration, ...provedKeys, now }
   return isUndecided(session)
     ? deferCredentials(context, openSession, { ...toIssue, responseForm }, singleUse)
     : issueCredentials(context, openSession, toIssue, { singleUse })
@@ -162,6 +163,7 @@ async function deferCredentials(
   {
     configuration: { id: configurationId },
     holderKeys,
+    holderDids,
     now,
     responseForm,
   }: CredentialsToIssue & { readonly responseForm: CredentialResponseForm },
@@ -170,7 +172,7 @@ async function deferCredentials(
   const { sessionId } = openSession
   const id = makeTimeOrderedId(now.getTime(), context.random(18))
   const hasForm = Object.keys(responseForm).length > 0
-  const value = { sessionId, configurationId, holderKeys, ...(hasForm && { responseForm }) }
+  const value = { sessionId, configurationId, holderKeys, holderDids, ...(hasForm && { responseForm }) }
   const defer = (session: IssuanceSession) => {
     refuseDenied(session)
     const waitingSession = recordDeferred(session, configurationId)

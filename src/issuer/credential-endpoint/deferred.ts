@@ -33,7 +33,7 @@ export async function answerDeferredRequest(
   const { value: session } = openSession.row
   const row = await context.store.get('deferred_transaction', id)
   if (row === undefined || row.value.sessionId !== openSession.sessionId) return refuseTransaction()
-  const { configurationId, holderKeys } = row.value
+  const { configurationId, holderKeys, holderDids = {} } = row.value
   const { authorizedIds } = openSession
   if (authorizedIds !== undefined && !authorizedIds.includes(configurationId)) {
     const message = 'the access token has been narrowed to other credentials; send one that covers this credential'
@@ -47,7 +47,7 @@ export async function answerDeferredRequest(
   const configuration = await context.loadConfiguration(configurationId)
   if (configuration === undefined)
     return refuse('credential_request_denied', 'this credential is not there any more; ask for a new offer')
-  const toIssue = { configuration, holderKeys, now: context.now() }
+  const toIssue = { configuration, holderKeys, holderDids, now: context.now() }
   const change = { delete: 'deferred_transaction', id, version: row.version } as const
   const singleUse = { change, refuseReuse: refuseTransaction }
   const prepareSession = (current: IssuanceSession) => recordFetched(current, configurationId)

@@ -6,7 +6,7 @@ import { runInTurn } from '../../async/concurrency.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
-import type { PublicJwk } from '../../keys/jwk.ts'
+import { type PublicJwk, thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
@@ -22,6 +22,8 @@ import { makeNotificationId } from './notification.ts'
 export interface CredentialsToIssue {
   readonly configuration: LoadedConfiguration
   readonly holderKeys: readonly PublicJwk[]
+  /** The DIDs by which the wallet named keys, by the thumbprint of the key. */
+  readonly holderDids: Readonly<Record<string, string>>
   readonly now: Date
 }
 
@@ -116,7 +118,7 @@ async function loadDataset(
  */
 function orderOf(
   { config }: IssuerContext,
-  { configuration, now }: CredentialsToIssue,
+  { configuration, holderDids, now }: CredentialsToIssue,
   orderContent: Pick<Order, 'dataset' | 'holderKey' | 'status'>,
 ): Order {
   const { validitySeconds } = configuration
@@ -127,6 +129,7 @@ function orderOf(
   return {
     configuration,
     ...orderContent,
+    holderDid: holderDids[thumbprint(orderContent.holderKey)],
     issuer: config.issuer.id,
     issuedAt: new Date(Math.max(Math.floor(now.getTime() / roundingMs) * roundingMs, certifiedSince)),
     expiresAt: new Date(Math.min(expiresAt, notAfter.getTime())),

@@ -8,7 +8,7 @@ import { isObject, type JsonObject, memberOf, stringMemberOf } from '../../codec
 import { type Jws, readOnlyAudience } from '../../codec/jws.ts'
 import { malformed } from '../../codec/malformed.ts'
 import { findValidityProblem, isKeyUsageForSignatures } from '../../keys/certificate.ts'
-import { readDid } from '../../keys/did.ts'
+import { didOf, readDid } from '../../keys/did.ts'
 import { importPublicKey, type PublicJwk, publicJwkOf, readSigningJwk, thumbprint } from '../../keys/jwk.ts'
 import { isJwsSignedBy } from '../../keys/signature.ts'
 import { readX5c } from '../../keys/trust-path.ts'
@@ -43,6 +43,8 @@ type ReceivedProofs = { readonly type: 'jwt' | 'attestation'; readonly jwts: rea
 export interface ProvedKeys {
   /** The proved keys, all different; at most `batch_size` of the configuration. */
   readonly holderKeys: readonly PublicJwk[]
+  /** The DIDs by which key proofs name their keys, by the thumbprint of the key. */
+  readonly holderDids: Readonly<Record<string, string>>
   /** The use of the nonce of the proofs. The caller checks that it was not used. */
   readonly nonceUse: NonceUse
 }
@@ -69,6 +71,9 @@ interface KeyProofsPolicy extends ProofPolicy, KeyAttestationPolicy {
 interface KeyProof extends AttestableProof {
   readonly jws: Jws
 }
+
+/** The maximum length of a DID that a credential repeats: a did:jwk may have other members beside the key. */
+const MAX_DID = 512
 
 const NO_NONCE =
   'the key proof has no nonce; fetch one from the nonce endpoint (a wallet of draft 13 does not, and is served when ' +
@@ -98,11 +103,11 @@ export async function verifyProofs(
   const { type, jwts } = readProofs(request)
   if (type === 'attestation') {
     const { attestedKeys, nonce } = await verifyAttestationProof(jwts, policy)
-    return { holderKeys: firstKeys(attestedKeys, maxKeys), nonceUse: policy.verifyNonce(nonce) }
+    return { holderKeys: firstKeys(attestedKeys, maxKeys), holderDids: {}, nonceUse: policy.verifyNonce(nonce) }
   }
   if (jwts.length > maxKeys) await refuseTooManyProofs(context, session, jwts.length)
-  const { holderKeys, nonceUse } = await verifyKeyProofs(jwts, policy)
-  return { holderKeys: firstKeys(holderKeys, maxKeys), nonceUse }
+  const provedKeys = await verifyKeyProofs(jwts, policy)
+  return { ...provedKeys, holderKeys: firstKeys(provedKeys.holderKeys, maxKeys) }
 }
 
 /** Returns the proofs of a request and their type. Refuses with `invalid_proof`. */
@@ -161,7 +166,16 @@ async function verifyKeyProofs(jwts: readonly string[], policy: KeyProofsPolicy)
   if (keyProofs.some(({ headerKey }) => headerKey === undefined)) refuseRepeatedKeys(holderKeys)
   const attestedKeys = attestedProofs.flatMap((each) => each.attestedKeys)
   if (attestedKeys.length > 0) await refuseInvalidPoints(attestedKeys)
-  return { holderKeys: [...holderKeys, ...attestedKeys], nonceUse }
+  return { holderKeys: [...holderKeys, ...attestedKeys], holderDids: didsOf(keyProofs), nonceUse }
+}
+
+function didsOf(keyProofs: readonly KeyProof[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    keyProofs.flatMap(({ headerKey, kid }) => {
+      const did = typeof kid === 'string' ? didOf(kid) : undefined
+      return headerKey === undefined || did === undefined || did.length > MAX_DID ? [] : [[thumbprint(headerKey), did]]
+    }),
+  )
 }
 
 /**
