@@ -10,7 +10,7 @@ import { startIssuer } from './suite-issuer.ts'
 import { startIssuerByHaip } from './suite-issuer-haip.ts'
 import { startVerifiers } from './suite-verifier.ts'
 
-const TARGETS: Readonly<Record<string, (suite: URL) => Promise<SuiteTarget>>> = {
+const TARGETS: Readonly<Record<string, (suite: URL, mdocIssuerFile?: string) => Promise<SuiteTarget>>> = {
   issuer: startIssuer,
   'issuer-haip': startIssuerByHaip,
   verifier: startVerifiers,
@@ -28,15 +28,17 @@ const { values, positionals } = parseArgs({
   options: {
     suite: { type: 'string', default: 'https://localhost:8443' },
     alias: { type: 'string', default: 'vouchsafe' },
+    'mdoc-issuer': { type: 'string' },
   },
   allowPositionals: true,
 })
 const [name = '', ...words] = positionals
 const start = TARGETS[name]
 if (start === undefined) throw new Error(`name what to try, one of ${Object.keys(TARGETS).join(', ')}`)
+if (values['mdoc-issuer'] !== undefined && start !== startVerifiers) throw new Error('--mdoc-issuer is for verifier')
 const suite = new SuiteClient(new URL(values.suite))
 print(`suite ${await suite.fetchVersion()}`)
-const target = await start(new URL(values.suite))
+const target = await start(new URL(values.suite), values['mdoc-issuer'])
 try {
   let count = 0
   for (const plan of target.plans) count += await runPlan(plan)

@@ -1,7 +1,7 @@
 /**
  * Verifiers for the suite's plans for verifiers: by HAIP, and without it. Newer suites tell the CA of their mobile
  * documents (`/mdoc-iaca-root.pem`). In others, such as 5.2.4, one certificate in the source signs them all: the plans
- * with these are left out unless SUITE_MDOC_ISSUER names the file that has the certificate in PEM
+ * with these are left out unless `--mdoc-issuer` names the file that has the certificate in PEM
  * (`src/main/kotlin/com/android/identity/testapp/TestAppUtils.kt` of the suite).
  */
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
@@ -64,16 +64,19 @@ interface KeyWithCertificate {
   readonly authority: Buffer
 }
 
-/** Starts a verifier by HAIP and one without it, for a plan of each case. */
-export async function startVerifiers(suite: URL): Promise<SuiteTarget> {
-  const mdocIssuers = await readMdocIssuers(suite)
+/**
+ * Starts a verifier by HAIP and one without it, for a plan of each case. The file has the certificate above the suite's
+ * mobile documents, where the suite does not tell it.
+ */
+export async function startVerifiers(suite: URL, mdocIssuerFile?: string): Promise<SuiteTarget> {
+  const mdocIssuers = await readMdocIssuers(suite, mdocIssuerFile)
   const [issuer, verifier] = [await certify('Example Issuer', suite.hostname), await certify('Example Shop', HOST)]
   const own = writeFiles(verifier, [toPem(issuer.authority), ...mdocIssuers])
   const services = {
     plain_vp: await startService(['verifier'], PORTS.plain_vp, () => own),
     haip: await startService(['verifier'], PORTS.haip, () => ({ ...own, profile: 'haip' })),
   }
-  if (mdocIssuers.length === 0) process.stdout.write('without SUITE_MDOC_ISSUER no plan has mobile documents\n')
+  if (mdocIssuers.length === 0) process.stdout.write('without --mdoc-issuer no plan has mobile documents\n')
   const offered = cases.filter(({ format }) => format === 'sd_jwt_vc' || mdocIssuers.length > 0)
   return {
     plans: offered.map((each) => ({
@@ -97,9 +100,8 @@ function answerOnce(client: VerifierClient, plan: Case): (run: WaitingRun) => Pr
 }
 
 /** Returns the certificates above the suite's mobile documents, which the suite tells, or the file has. */
-async function readMdocIssuers(suite: URL): Promise<readonly string[]> {
+async function readMdocIssuers(suite: URL, file: string | undefined): Promise<readonly string[]> {
   const response = await fetch(new URL('/mdoc-iaca-root.pem', suite))
-  const file = process.env.SUITE_MDOC_ISSUER
   const text = (response.ok ? await response.text() : '') + (file === undefined ? '' : readFileSync(file, 'utf8'))
   return text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
 }
