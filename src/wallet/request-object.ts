@@ -153,9 +153,13 @@ function makeNonceBody(nonce: string) {
   return { body, sent: 'wallet_nonce, wallet_metadata' }
 }
 
-/** Parses a request object. Refuses with `invalid_request_object`. */
+/** Parses a request object. Refuses with `invalid_request_object` one that nobody signed, also as plain JSON. */
 export function readRequestObject(text: string): Jws {
-  return readOrRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(text.trim()))
+  const object = text.trim()
+  if (object.startsWith('{')) refuseRequestObject('it is not signed: it is JSON in place of a JWT')
+  const jws = readOrRefuseWith('invalid_request_object', 'the request object cannot be read', () => readJws(object))
+  const isUnsigned = memberOf(jws.header, 'alg') === 'none' || jws.signature.length === 0
+  return isUnsigned ? refuseRequestObject('it is not signed') : jws
 }
 
 /** Verifies that a request object is by the verifier `clientId`, for a wallet. Returns the verifier's certificate. */
