@@ -95,6 +95,7 @@ function drawPlan(plan: PresentationPlan): readonly HTMLElement[] {
       'div',
       {},
       element('h4', {}, `Presenting approves: ${type}`),
+      element('p', {}, 'The wallet does not know the type. Approve it only if you know what it means.'),
       element('pre', { tabindex: '0' }, JSON.stringify(content, null, 2)),
     ),
   )

@@ -173,7 +173,9 @@ describe('vouchsafe wallet', () => {
     expect(asked.exitCode).toBe(1)
     process.exitCode = undefined
     const [, transaction = ''] = asked.out.split('Presenting approves')
-    expect(transaction).toMatch(/^ the transaction urn:example:payment with Student card:\n/)
+    expect(transaction).toMatch(
+      /^ the transaction urn:example:payment with Student card:\n {2}This wallet does not know the type\./,
+    )
     expect(transaction.replace(/\s+/g, ' ')).toContain(`amount ${amount}`)
     expect(transaction).toMatch(/payee\.name +Shop\ufffd\[2J\n/)
     expect(transaction).toMatch(/\ufffdeman\S* +1\n/)
@@ -283,29 +285,45 @@ describe('vouchsafe wallet', () => {
 
   it('asks a person, and takes only yes for yes', async () => {
     await received()
+    const { sessionId, link } = await startVerification(services)
+    const { err, exitCode } = await presentAnswering('n', link)
+    expect(err).toContain('Present this? [y/N]')
+    expect(err).toContain(`Nothing was sent. To tell the verifier: vouchsafe wallet decline '${link}' --home ${home}\n`)
+    expect(exitCode).toBe(1)
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+    expect((await run('present', link, '--yes')).out).toContain('accepted it')
+  })
+
+  it('asks a person about a transaction by its type, which it does not know, and takes nothing for no', async () => {
+    await received()
+    const { sessionId, link } = await startVerification(services, dcqlQuery, {
+      transaction_data: [{ type: 'urn:example:pay\u001b[2J', credential_ids: ['card'] }],
+    })
+    const { err, exitCode } = await presentAnswering('', link)
+    expect(err).toContain('Present this, and approve the unknown type "urn:example:pay\ufffd[2J"? [y/N]')
+    expect(exitCode).toBe(1)
+    expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
+    process.exitCode = undefined
+    expect((await presentAnswering('y', link)).out).toContain('accepted it')
+  })
+
+  /** Presents at a terminal, where a person answers the question. */
+  async function presentAnswering(answer: string, link: string): ReturnType<typeof run> {
     const tty = Object.getOwnPropertyDescriptor(process.stdin, 'isTTY')
     Object.defineProperty(process.stdin, 'isTTY', { value: true, configurable: true })
     try {
-      const { sessionId, link } = await startVerification(services)
       const asked = run('present', link)
       await expect
         .poll(() => process.stdin.listenerCount('keypress') + process.stdin.listenerCount('data'))
         .toBeGreaterThan(0)
-      process.stdin.emit('data', 'n\n')
-      const { err, exitCode } = await asked
-      expect(err).toContain('Present this? [y/N]')
-      expect(err).toContain(
-        `Nothing was sent. To tell the verifier: vouchsafe wallet decline '${link}' --home ${home}\n`,
-      )
-      expect(exitCode).toBe(1)
-      expect(await statusOf(services, VERIFIER_URL, sessionId)).toMatchObject({ status: 'STARTED' })
-      expect((await run('present', link, '--yes')).out).toContain('accepted it')
+      process.stdin.emit('data', `${answer}\n`)
+      return await asked
     } finally {
       if (tty) Object.defineProperty(process.stdin, 'isTTY', tty)
       else Reflect.deleteProperty(process.stdin, 'isTTY')
       process.stdin.pause()
     }
-  })
+  }
 
   it('names itself with --client-id to the authorization server, and says nothing of itself otherwise', async () => {
     const forms: string[] = []

@@ -5,8 +5,11 @@ import { refuseWith } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
 import { wrapIndented } from '../terminal/terminal.ts'
 
-/** Shows `what` and asks whether to continue. Refuses with `not_agreed` without a terminal. */
-export type AskConsent = (what: string) => Promise<boolean>
+/**
+ * Shows `what`, and asks whether to present it and approve transactions of these types, which the wallet does not know.
+ * Refuses with `not_agreed` without a terminal.
+ */
+export type AskConsent = (what: string, unknownTypes: readonly string[]) => Promise<boolean>
 
 /** Creates the function that asks for consent. With `isGiven`, the person has agreed with --yes. */
 export function createConsentQuestion(isGiven: boolean, show: (text: string) => void): AskConsent {
@@ -29,8 +32,10 @@ function createConsentRefusal(show: (text: string) => void): AskConsent {
   }
 }
 
-async function askConsentAtTerminal(what: string): Promise<boolean> {
-  return /^y(es)?$/i.test(await askAtTerminal(what, 'Present this? [y/N] '))
+async function askConsentAtTerminal(what: string, unknownTypes: readonly string[]): Promise<boolean> {
+  const names = [...new Set(unknownTypes)].map((type) => `"${removeControlCharacters(type)}"`).join(', ')
+  const approval = names === '' ? '' : `, and approve the unknown type ${names}`
+  return /^y(es)?$/i.test(await askAtTerminal(what, `Present this${approval}? [y/N] `))
 }
 
 /** Asks for the transaction code of an offer. Refuses with `needs_tx_code` without a terminal. */

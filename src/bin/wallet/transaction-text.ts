@@ -23,6 +23,7 @@ export function transactionText({ type, content }: Approval, credential: string)
   })
   return [
     `${paint('bold', 'Presenting approves')} the transaction ${paint('bold', removeControlCharacters(type))} with ${removeControlCharacters(credential)}:`,
+    `${INDENT}This wallet does not know the type. Approve it only if you know what it means:`,
     ...(lines.length > 0 ? lines.map((line) => paint('yellow', line)) : [`${INDENT}(it says nothing more)`]),
   ].join('\n')
 }

@@ -257,7 +257,8 @@ async function runPresent({
   }
   const unseenTransaction = plan.approvals.find(({ type }) => approvedTypes?.includes(type) === false)
   if (unseenTransaction !== undefined) refuseUnseen(planText(plan), unseenTransaction.type, show)
-  if (!(await askConsent(planText(plan)))) refuseWith('not_agreed', `Nothing was sent. ${declining}`)
+  const unknownTypes = plan.approvals.map(({ type }) => type)
+  if (!(await askConsent(planText(plan), unknownTypes))) refuseWith('not_agreed', `Nothing was sent. ${declining}`)
   const { redirect_uri: redirectUri } = await sendPresentation(wallet, plan)
   show(`\n${paint('green', '✓')} Presented, and ${verifierName(plan)} accepted it.`)
   if (redirectUri !== undefined) show(`Go on at ${removeControlCharacters(redirectUri)}`)
