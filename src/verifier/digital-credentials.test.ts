@@ -18,6 +18,7 @@ import {
 import { snippetWith } from '../../test/support/documents.ts'
 import { encryptedResponse } from '../../test/support/encryption.ts'
 import { makeForgery, putTogether, startWorld, type World } from '../../test/support/forge.ts'
+import { haipVerifier } from '../../test/support/haip.ts'
 import { mdocQuery } from '../../test/support/mdoc.ts'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import {
@@ -327,7 +328,7 @@ async function runPage(services: Services, started: StartedPage, credential: () 
 
 describe('under HAIP', () => {
   it('a session with an origin needs intent_to_retain for every element of an mdoc, and a link does not', async () => {
-    const services = await startServices({ verifier: { profile: 'haip' } })
+    const services = await startServices(haipVerifier)
     try {
       const [{ claims, ...licence }] = mdocQuery.credentials as [(typeof mdocQuery.credentials)[0]]
       const undeclared = { credentials: [{ ...licence, claims: claims.map(({ path }) => ({ path })) }] }
