@@ -371,6 +371,21 @@ describe('a chain that is made to cost time', () => {
   })
 })
 
+test('fifty thousand anchors with names as long as those of others are as good as one', async () => {
+  const others = Array.from({ length: 50_000 }, (_, n) => {
+    const commonName = `Root ${n}`.padEnd(40, 'x')
+    const subject = writeName([['CN', commonName]])
+    return { ...root.certificate, subject, subjectText: `CN=${commonName}`, fingerprint: `${n}`.padStart(43, 'A') }
+  })
+  const long = ca('Root'.padEnd(40, 'x'), undefined)
+  const chain = [issue('Leaf', long).certificate]
+  const anchors = [...others, long.certificate]
+  const search = () => findTrustPath(chain, anchors, { now: NOW, clockSkewSeconds: 0 })
+  expect(search()).toHaveProperty('path')
+  const tenTimes = () => Array.from({ length: 10 }, search)
+  expect(await partOfLimit(100, tenTimes)).toBeLessThan(1)
+})
+
 describe('trust anchors in files', () => {
   const one = toPem(root.certificate.der)
   const two = toPem(leaf.certificate.der)
