@@ -22,9 +22,15 @@ interface AnchorDirectory {
   readonly warnings: readonly string[]
 }
 
+/** A setting that names a directory: its path, and what happens without it, if it can be absent, for messages. */
+interface DirectorySetting {
+  readonly settingPath: string
+  readonly without?: string
+}
+
 /**
- * Reads all certificates of a directory; none if `directory` is undefined. A directory without a currently valid
- * certificate is a mistake.
+ * Reads all certificates of the directory of a setting of its own; none if `directory` is undefined. Mistakes are
+ * those of {@link readCertificateDirectory}.
  */
 export function readAnchorDirectory(
   setting: AnchorSetting,
@@ -33,20 +39,31 @@ export function readAnchorDirectory(
   now: Date,
 ): AnchorDirectory | { readonly mistakes: readonly string[] } {
   if (directory === undefined) return { certificates: [], warnings: [] }
+  return readCertificateDirectory({ settingPath: setting, without: WITHOUT[setting] }, directory, files, now)
+}
+
+/** Reads all certificates of a directory. A directory without a currently valid certificate is a mistake. */
+export function readCertificateDirectory(
+  setting: DirectorySetting,
+  directory: string,
+  files: Pick<Files, 'read' | 'list'>,
+  now: Date,
+): AnchorDirectory | { readonly mistakes: readonly string[] } {
+  const { settingPath } = setting
   const names = listAnchorFiles(directory, files)
-  if ('problem' in names) return { mistakes: [`${setting}: ${names.problem}: ${directory}`] }
+  if ('problem' in names) return { mistakes: [`${settingPath}: ${names.problem}: ${directory}`] }
   const anchorsOfFiles = names.map((name) => {
-    const text = readOrMistake(setting, `${directory}/${name}`, () => files.read(`${directory}/${name}`))
+    const text = readOrMistake(settingPath, `${directory}/${name}`, () => files.read(`${directory}/${name}`))
     if ('mistake' in text) return text
     const anchors = readOrProblem(() => readTrustAnchors([{ name, text: text.value }]))
-    return 'problem' in anchors ? { mistake: `${setting}: ${anchors.problem}` } : anchors
+    return 'problem' in anchors ? { mistake: `${settingPath}: ${anchors.problem}` } : anchors
   })
   const mistakes = anchorsOfFiles.flatMap((each) => ('mistake' in each ? [each.mistake] : []))
   if (mistakes.length > 0) return { mistakes }
   const certificates = anchorsOfFiles.flatMap((each) => ('mistake' in each ? [] : each))
   const problem = directoryProblem(setting, directory, certificates, now)
-  if (problem !== undefined) return { mistakes: [`${setting}: ${problem}`] }
-  return { certificates, warnings: findWarnings(setting, certificates, now) }
+  if (problem !== undefined) return { mistakes: [`${settingPath}: ${problem}`] }
+  return { certificates, warnings: findWarnings(settingPath, certificates, now) }
 }
 
 /** Returns the names of the files with certificates in a directory, or why it cannot be read. */
@@ -63,7 +80,7 @@ function listAnchorFiles(
 }
 
 function directoryProblem(
-  setting: AnchorSetting,
+  { without }: DirectorySetting,
   directory: string,
   certificates: readonly Certificate[],
   now: Date,
@@ -72,13 +89,13 @@ function directoryProblem(
   if (problems.includes(undefined)) return undefined
   const [problem] = problems
   return problem === undefined
-    ? `there is no certificate in ${directory} (files that end in .pem, .crt or .cer); put those that you trust there; without the setting ${WITHOUT[setting]}`
+    ? `there is no certificate in ${directory} (files that end in .pem, .crt or .cer); put those that you trust there${without === undefined ? '' : `; without the setting ${without}`}`
     : `none of the certificates in ${directory} can be used: ${problem}; put those of today there`
 }
 
 /** Returns a warning for each expired trust anchor. */
-function findWarnings(setting: AnchorSetting, anchors: readonly Certificate[], now: Date): string[] {
+function findWarnings(settingPath: string, anchors: readonly Certificate[], now: Date): string[] {
   return anchors
     .filter(({ notAfter }) => notAfter < now)
-    .map(({ subjectText, notAfter }) => `${setting}: ${subjectText} expired on ${notAfter.toISOString()}`)
+    .map(({ subjectText, notAfter }) => `${settingPath}: ${subjectText} expired on ${notAfter.toISOString()}`)
 }
