@@ -51,7 +51,8 @@ function failIfRead(): never {
 function serviceRegistry(name: 'issuer' | 'verifier'): Registry {
   const conflicts = { retried: 0, givenUp: 0 }
   const store = {} as Parameters<typeof createServiceMetrics>[1]['store']
-  const state = { config: failIfRead, store, checkReady: failIfRead, listNewestStates: failIfRead }
+  const reads = { checkReady: failIfRead, listNewestStates: failIfRead, readTrustListEnds: failIfRead }
+  const state = { config: failIfRead, store, ...reads }
   return createServiceMetrics(name, { ...state, conflicts, now: failIfRead, tokenKeys: failIfRead }).registry
 }
 

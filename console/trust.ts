@@ -8,6 +8,7 @@ import { drawPagedTable } from './paged-table.ts'
 import { drawChecks } from './report.ts'
 
 type Anchor = VerifierSchemas['TrustAnchor']
+type TrustList = VerifierSchemas['TrustList']
 type Result = VerifierSchemas['ChainTestResult']
 
 const OPEN = 'No trust anchors are configured (issuerTrustAnchors): anybody may have issued what is presented.'
@@ -25,8 +26,14 @@ export const showTrust: ShowPage = async (main, { services }) => {
     element('section', { class: 'card' }, element('h2', {}, 'Test a certificate'), drawTest()),
     element('section', { class: 'card' }, element('h2', {}, 'The anchors'), place),
   )
-  const { trust, anchors } = await verifierClient.listTrustAnchors()
+  const { trust, anchors, trust_lists: lists } = await verifierClient.listTrustAnchors()
   place.append(trust === 'open' ? element('p', { class: 'warning' }, OPEN) : await drawAnchors(anchors))
+  place.append(...lists.map(drawList))
+}
+
+function drawList({ url, certificates, next_update: end, problem }: TrustList): HTMLElement {
+  const state = problem !== undefined && element('small', { class: 'bad' }, ` ${problem}`)
+  return element('p', {}, `${url}: ${certificates}, `, end === undefined ? '' : drawEnd(end), state)
 }
 
 function drawAnchors(anchors: readonly Anchor[]): Promise<HTMLElement> {

@@ -91,6 +91,8 @@ export interface VerifierSchemas {
     /** The certificates from the first to the anchor, where there is a path. */
     path?: VerifierSchemas['TestedCertificate'][]
     anchor?: VerifierSchemas['TrustAnchor']
+    /** The url of the trust list that has the anchor. */
+    trust_list?: string
     /** The time when the first certificate of the path expires, in seconds since the epoch. */
     valid_until?: number
   }
@@ -150,6 +152,8 @@ export interface VerifierSchemas {
         subject: string
         /** The digest of the certificate, in hexadecimal. */
         sha256: string
+        /** The url of the trust list that has the anchor. */
+        trust_list?: string
       }
     }
     /** The issuer that the credential names: a canonical https URL, DID or URN. Look at issuer.identifier too. */
@@ -373,11 +377,29 @@ export interface VerifierSchemas {
   TrustAnchorList: {
     /** `anchors`: issuers have to lead to an anchor; `open`: none are configured, and any certificate will do. */
     trust: 'open' | 'anchors'
+    /** The certificates of issuerTrustAnchors. */
     anchors: VerifierSchemas['TrustAnchor'][]
+    /** The lists of trustLists, whose certificates are anchors too. */
+    trust_lists: VerifierSchemas['TrustList'][]
+  }
+  TrustList: {
+    url: string
+    /** The types that it is for; absent for all. */
+    credential_types?: string[]
+    /** The number of the newest list; absent before the first. */
+    sequence_number?: number
+    /** Seconds since the epoch. */
+    issued_at?: number
+    /** Until when the newest list counts, in seconds. */
+    next_update?: number
+    /** How many certificates of it are anchors now. */
+    certificates: number
+    /** Why it does not count now, or why no newer one was fetched. */
+    problem?: string
   }
   /** OpenID4VP 1.0, Trusted Authorities Query. */
   TrustedAuthoritiesQuery: {
-    /** aki. */
+    /** aki, or etsi_tl with the url of one of trustLists. */
     type: string
     values: string[]
   }
@@ -388,8 +410,8 @@ export interface VerifierSchemas {
   VerificationResult: {
     verified: boolean
     /**
-     * `anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued
-     * what verifies. Absent in reports of earlier releases.
+     * `anchors`: issuers lead to one of issuerTrustAnchors or trustLists; `open`: none are configured, and anybody may
+     * have issued what verifies. Absent in reports of earlier releases.
      */
     trust?: 'open' | 'anchors'
     checks: VerifierSchemas['Check'][]

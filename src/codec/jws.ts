@@ -17,18 +17,31 @@ export interface Jws {
 /** The maximum number of members and elements, since they are processed before a signature is verified. */
 const MAX_VALUES = { header: 1000, payload: 20_000 } as const
 
+interface JwsOptions {
+  /** Throws a MalformedError for critical extensions (`crit`) that the caller does not understand: all when absent. */
+  readonly refuseCritical?: (header: JsonObject) => void
+  readonly maxPayloadValues?: number
+}
+
 /** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
-export function readJws(compact: string): Jws {
+export function readJws(
+  compact: string,
+  { refuseCritical = refuseAnyCritical, maxPayloadValues = MAX_VALUES.payload }: JwsOptions = {},
+): Jws {
   const [header, payload, signature] = splitJws(compact)
-  const protectedHeader = decodePart('header', header)
-  // RFC 7515 section 4.1.11: `crit` lists extensions that the recipient must understand; none is supported.
-  if (Object.hasOwn(protectedHeader, 'crit')) malformed('the header names critical extensions, and none is supported')
+  const protectedHeader = decodePart('header', header, MAX_VALUES.header)
+  refuseCritical(protectedHeader)
   return {
     header: protectedHeader,
-    payload: decodePart('payload', payload),
+    payload: decodePart('payload', payload, maxPayloadValues),
     signingInput: Buffer.from(`${header}.${payload}`, 'latin1'),
     signature: readPart('the signature', () => fromBase64url(signature)),
   }
+}
+
+/** Throws a MalformedError for critical extensions, which the recipient must understand. RFC 7515 section 4.1.11. */
+function refuseAnyCritical(header: JsonObject): void {
+  if (Object.hasOwn(header, 'crit')) malformed('the header names critical extensions, and none is supported')
 }
 
 /**
@@ -37,7 +50,7 @@ export function readJws(compact: string): Jws {
  */
 export function readJwsPayload(compact: string): JsonObject {
   const [, payload] = splitJws(compact)
-  return decodePart('payload', payload)
+  return decodePart('payload', payload, MAX_VALUES.payload)
 }
 
 /** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */
@@ -57,10 +70,10 @@ function splitJws(compact: string): readonly [header: string, payload: string, s
     : [header, payload, signature]
 }
 
-function decodePart(name: 'header' | 'payload', text: string): JsonObject {
+function decodePart(name: 'header' | 'payload', text: string, maxValues: number): JsonObject {
   return readPart(`the ${name}`, () => {
     const value = parseJsonObject(fromBase64url(text))
-    refuseMany(value, MAX_VALUES[name])
+    refuseMany(value, maxValues)
     return value
   })
 }

@@ -7,7 +7,15 @@
 import type { CertificateExtensions } from './certificate-extensions.ts'
 
 /** The purpose of the signatures that a certificate is for. */
-export type CertificatePurpose = 'credential' | 'status' | 'metadata' | 'request' | 'attestation' | 'audit' | 'tls'
+export type CertificatePurpose =
+  | 'credential'
+  | 'status'
+  | 'metadata'
+  | 'request'
+  | 'attestation'
+  | 'trustList'
+  | 'audit'
+  | 'tls'
 
 export const EXTENDED_KEY_USAGE = {
   any: '2.5.29.37.0',
@@ -36,6 +44,7 @@ const ACCEPTED_USAGES: Readonly<Record<CertificatePurpose, readonly string[]>> =
   metadata: [mdlDocumentSigner],
   request: [mdlReaderAuthentication],
   attestation: [],
+  trustList: [],
   audit: [],
   tls: [tlsServer],
 }
@@ -45,6 +54,7 @@ const PURPOSE_TEXTS: Readonly<Record<CertificatePurpose, string>> = {
   metadata: 'signing issuer metadata',
   request: 'signing presentation requests',
   attestation: 'signing attestations',
+  trustList: 'signing trust lists',
   audit: 'signing an audit log',
   tls: 'a TLS server',
 }

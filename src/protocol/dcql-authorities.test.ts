@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../codec/json.ts'
-import { answersAuthorities, findAuthorityMistakes, findUncheckableAuthorities } from './dcql-authorities.ts'
+import {
+  answersAuthorities,
+  findAuthorityMistakes,
+  findUncheckableAuthorities,
+  namesTrustList,
+} from './dcql-authorities.ts'
 
 describe('a credential answers for authorities', () => {
   const keyIds = new Set(['c3Vi'])
@@ -13,6 +18,15 @@ describe('a credential answers for authorities', () => {
   ])('%s', (_, authorities, expected) => {
     expect(answersAuthorities(authorities ? { trusted_authorities: authorities } : {}, keyIds)).toBe(expected)
   })
+})
+
+it.each([
+  ['its list', 'etsi_tl', true],
+  ['another kind of authority by the same value', 'aki', false],
+])('a query names a trust list where it names %s', (_, type, expected) => {
+  const url = 'https://a.example'
+  expect(namesTrustList({ trusted_authorities: [{ type, values: ['x', url] }] }, [url])).toBe(expected)
+  expect(namesTrustList({}, [url])).toBe(false)
 })
 
 it.each<[string, Json, readonly string[]]>([
@@ -31,10 +45,17 @@ describe('what nobody could check of authorities', () => {
   const checkValue = (value: Json) => found({ type: 'aki', values: [value] })
 
   it('is their type, when there is one', () => {
-    expect(found({ type: 'x', values: ['AAAA'] })).toEqual(['q[0].type: must be aki'])
-    expect(found({ type: 'etsi_tl' })).toEqual([expect.stringContaining('trusted lists are not supported yet')])
+    expect(found({ type: 'x', values: ['AAAA'] })).toEqual(['q[0].type: must be aki or etsi_tl'])
     expect(found({ type: 'openid_federation' })).toEqual([expect.stringContaining('federations are not supported')])
     expect(found({ type: '' }, { type: 7 }, {}, 7)).toEqual([])
+  })
+
+  it('is a list that the verifier does not have', () => {
+    const lists = { type: 'etsi_tl', values: ['https://a.example', 'https://b.example', 7] }
+    expect(found(lists)).toHaveLength(2)
+    expect([...findUncheckableAuthorities([lists], 'q', ['https://a.example'])]).toEqual([
+      expect.stringMatching(/^q\[0\]\.values\[1\]: is not the url of one of trustLists of this verifier/),
+    ])
   })
 
   it.each<[string, Json]>([

@@ -8,7 +8,7 @@ import { readOrUndefined } from '../codec/malformed.ts'
 import { findListMistakes, findTextMistakes, type Mistakes } from './dcql-parts.ts'
 
 export interface TrustedAuthoritiesQuery {
-  /** The type of the authorities. Only `aki` is supported; a query with another type matches no credential. */
+  /** The type of the authorities: `aki`, or `etsi_tl`. A query with another type matches no credential. */
   readonly type: string
   readonly values: readonly string[]
 }
@@ -16,14 +16,12 @@ export interface TrustedAuthoritiesQuery {
 /** The maximum size of a key identifier. */
 const MAX_KEY_ID_BYTES = 64
 
-/** The unsupported types of the specification, each with an alternative. */
-const UNSUPPORTED_TYPES = new Map([
-  ['etsi_tl', 'trusted lists are not supported yet; name the authorities of the list by aki instead'],
-  ['openid_federation', 'federations are not supported; name the authority above the issuer by aki instead'],
-])
+const FEDERATIONS = 'federations are not supported; name the authority above the issuer by aki instead'
+const OTHER_LIST =
+  'is not the url of one of trustLists of this verifier; name a list that it has, or the authorities of the list by aki'
 
 /**
- * Tests whether a credential matches `trusted_authorities`. `keyIds` are the authority key identifiers of its
+ * Tests whether a credential matches `trusted_authorities` by its authority key identifiers. `keyIds` are those of its
  * certificates in base64url.
  */
 export function answersAuthorities(
@@ -31,6 +29,14 @@ export function answersAuthorities(
   keyIds: ReadonlySet<string>,
 ): boolean {
   return authorities?.some(({ type, values }) => type === 'aki' && values.some((value) => keyIds.has(value))) ?? true
+}
+
+/** Tests whether `trusted_authorities` names one of the trust lists, by their URLs. */
+export function namesTrustList(
+  { trusted_authorities: authorities = [] }: { readonly trusted_authorities?: readonly TrustedAuthoritiesQuery[] },
+  listUrls: readonly string[],
+): boolean {
+  return authorities.some(({ type, values }) => type === 'etsi_tl' && values.some((value) => listUrls.includes(value)))
 }
 
 /** Returns the mistakes in the form of `trusted_authorities`, for all types. */
@@ -42,19 +48,34 @@ export function* findAuthorityMistakes(authorities: Json | undefined, at: string
   })
 }
 
-/** Returns the authorities that cannot be checked: with a type other than `aki`, or an invalid key identifier. */
-export function* findUncheckableAuthorities(authorities: Json | undefined, at: string): Mistakes {
+/**
+ * Returns the authorities that cannot be checked: with a type other than `aki` and `etsi_tl`, an invalid key
+ * identifier, or a list that is not one of `listUrls`.
+ */
+export function* findUncheckableAuthorities(
+  authorities: Json | undefined,
+  at: string,
+  listUrls: readonly string[] = [],
+): Mistakes {
   for (const [i, authority] of (Array.isArray(authorities) ? authorities : []).entries()) {
     const type = memberOf(authority, 'type')
     if (!isObject(authority) || typeof type !== 'string' || type === '') continue
-    if (type !== 'aki') yield `${at}[${i}].type: ${UNSUPPORTED_TYPES.get(type) ?? 'must be aki'}`
-    else yield* findKeyIdMistakes(memberOf(authority, 'values'), `${at}[${i}].values`)
+    const values = memberOf(authority, 'values')
+    if (type === 'aki') yield* findValueMistakes(values, `${at}[${i}].values`, keyIdProblem)
+    else if (type === 'etsi_tl') {
+      const listProblem = (url: string) => (listUrls.includes(url) ? undefined : OTHER_LIST)
+      yield* findValueMistakes(values, `${at}[${i}].values`, listProblem)
+    } else yield `${at}[${i}].type: ${type === 'openid_federation' ? FEDERATIONS : 'must be aki or etsi_tl'}`
   }
 }
 
-function* findKeyIdMistakes(values: Json | undefined, at: string): Mistakes {
+function* findValueMistakes(
+  values: Json | undefined,
+  at: string,
+  problemOf: (value: string) => string | undefined,
+): Mistakes {
   for (const [i, value] of (Array.isArray(values) ? values : []).entries()) {
-    const problem = typeof value === 'string' ? keyIdProblem(value) : undefined
+    const problem = typeof value === 'string' ? problemOf(value) : undefined
     if (problem !== undefined) yield `${at}[${i}]: ${problem}`
   }
 }

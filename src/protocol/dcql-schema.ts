@@ -35,7 +35,10 @@ const Meta = Type.Object(
 )
 
 const TrustedAuthoritiesQuery = Type.Object(
-  { type: Type.String({ description: 'aki' }), values: Type.Array(Type.String(), list) },
+  {
+    type: Type.String({ description: 'aki, or etsi_tl with the url of one of trustLists' }),
+    values: Type.Array(Type.String(), list),
+  },
   { title: 'TrustedAuthoritiesQuery', description: 'OpenID4VP 1.0, Trusted Authorities Query' },
 )
 

@@ -16,11 +16,13 @@ import {
   type Store,
 } from '../store/store.ts'
 import type { VerificationSession } from './session.ts'
+import type { TrustListCollections } from './trust-list/stored.ts'
 
 export type VerifierCollections = EventCollections &
   IdempotencyCollections &
   EncryptionCollections &
-  GenerationCollections & {
+  GenerationCollections &
+  TrustListCollections & {
     /** The queries as they were posted. A query never changes. */
     verification_query: { readonly dcqlQuery: DcqlQuery }
     verification_session: VerificationSession
@@ -49,6 +51,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0010', statements: ['callback', 'dead_callback'].flatMap(addCreationTime) },
   { id: 'verifier-0011', statements: createCollection('check_descriptions') },
   { id: 'verifier-0012', statements: createCollection('verification_progress') },
+  { id: 'verifier-0013', statements: createCollection('trust_list') },
 ]
 
 /** The collections that a database key encrypts: those with personal data or session secrets. */

@@ -17,6 +17,7 @@ import { findSelfSignedMistakes } from '../config/haip-certificates.ts'
 import { mistakesOf } from '../config/mistakes.ts'
 import { readRegistrationCertificate } from '../config/registration-certificate.ts'
 import { DEFAULT_RETENTION, MAX_SESSION_SECONDS } from '../config/retention.ts'
+import { readTrustLists, type TrustListConfig, TrustListsSetting } from '../config/trust-lists.ts'
 import { algorithmOf } from '../keys/signature.ts'
 import type { TrustAnchor } from '../keys/trust-path.ts'
 import { IMAGE_URI_RULE, imageProblem, isImageUri } from '../protocol/image-uri.ts'
@@ -50,9 +51,10 @@ export const VerifierSettings = Type.Object(
     issuerTrustAnchors: Type.Optional(
       Type.String({
         description:
-          'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. When absent, anybody can issue what the verifier accepts',
+          'Directory of PEM files; every certificate in them is trusted as an issuer or its CA. Without it and without trustLists, anybody can issue what the verifier accepts',
       }),
     ),
+    trustLists: Type.Optional(TrustListsSetting),
     presentationBytes: Type.Optional(
       Type.Integer({
         minimum: 16_384,
@@ -97,7 +99,7 @@ export const VerifierSettings = Type.Object(
           allowPrivateAddresses: Type.Optional(
             Type.Boolean({
               description:
-                'Whether status lists are fetched from addresses of this machine and its network; when absent, only if `baseUrl` is one itself',
+                'Whether status lists and trust lists are fetched from addresses of this machine and its network; when absent, only if `baseUrl` is one itself',
             }),
           ),
         },
@@ -114,8 +116,12 @@ export interface VerifierConfig extends CommonConfig {
   readonly clientMetadata: { readonly client_name?: string; readonly logo_uri?: string }
   /** The registration certificate, a JWT; undefined if there is none. */
   readonly registrationCertificate: string | undefined
-  /** The trust anchors; undefined if none are configured. Issuers are then not checked, and each report says so. */
+  /**
+   * The trust anchors of the directory; undefined if there are neither anchors nor trust lists. Issuers are then not
+   * checked, and each report says so.
+   */
   readonly trustAnchors: readonly TrustAnchor[] | undefined
+  readonly trustLists: readonly TrustListConfig[]
   /** The maximum size of a response in bytes. */
   readonly presentationBytes: number
   readonly issuerIdentifier: 'match' | undefined
@@ -143,19 +149,19 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
   const shape = checkSettings(VerifierSettings, value)
   const { settings } = shape
   const common = checkProfileKeys(settings.profile, readCommon(shape, files, verifierDefaults, now))
-  const anchors = readAnchorDirectory('issuerTrustAnchors', settings.issuerTrustAnchors, files, now)
+  const trust = readTrust(settings, files, now)
   const registration = readRegistrationCertificate(settings.registrationCertificateFile, files, now)
   const clientMetadata = readClientMetadata(settings.clientMetadata)
-  if ('mistakes' in common || 'mistakes' in anchors || 'mistakes' in registration || 'mistakes' in clientMetadata) {
-    return { mistakes: mistakesOf(common, anchors, registration, clientMetadata) }
+  if ('mistakes' in common || 'mistakes' in trust || 'mistakes' in registration || 'mistakes' in clientMetadata) {
+    return { mistakes: mistakesOf(common, trust, registration, clientMetadata) }
   }
-  const trustAnchors = settings.issuerTrustAnchors === undefined ? undefined : anchors.certificates
   return {
     config: {
       ...common.config,
       clientMetadata: clientMetadata.members,
       registrationCertificate: registration.registrationCertificate,
-      trustAnchors,
+      trustAnchors: trust.trustAnchors,
+      trustLists: trust.trustLists,
       presentationBytes: settings.presentationBytes ?? PRESENTATION_BYTES,
       issuerIdentifier: settings.issuerIdentifier,
       acceptTlsServerCertificates: settings.acceptTlsServerCertificates ?? false,
@@ -168,7 +174,7 @@ export function readVerifierConfig(value: unknown, files: Files, now: Date): Rea
       ...algorithmWarnings(common.config.keys.signing.chain[0].publicKey),
       ...registration.warnings,
       ...clientMetadata.warnings,
-      ...(trustAnchors === undefined ? [NO_ANCHORS_WARNING] : anchors.warnings),
+      ...trust.warnings,
     ],
   }
 }
@@ -178,6 +184,18 @@ function checkProfileKeys(profile: 'haip' | undefined, common: ReadResult<Common
   if (profile === undefined || 'mistakes' in common) return common
   const mistakes = findSelfSignedMistakes('verifier', { signing: common.config.keys.signing })
   return mistakes.length > 0 ? { mistakes } : common
+}
+
+/** Reads the trust anchors, and the settings of trust lists. */
+function readTrust({ issuerTrustAnchors, trustLists: listSettings }: Partial<Settings>, files: Files, now: Date) {
+  const anchors = readAnchorDirectory('issuerTrustAnchors', issuerTrustAnchors, files, now)
+  const lists = readTrustLists(listSettings, files, now)
+  if ('mistakes' in anchors || 'mistakes' in lists) return { mistakes: mistakesOf(anchors, lists) }
+  const { trustLists } = lists
+  if (issuerTrustAnchors === undefined && trustLists.length === 0) {
+    return { trustAnchors: undefined, trustLists, warnings: [NO_ANCHORS_WARNING] }
+  }
+  return { trustAnchors: anchors.certificates, trustLists, warnings: [...anchors.warnings, ...lists.warnings] }
 }
 
 /** Returns the members of `client_metadata` that the operator sets. */

@@ -15,6 +15,7 @@ import type { OperatorPolicy } from './checks/context.ts'
 import type { VerifierCollections, VerifierStore } from './collections.ts'
 import type { VerifierConfig } from './config.ts'
 import type { VerificationSession } from './session.ts'
+import type { LoadTrustLists } from './trust-list/current.ts'
 
 export interface VerifierContext extends Effects<VerifierCollections> {
   readonly config: VerifierConfig
@@ -28,6 +29,7 @@ export interface VerifierContext extends Effects<VerifierCollections> {
   /** Loads a query as it was posted, from a cache; queries never change. */
   readonly loadQuery: (id: string) => Promise<DcqlQuery | undefined>
   readonly parseCertificate: (der: Uint8Array) => Certificate
+  readonly loadTrustLists: LoadTrustLists
   readonly checkDescriptions: StoredDescriptions
   /** How the status of credentials is determined. */
   readonly status: StatusPolicy
@@ -36,12 +38,14 @@ export interface VerifierContext extends Effects<VerifierCollections> {
 }
 
 /** Returns the policy of the operator for one response, at the current time. */
-export function getOperatorPolicy({ config, now, parseCertificate, status }: VerifierContext): OperatorPolicy {
+export function getOperatorPolicy(context: VerifierContext): OperatorPolicy {
+  const { config, now, parseCertificate, loadTrustLists, status } = context
   const { clockSkewSeconds, trustAnchors, issuerIdentifier, acceptTlsServerCertificates } = config
   return {
     now: now(),
     clockSkewSeconds,
     trustAnchors,
+    loadTrustLists,
     issuerIdentifier,
     acceptTlsServerCertificates,
     parseCertificate,

@@ -4,7 +4,7 @@
  */
 import { type Problem, readOrProblem, readPart } from '../codec/malformed.ts'
 import type { Certificate } from '../keys/certificate.ts'
-import { createSearchBudget, findTrustPath, MAX_CHAIN, type TrustPath } from '../keys/trust-path.ts'
+import { createSearchBudget, findTrustPath, MAX_CHAIN, type SearchBudget, type TrustPath } from '../keys/trust-path.ts'
 
 /** The certificates that came with a credential. They are not trusted yet. */
 export interface IssuerChain {
@@ -57,14 +57,20 @@ function parseLeaf(chain: readonly Uint8Array[], parse: (der: Uint8Array) => Cer
   return readOrProblem(() => readPart('the issuer certificate cannot be read', () => parse(leaf)))
 }
 
-/** Creates the function that finds and caches paths, for the anchors and the time of `context`. */
-export function createIssuerPathFinder(context: {
-  readonly trustAnchors: readonly Certificate[] | undefined
-  readonly now: Date
-  readonly clockSkewSeconds: number
-}): FindIssuerPath {
+/**
+ * Creates the function that finds and caches paths, for the anchors and the time of `context`. All presentations of a
+ * response share one `budget`.
+ */
+export function createIssuerPathFinder(
+  context: {
+    readonly trustAnchors: readonly Certificate[] | undefined
+    readonly now: Date
+    readonly clockSkewSeconds: number
+  },
+  budget: SearchBudget = createSearchBudget(),
+): FindIssuerPath {
   const { trustAnchors = [], now, clockSkewSeconds } = context
-  const options = { now, clockSkewSeconds, budget: createSearchBudget() }
+  const options = { now, clockSkewSeconds, budget }
   const paths = new WeakMap<IssuerChain, TrustPath>()
   const search = ({ certificates }: IssuerChain, accepts: AcceptPath = () => true): TrustPath =>
     'problem' in certificates ? certificates : findTrustPath(certificates, trustAnchors, { ...options, accepts })

@@ -15,7 +15,7 @@ function withCredential(change: JsonObject): JsonObject {
   return { credentials: [{ ...degree, ...change }] }
 }
 
-const refusal = (query: unknown): string => refusalOrTaken(() => readNewQuery(query))
+const refusal = (query: unknown): string => refusalOrTaken(() => readNewQuery(query, { trustLists: [] }))
 
 const first = 'dcql_query.credentials[0]'
 
@@ -99,7 +99,7 @@ describe('a query of ours', () => {
     ),
     [
       [{ type: 'etsi_tl', values: ['https://lotl.example.com'] }],
-      `${authorities}[0].type: trusted lists are not supported yet; name the authorities of the list by aki instead`,
+      `${authorities}[0].values[0]: is not the url of one of trustLists of this verifier; name a list that it has, or the authorities of the list by aki`,
     ],
     [
       [
@@ -108,7 +108,7 @@ describe('a query of ours', () => {
       ],
       `${authorities}[1].type: federations are not supported; name the authority above the issuer by aki instead`,
     ],
-    [[{ type: 'constructor', values: ['a'] }], `${authorities}[0].type: must be aki`],
+    [[{ type: 'constructor', values: ['a'] }], `${authorities}[0].type: must be aki or etsi_tl`],
   ])('may name authorities whose certificates can be recognised: %#', (value, expected) => {
     expect(refusal(withCredential({ trusted_authorities: value }))).toBe(expected)
   })

@@ -9,16 +9,17 @@ import { findUncheckableAuthorities } from '../protocol/dcql-authorities.ts'
 import type { Mistakes } from '../protocol/dcql-parts.ts'
 import { findUnanswerable } from '../protocol/dcql-unanswerable.ts'
 import { refuse } from '../protocol/error.ts'
+import type { VerifierConfig } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { refuseMisspeltQuery } from './misspelt-query.ts'
 
 /** Validates and stores a DCQL query, and returns its id. Refuses like {@link readNewQuery}. */
 export async function createQuery(
-  { store, random, now }: VerifierContext,
+  { config, store, random, now }: VerifierContext,
   postedQuery: unknown,
   caller: string,
 ): Promise<string> {
-  const dcqlQuery = readNewQuery(postedQuery)
+  const dcqlQuery = readNewQuery(postedQuery, config)
   const id = toBase64url(random(16))
   await store.commit([
     { insert: 'verification_query', id, value: { dcqlQuery } },
@@ -40,16 +41,17 @@ export async function getQuery({ loadQuery }: VerifierContext, id: string): Prom
 
 /**
  * Validates a DCQL query and returns it unchanged. Refuses with `invalid_request` and the paths a query that is
- * invalid, or whose response this verifier cannot check.
+ * invalid, or whose response a verifier with these settings cannot check.
  */
-export function readNewQuery(postedQuery: unknown): DcqlQuery {
+export function readNewQuery(postedQuery: unknown, { trustLists }: Pick<VerifierConfig, 'trustLists'>): DcqlQuery {
   refuseMisspeltQuery(postedQuery)
-  return readDcqlQuery(postedQuery, findCredentialMistakes)
+  const listUrls = trustLists.map(({ url }) => url)
+  return readDcqlQuery(postedQuery, (credential, at) => findCredentialMistakes(credential, at, listUrls))
 }
 
-function* findCredentialMistakes(credential: JsonObject, at: string): Mistakes {
+function* findCredentialMistakes(credential: JsonObject, at: string, listUrls: readonly string[]): Mistakes {
   yield* findFormatMistakes(credential, at)
-  yield* findUncheckableAuthorities(memberOf(credential, 'trusted_authorities'), `${at}.trusted_authorities`)
+  yield* findUncheckableAuthorities(memberOf(credential, 'trusted_authorities'), `${at}.trusted_authorities`, listUrls)
   const { reservedNames = DIGEST_MEMBERS } = formatOf(stringMemberOf(credential, 'format') ?? '') ?? {}
   yield* findUnanswerable(credential, at, reservedNames)
 }

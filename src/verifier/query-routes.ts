@@ -26,7 +26,7 @@ export function addQueryRoutes(app: App, context: VerifierContext): void {
     },
   )
   app.post('/verification-query/simulate', { ...adminRoute, schema: schemas.simulateQueryRoute }, ({ body }) =>
-    simulateQuery(body),
+    simulateQuery(body, context.config),
   )
   app.get(
     '/verification-query/:verification_query_id',

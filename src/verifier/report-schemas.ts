@@ -40,7 +40,17 @@ const CredentialReport = Type.Object(
       Type.Object(
         {
           ...NamedCertificate,
-          anchor: Type.Optional(Type.Object(NamedCertificate, { description: 'The trust anchor that it leads to' })),
+          anchor: Type.Optional(
+            Type.Object(
+              {
+                ...NamedCertificate,
+                trust_list: Type.Optional(
+                  Type.String({ description: 'The url of the trust list that has the anchor' }),
+                ),
+              },
+              { description: 'The trust anchor that it leads to' },
+            ),
+          ),
         },
         { description: 'The verified certificate of the key that signed: who issued it' },
       ),
@@ -69,7 +79,7 @@ export const VerificationResult = Type.Object(
     trust: Type.Optional(
       Type.Union([Type.Literal('open'), Type.Literal('anchors')], {
         description:
-          '`anchors`: issuers lead to one of issuerTrustAnchors; `open`: none are configured, and anybody may have issued what verifies. Absent in reports of earlier releases',
+          '`anchors`: issuers lead to one of issuerTrustAnchors or trustLists; `open`: none are configured, and anybody may have issued what verifies. Absent in reports of earlier releases',
       }),
     ),
     checks: Checks,

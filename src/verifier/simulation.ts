@@ -12,6 +12,7 @@ import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
 import { answersAuthorities } from '../protocol/dcql-authorities.ts'
 import { answerableIds, answerClaims, chooseCredentials, isRequired, satisfiedOption } from '../protocol/dcql-match.ts'
 import { readOrRefuse, refuse } from '../protocol/error.ts'
+import type { VerifierConfig } from './config.ts'
 import { readNewQuery } from './queries.ts'
 import type { PostedCredential, Simulation, SimulationResult } from './simulation-schemas.ts'
 
@@ -46,8 +47,11 @@ const CREDENTIAL_MEMBERS: readonly string[] = ['format', 'credential', 'claims',
  * Finds which credentials match a query. Refuses with `invalid_request` and the path an invalid query or credential,
  * and with `request_too_large` too much work.
  */
-export function simulateQuery({ dcql_query: postedQuery, credentials }: Simulation): SimulationResult {
-  const query = readNewQuery(postedQuery)
+export function simulateQuery(
+  { dcql_query: postedQuery, credentials }: Simulation,
+  config: Pick<VerifierConfig, 'trustLists'>,
+): SimulationResult {
+  const query = readNewQuery(postedQuery, config)
   refuseTooMuchText(query, credentials)
   const candidates = credentials.map((credential, i) => readCandidate(credential, `credentials[${i}]`))
   refuseTooManyValues(query, candidates)
@@ -173,7 +177,7 @@ function reasonApartFromClaims(
     )
   }
   if (!answersAuthorities(query, claimedAuthorityKeyIds(heldCredential.issuer.chain)))
-    return 'trusted_authorities: no certificate that it came with names one of these authorities'
+    return 'trusted_authorities: no certificate that it came with names one of these authorities (trust lists are not looked at here)'
   if (query.require_cryptographic_holder_binding === false || !('problem' in heldCredential.boundKey)) return undefined
   return `require_cryptographic_holder_binding: ${heldCredential.boundKey.problem}`
 }

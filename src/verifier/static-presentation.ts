@@ -70,7 +70,7 @@ function loadRequestedQuery(context: VerifierContext, request: StaticPresentatio
   if ((id === undefined) === (postedQuery === undefined)) {
     return refuse('invalid_request', 'send either verification_query_id or dcql_query')
   }
-  return id === undefined ? readNewQuery(postedQuery) : getQuery(context, id)
+  return id === undefined ? readNewQuery(postedQuery, context.config) : getQuery(context, id)
 }
 
 /** Refuses with `invalid_request` a missing parameter that the signature of a presented format (mdoc) covers. */

@@ -10,14 +10,15 @@ import { createStoredDescriptions } from './check-descriptions.ts'
 import type { VerifierConfig } from './config.ts'
 import { sweepVerificationSessions } from './retention.ts'
 import { findStatusForCallback } from './session-status.ts'
+import { createTrustListTask } from './trust-list/refresh.ts'
 import type { VerifierEffects } from './verifier.ts'
 
 /** The collections whose rows are deleted when they are due. */
 const PURGED_COLLECTIONS = ['idempotent_answer', 'verification_progress'] as const
 
-/** Creates the tasks: ending sessions, purging expired rows, and processing events. */
+/** Creates the tasks: ending sessions, purging expired rows, processing events, and fetching trust lists. */
 export function createVerifierTasks(config: VerifierConfig, effects: VerifierEffects): readonly Task[] {
-  const { store, now } = effects
+  const { store, now, getCurrentConfig = () => config } = effects
   const readProgress = async (id: string) => (await store.get('verification_progress', id))?.value ?? {}
   const checkDescriptions = createStoredDescriptions(effects)
   const statusContext = { store, now, checkDescriptions, progress: { read: readProgress } }
@@ -40,6 +41,9 @@ export function createVerifierTasks(config: VerifierConfig, effects: VerifierEff
     { name: 'sessions', everyMs: 1000, endsByClock: true, run: sweepSessions },
     { name: 'purge', everyMs: 60_000, endsByClock: true, run: purge },
     { name: 'tidy', everyMs: 60_000, run: async () => store.tidy?.() },
+    ...(config.trustLists.length === 0
+      ? []
+      : [createTrustListTask(getCurrentConfig, { ...effects, store: partOf(store) })]),
     ...createEventTasks({
       ...effects,
       store: partOf(store),

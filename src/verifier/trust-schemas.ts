@@ -21,6 +21,23 @@ const TestedCertificate = Type.Object(
   { title: 'TestedCertificate' },
 )
 
+const TrustListEntry = Type.Object(
+  {
+    url: Type.String(),
+    credential_types: Type.Optional(
+      Type.Array(Type.String(), { description: 'The types that it is for; absent for all' }),
+    ),
+    sequence_number: Type.Optional(
+      Type.Integer({ description: 'The number of the newest list; absent before the first' }),
+    ),
+    issued_at: Type.Optional(Seconds),
+    next_update: Type.Optional(Type.Integer({ description: 'Until when the newest list counts, in seconds' })),
+    certificates: Type.Integer({ description: 'How many certificates of it are anchors now' }),
+    problem: Type.Optional(Type.String({ description: 'Why it does not count now, or why no newer one was fetched' })),
+  },
+  { title: 'TrustList' },
+)
+
 const TrustAnchorEntry = Type.Object(
   {
     ...TestedCertificate.properties,
@@ -31,7 +48,13 @@ const TrustAnchorEntry = Type.Object(
 )
 
 export const TrustAnchorList = Type.Object(
-  { trust: Trust, anchors: Type.Array(TrustAnchorEntry) },
+  {
+    trust: Trust,
+    anchors: Type.Array(TrustAnchorEntry, { description: 'The certificates of issuerTrustAnchors' }),
+    trust_lists: Type.Array(TrustListEntry, {
+      description: 'The lists of trustLists, whose certificates are anchors too',
+    }),
+  },
   { title: 'TrustAnchorList' },
 )
 
@@ -60,6 +83,7 @@ export const ChainTestResult = Type.Object(
       }),
     ),
     anchor: Type.Optional(TrustAnchorEntry),
+    trust_list: Type.Optional(Type.String({ description: 'The url of the trust list that has the anchor' })),
     valid_until: Type.Optional(
       Type.Integer({
         description: 'The time when the first certificate of the path expires, in seconds since the epoch',
@@ -72,7 +96,7 @@ export const ChainTestResult = Type.Object(
 export const trustAnchorsRoute = {
   ...applicationOperation,
   operationId: 'listTrustAnchors',
-  summary: 'The trust anchors, as last read',
+  summary: 'The trust anchors as last read, and the trust lists',
   response: jsonResponse(200, TrustAnchorList),
 }
 

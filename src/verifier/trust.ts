@@ -10,16 +10,24 @@ import { currentDescriptions, describeResults } from './check-descriptions.ts'
 import { issuerCertificateChecks } from './checks/issuer.ts'
 import { getOperatorPolicy, type VerifierContext } from './context.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
+import { findListsOfPath, joinAnchors } from './trust-list/anchors.ts'
+import type { CurrentTrustList } from './trust-list/current.ts'
 import type { ChainTest, ChainTestResult, TrustAnchorList } from './trust-schemas.ts'
 
 type ListedAnchor = Static<typeof TrustAnchorList>['anchors'][number]
+type ListedTrustList = Static<typeof TrustAnchorList>['trust_lists'][number]
 type TestResult = Static<typeof ChainTestResult>
 
-/** Returns the trust anchors, each with its problem if it has one. */
-export function listTrustAnchors(context: VerifierContext): Static<typeof TrustAnchorList> {
+/** Returns the trust anchors and the trust lists, each with its problem if it has one. */
+export async function listTrustAnchors(context: VerifierContext): Promise<Static<typeof TrustAnchorList>> {
   const { trustAnchors } = context.config
   const anchors = (trustAnchors ?? []).map((anchor) => describeAnchor(context, anchor))
-  return { trust: trustAnchors === undefined ? 'open' : 'anchors', anchors }
+  const trustLists = await context.loadTrustLists()
+  return {
+    trust: trustAnchors === undefined ? 'open' : 'anchors',
+    anchors,
+    trust_lists: trustLists.map(describeTrustList),
+  }
 }
 
 /**
@@ -33,7 +41,10 @@ export async function testChain(
 ): Promise<TestResult> {
   const certificates = readPemChain(pem)
   const policy = getOperatorPolicy(context)
-  const findIssuerPath = createIssuerPathFinder(policy)
+  // No credential is there whose type could choose among the lists.
+  const trustLists = await policy.loadTrustLists()
+  const trustAnchors = joinAnchors(policy.trustAnchors, trustLists)
+  const findIssuerPath = createIssuerPathFinder({ ...policy, trustAnchors })
   const issuerChain = parseIssuerChain(
     certificates.map(({ der }) => der),
     policy.parseCertificate,
@@ -41,13 +52,14 @@ export async function testChain(
   const checks = await runChecks(
     issuerCertificateChecks,
     { issuer: {}, issuerChain },
-    { ...policy, findIssuerPath },
+    { ...policy, trustAnchors, trustLists, findIssuerPath },
     // No credential is there whose signature could be verified.
     { ...run, checksLeftOut: ['issuer.signature'] },
   )
-  const { trustAnchors } = context.config
   const path = trustAnchors === undefined ? undefined : certificatesOf(findIssuerPath(issuerChain))
-  const anchor = trustAnchors?.find(({ fingerprint }) => fingerprint === path?.at(-1)?.fingerprint)
+  const ownAnchor = path?.at(-1)
+  const anchor = context.config.trustAnchors?.find(({ fingerprint }) => fingerprint === ownAnchor?.fingerprint)
+  const [listUrl] = ownAnchor === undefined ? [] : findListsOfPath([ownAnchor], trustLists)
   return {
     trusted: allHold(checks),
     trust: trustAnchors === undefined ? 'open' : 'anchors',
@@ -58,6 +70,7 @@ export async function testChain(
       valid_until: Math.min(...path.map(({ notAfter }) => epochSeconds(notAfter))),
     }),
     ...(anchor && { anchor: describeAnchor(context, anchor) }),
+    ...(listUrl && { trust_list: listUrl }),
   }
 }
 
@@ -86,6 +99,27 @@ function describeAnchor({ config, now }: VerifierContext, anchor: TrustAnchor): 
   return {
     ...describeCertificate(anchor),
     file: anchor.file,
+    ...(problem === undefined ? {} : { problem: shortenDetail(problem) }),
+  }
+}
+
+function describeTrustList({
+  url,
+  credentialTypes,
+  list,
+  anchors,
+  fetchProblem,
+  problem = fetchProblem,
+}: CurrentTrustList): ListedTrustList {
+  return {
+    url,
+    ...(credentialTypes && { credential_types: [...credentialTypes] }),
+    ...(list && {
+      sequence_number: list.sequenceNumber,
+      issued_at: epochSeconds(list.issuedAt),
+      next_update: epochSeconds(list.nextUpdate),
+    }),
+    certificates: anchors.length,
     ...(problem === undefined ? {} : { problem: shortenDetail(problem) }),
   }
 }

@@ -11,11 +11,14 @@ import type { CredentialFormat, Evidence } from '../credential/format.ts'
 import { formatOf } from '../credential/formats.ts'
 import { type Certificate, hexFingerprint } from '../keys/certificate.ts'
 import { isCanonicalIdentifier } from '../keys/certificate-identifier.ts'
+import { createSearchBudget, type SearchBudget } from '../keys/trust-path.ts'
 import type { CredentialQuery } from '../protocol/dcql.ts'
 import type { EvidenceWithChain, OperatorPolicy, PresentationCheckContext } from './checks/context.ts'
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { Reading, ResponseCheckContext } from './checks/response.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
+import { chooseTrustLists, findListsOfPath, joinAnchors } from './trust-list/anchors.ts'
+import type { CurrentTrustList } from './trust-list/current.ts'
 
 /** The report on a response. `Result` is the type of the results of checks. */
 export interface VerificationReport<Result = CheckResult> {
@@ -50,8 +53,11 @@ export interface CredentialReport<Result = CheckResult> {
 }
 
 export interface IssuerCertificate extends NamedCertificate {
-  /** The trust anchor of the path, which may be the certificate itself; absent if none are configured. */
-  readonly anchor?: NamedCertificate
+  /**
+   * The trust anchor of the path, which may be the certificate itself, and the URL of the trust list that has it;
+   * absent if none are configured.
+   */
+  readonly anchor?: NamedCertificate & { readonly trust_list?: string }
 }
 
 interface NamedCertificate {
@@ -76,6 +82,12 @@ export interface VerificationContext
   readonly binding: Omit<PresentationCheckContext['binding'], 'transactionData'>
 }
 
+/** The context that the presentations of one response share. */
+interface ResponseContext extends VerificationContext {
+  readonly allTrustLists: readonly CurrentTrustList[]
+  readonly budget: SearchBudget
+}
+
 /** The number of failed presentations after which the rest of a response is not verified. */
 const MAX_FAILURES = 3
 const SKIPPED_READING = {
@@ -88,7 +100,11 @@ export async function verifyVpResponse(
   context: VerificationContext,
   run: CheckRun,
 ): Promise<VerificationReport> {
-  const contextWithPath = { ...context, findIssuerPath: createIssuerPathFinder(context) }
+  const responseContext = {
+    ...context,
+    allTrustLists: await context.loadTrustLists(),
+    budget: createSearchBudget(),
+  }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, run)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -102,7 +118,7 @@ export async function verifyVpResponse(
     for (const text of presentations) {
       if (credentials.length + reports.length > 0) await setImmediate()
       const reading = failures < MAX_FAILURES ? readPresentation(format, text) : SKIPPED_READING
-      const report = await verifyPresentation(reading, { credentialQuery, format }, contextWithPath, run)
+      const report = await verifyPresentation(reading, { credentialQuery, format }, responseContext, run)
       if (!allHold(report.checks)) failures += 1
       reports.push(report)
     }
@@ -131,13 +147,18 @@ export function checksOf({
 async function verifyPresentation(
   reading: Reading,
   { credentialQuery, format }: Pick<PresentationCheckContext, 'credentialQuery' | 'format'>,
-  context: VerificationContext & Pick<PresentationCheckContext, 'findIssuerPath'>,
+  context: ResponseContext,
   run: CheckRun,
 ): Promise<CredentialReport> {
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
+  const trustLists = chooseTrustLists(context.allTrustLists, evidence?.types ?? [], credentialQuery.meta, format)
+  const trustAnchors = joinAnchors(context.trustAnchors, trustLists)
   const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(credentialQuery.id))
   const presentationContext: PresentationCheckContext = {
     ...context,
+    trustAnchors,
+    trustLists,
+    findIssuerPath: createIssuerPathFinder({ ...context, trustAnchors }, context.budget),
     credentialQuery,
     format,
     binding: { ...context.binding, transactionData: ownTransactions.map(({ text }) => text) },
@@ -149,7 +170,7 @@ async function verifyPresentation(
       notApplicableChecks: format.notApplicableChecks,
     })),
   ]
-  const description = evidence && allHold(checks) ? describeCredential(evidence, checks, context) : {}
+  const description = evidence && allHold(checks) ? describeCredential(evidence, checks, presentationContext) : {}
   return { format: credentialQuery.format, ...description, checks }
 }
 
@@ -171,18 +192,19 @@ function requireFormat({ format: id }: CredentialQuery): CredentialFormat {
 function describeCredential(
   evidence: EvidenceWithChain,
   checks: readonly CheckResult[],
-  { findIssuerPath }: Pick<PresentationCheckContext, 'findIssuerPath'>,
+  { findIssuerPath, trustLists }: Pick<PresentationCheckContext, 'findIssuerPath' | 'trustLists'>,
 ): Omit<CredentialReport, 'format' | 'checks'> {
   const [identifier] = evidence.issuer.identifiers
   const { leaf } = evidence.issuerChain
   const trustPath = findIssuerPath(evidence.issuerChain)
   const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
+  const [listUrl] = anchor === undefined ? [] : findListsOfPath([anchor], trustLists)
   const [from, until] = [latestStart(evidence.validity), earliestEnd(evidence.validity)]
   return {
     ...(!('problem' in leaf) && {
       issuer_certificate: {
         ...certificateName(leaf),
-        ...(anchor && { anchor: certificateName(anchor) }),
+        ...(anchor && { anchor: { ...certificateName(anchor), ...(listUrl && { trust_list: listUrl }) } }),
       },
     }),
     ...(identifier !== undefined && isCanonicalIdentifier(identifier) ? { issuer: identifier } : {}),

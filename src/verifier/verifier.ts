@@ -12,11 +12,13 @@ import { createKeyRing, type KeyRing, MAX_KEYS, type ServiceKeys } from '../keys
 import type { Pkcs11Tokens } from '../keys/pkcs11/signer.ts'
 import type { Signer } from '../keys/signer.ts'
 import { X509_HASH_PREFIX } from '../protocol/oid4vp.ts'
+import { partOf } from '../store/store.ts'
 import { createStoredDescriptions } from './check-descriptions.ts'
 import type { VerifierCollections } from './collections.ts'
 import { type VerifierConfig, verifierTitle } from './config.ts'
 import type { VerifierContext } from './context.ts'
 import { addVerifierRoutes } from './routes.ts'
+import { createTrustListLoader } from './trust-list/current.ts'
 import { createVerificationProgress } from './verification-progress.ts'
 import { verifierWebhooks } from './webhooks.ts'
 
@@ -62,6 +64,7 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
       async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
     ),
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
+    loadTrustLists: createTrustListLoader(getCurrentConfig, { store: partOf(store), now: effects.now }),
     checkDescriptions: createStoredDescriptions(effects),
     progress: createVerificationProgress(effects, config.retention),
     status: {

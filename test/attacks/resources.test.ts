@@ -68,7 +68,7 @@ describe('what is sent costs little to refuse', () => {
     const binding = { nonce: '', audience: '', recipient: { responseUri: '' }, encryptionKeyThumbprint: undefined }
     const now = new Date()
     const trust = { trustAnchors: undefined, issuerIdentifier: undefined, acceptTlsServerCertificates: false }
-    const given = { ...trust, parseCertificate, status: noStatus }
+    const given = { ...trust, parseCertificate, status: noStatus, loadTrustLists: () => Promise.resolve([]) }
     const rest = { state: '', binding, transactions: [], sessionStart: now, now, clockSkewSeconds: 0, ...given }
     const { credentials } = await verifyVpResponse({ vpToken, state: undefined }, { query, ...rest }, silentLog)
     clearImmediate(next)

@@ -389,6 +389,7 @@ function strangerContext({ services }: World) {
     now: services.clock.now,
     clockSkewSeconds: 60,
     trustAnchors: undefined,
+    loadTrustLists: () => Promise.resolve([]),
     issuerIdentifier: undefined,
     acceptTlsServerCertificates: false,
     parseCertificate: () => {

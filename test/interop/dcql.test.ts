@@ -96,7 +96,7 @@ const lenient: readonly (readonly [string, (query: CredentialQuery) => boolean])
 
 function ours(query: unknown): string[] {
   try {
-    readNewQuery(query)
+    readNewQuery(query, { trustLists: [] })
     return []
   } catch (error) {
     if (error instanceof ProtocolError) return error.message.split(/; (?=dcql_query)/)
@@ -306,7 +306,7 @@ interface Answers {
 function answers(query: DcqlQuery, credentials: readonly Described[]): Answers | undefined {
   const parsed = ours(query).length > 0 ? undefined : parsedByPackage(query)
   if (parsed === undefined) return undefined
-  const result = simulateQuery({ dcql_query: query, credentials: [...credentials] })
+  const result = simulateQuery({ dcql_query: query, credentials: [...credentials] }, { trustLists: [] })
   return { result, theirs: theirs.query(parsed, credentials.map(toPackage)) }
 }
 

@@ -104,6 +104,15 @@ const cases: readonly Case[] = [
     staysQuiet: { [`vouchsafe_issuer_status_list_expires_seconds{${INSTANCE}}`]: constant(43_200) },
   },
   {
+    alert: 'VouchsafeTrustListEnds',
+    fires: { [`vouchsafe_verifier_trust_list_ends_seconds{${INSTANCE},list="a"}`]: constant(3600) },
+    // A list that is fetched when the service has just started, and one that is signed anew in time.
+    staysQuiet: {
+      [`vouchsafe_verifier_trust_list_ends_seconds{${INSTANCE},list="b"}`]: '0x2 604800x58',
+      [`vouchsafe_verifier_trust_list_ends_seconds{${INSTANCE},list="c"}`]: constant(90_000),
+    },
+  },
+  {
     alert: 'VouchsafeServerErrors',
     fires: { [`vouchsafe_issuer_http_requests_total{${INSTANCE},route="/a",status="500"}`]: '0+6x60' },
     staysQuiet: {

@@ -11,6 +11,8 @@ export interface CertificateSettings {
   readonly tls: ServerTls | undefined
   /** The anchors of `issuerTrustAnchors`. */
   readonly trustAnchors?: readonly Certificate[] | undefined
+  /** The lists of `trustLists`, whose `signerTrustAnchors` are measured. */
+  readonly trustLists?: readonly { readonly signerAnchors: readonly Certificate[] }[]
   readonly keyAttestationTrustAnchors?: readonly Certificate[]
   /** The anchors of `walletProviderTrustAnchors`. */
   readonly clientAuthentication?: { readonly anchors: readonly Certificate[] } | undefined
@@ -26,7 +28,7 @@ const anchorsOf: Readonly<Record<AnchorSetting, (config: CertificateSettings) =>
 
 /** Returns the certificates of a configuration, each with the setting that it belongs to. */
 export function listCertificates(config: CertificateSettings): readonly MeasuredCertificate[] {
-  const { keys, tls } = config
+  const { keys, tls, trustLists = [] } = config
   const chains: [key: string, chain: readonly Certificate[]][] = [
     ...(keys === undefined ? [] : listKeys(keys).map(([key, { chain }]): [string, typeof chain] => [key, chain])),
     ...(tls === undefined ? [] : [['tls', readPemCertificates(tls.cert)] as [string, Certificate[]]]),
@@ -39,6 +41,9 @@ export function listCertificates(config: CertificateSettings): readonly Measured
       }),
     ),
     ...ANCHOR_SETTINGS.flatMap((key) => measureAnchors(key, anchorsOf[key](config) ?? [])),
+    ...trustLists.flatMap(({ signerAnchors }, index) =>
+      measureAnchors(`trustLists[${index}].signerTrustAnchors`, signerAnchors),
+    ),
   ]
 }
 

@@ -24,6 +24,7 @@ import {
   registerTokenKeyMetrics,
 } from './state-metrics.ts'
 import { createStepTimer, type StepTimer } from './step-metrics.ts'
+import { registerTrustListMetrics } from './trust-list-metrics.ts'
 
 export interface ServiceMetrics {
   readonly registry: Registry
@@ -47,6 +48,8 @@ interface MetricSources {
   readonly checkReady: () => Promise<unknown>
   /** Returns the states of the newest sessions. */
   readonly listNewestStates: (limit: number) => Promise<readonly string[]>
+  /** Returns when each trust list of a verifier ends, by its URL. */
+  readonly readTrustListEnds: () => Promise<ReadonlyMap<string, number | undefined>>
   readonly telemetry?: TelemetryCounts | undefined
 }
 
@@ -63,6 +66,7 @@ export function createServiceMetrics(name: 'issuer' | 'verifier', sources: Metri
   registerTokenKeyMetrics(prefix, registry, sources.tokenKeys)
   registerReadinessMetrics(prefix, registry, sources.checkReady)
   registerSessionMetrics(prefix, registry, sources.listNewestStates, sources.now)
+  if (name === 'verifier') registerTrustListMetrics(prefix, registry, sources.readTrustListEnds, sources.now)
   registerLogMetrics(prefix, registry, logCounts)
   registerTaskMetrics(prefix, registry, failedRounds)
   const observeCommit = registerOutcomeMetrics(name, prefix, registry)

@@ -162,7 +162,7 @@ async function buildServer<Name extends CredentialServiceName>(
     app: await createServer(config, { ...effects, getCurrentConfig, recordSignedList: metrics?.recordSignedList }),
     ...(metrics && { metrics: metrics.registry }),
     tasks: [
-      ...createTasks(config, effects),
+      ...createTasks(config, { ...effects, getCurrentConfig }),
       createConflictTask(log),
       createCertificateTask(getCurrentConfig, log, now),
       ...tokenKeys.tasks,
@@ -195,7 +195,7 @@ async function createMetrics<Name extends CredentialServiceName>(
   { store: serviceStore, telemetry, tokenKeys }: MeasuredParts<Name>,
 ): Promise<ServiceMetrics> {
   const { createServiceMetrics } = await import('../metrics/service-metrics.ts')
-  const { listNewestStates } = credentialServices[name]
+  const { listNewestStates, readTrustListEnds } = credentialServices[name]
   const store: Store<GenerationCollections> = partOf(serviceStore)
   const callbackStore: Store<CallbackCollections> = partOf(serviceStore)
   return createServiceMetrics(name, {
@@ -204,6 +204,7 @@ async function createMetrics<Name extends CredentialServiceName>(
     now,
     checkReady: createReadinessCheck({ store, now, random, retryOnConflict }),
     listNewestStates: (limit) => listNewestStates(serviceStore, now, limit),
+    readTrustListEnds: () => readTrustListEnds(config(), serviceStore),
     store: callbackStore,
     tokenKeys: tokenKeys.states,
     telemetry: telemetry?.counts,

@@ -20,7 +20,7 @@ import { issuanceStatus } from '../../issuer/session.ts'
 import { createIssuerTasks } from '../../issuer/tasks.ts'
 import { voidIssuanceSessions } from '../../issuer/voiding.ts'
 import type { Pkcs11Tokens } from '../../keys/pkcs11/signer.ts'
-import type { Migration, Store } from '../../store/store.ts'
+import { type Migration, partOf, type Store } from '../../store/store.ts'
 import { separateUnreadable } from '../../store/unreadable-rows.ts'
 import {
   type VerifierCollections,
@@ -36,6 +36,7 @@ import {
 } from '../../verifier/config.ts'
 import { verificationStatus } from '../../verifier/session.ts'
 import { createVerifierTasks } from '../../verifier/tasks.ts'
+import { readListEnds } from '../../verifier/trust-list/stored.ts'
 import { voidVerificationSessions } from '../../verifier/voiding.ts'
 
 interface Configs {
@@ -66,10 +67,12 @@ interface CredentialService<Config extends CommonConfig, C> {
   /** Creates the background tasks. */
   readonly createTasks: (
     config: Config,
-    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens },
+    effects: Effects<C> & { readonly pkcs11Tokens: Pkcs11Tokens; readonly getCurrentConfig: () => Config },
   ) => readonly Task[]
   /** Returns the states of the newest sessions, for metrics. */
   readonly listNewestStates: (store: Store<C>, now: () => Date, limit: number) => Promise<readonly string[]>
+  /** Returns when each trust list ends, by its URL, for metrics; undefined for a list that was never fetched. */
+  readonly readTrustListEnds: (config: Config, store: Store<C>) => Promise<ReadonlyMap<string, number | undefined>>
   /** Ends the sessions that were open in a restored database. Returns their number. */
   readonly voidOpen: (
     effects: Pick<Effects<C>, 'store' | 'now' | 'random' | 'retryOnConflict'>,
@@ -102,6 +105,7 @@ export const credentialServices: {
       separateUnreadable(await store.listNewest('issuance_session', limit)).rows.map(({ value }) =>
         issuanceStatus(value, now()),
       ),
+    readTrustListEnds: () => Promise.resolve(new Map()),
     voidOpen: voidIssuanceSessions,
     createServer: async (config, effects) => (await import('../../issuer/issuer.ts')).createIssuer(config, effects),
   },
@@ -118,6 +122,7 @@ export const credentialServices: {
       separateUnreadable(await store.listNewest('verification_session', limit)).rows.map(({ value }) =>
         verificationStatus(value, now()),
       ),
+    readTrustListEnds: ({ trustLists }, store) => readListEnds(trustLists, partOf(store)),
     voidOpen: voidVerificationSessions,
     createServer: async (config, effects) =>
       (await import('../../verifier/verifier.ts')).createVerifier(config, effects),

@@ -59,6 +59,8 @@ beforeAll(async () => {
     now,
     clockSkewSeconds: SKEW,
     trustAnchors: [parseCertificate(ca.der)],
+    trustLists: [],
+    loadTrustLists: () => Promise.resolve([]),
     parseCertificate,
     findIssuerPath: () => ({ problem: 'not asked' }),
     issuerIdentifier: undefined,

@@ -6,6 +6,7 @@ import type { Certificate } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
 import type { RequestedTransaction } from '../../protocol/transaction-data.ts'
 import type { FindIssuerPath, IssuerChain } from '../issuer-path.ts'
+import type { CurrentTrustList, LoadTrustLists } from '../trust-list/current.ts'
 
 /** The binding that a presentation must have. Members are undefined if another party made the request. */
 export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
@@ -17,8 +18,12 @@ export type ExpectedBinding = Omit<Binding, 'nonce' | 'audience'> & {
 export interface OperatorPolicy {
   readonly now: Date
   readonly clockSkewSeconds: number
-  /** The trust anchors; undefined if none are configured. The checks of trust are then `not_applicable`. */
+  /**
+   * The trust anchors, in the context of a presentation also those of {@link PresentationCheckContext.trustLists};
+   * undefined if there are neither anchors nor trust lists. The checks of trust are then `not_applicable`.
+   */
   readonly trustAnchors: readonly Certificate[] | undefined
+  readonly loadTrustLists: LoadTrustLists
   readonly parseCertificate: (der: Uint8Array) => Certificate
   /**
    * With `match`, an issuer identifier that is not a name in the certificate fails a check; otherwise it causes a
@@ -39,6 +44,8 @@ export interface PresentationCheckContext extends OperatorPolicy {
   readonly transactions: readonly RequestedTransaction[]
   /** When the session started; undefined if there was no session. */
   readonly sessionStart: Date | undefined
+  /** The trust lists for the type of the credential, also those that do not count now. */
+  readonly trustLists: readonly CurrentTrustList[]
   readonly findIssuerPath: FindIssuerPath
 }
 

@@ -9,6 +9,7 @@ import { beginsWithTlsServer, tlsProblem } from '../../keys/certificate-purpose.
 import { anchorAsSigner } from '../../keys/trust-path.ts'
 import { SD_JWT_VC } from '../../protocol/specifications.ts'
 import type { IssuerChain } from '../issuer-path.ts'
+import { missingListsText } from '../trust-list/anchors.ts'
 import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
 /** The part of a presentation that the checks of the certificate need. */
@@ -20,7 +21,7 @@ interface CertificateEvidence {
 /** The part of the context that the checks of the certificate need. */
 export type CertificateCheckContext = Pick<
   PresentationCheckContext,
-  'findIssuerPath' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'acceptTlsServerCertificates'
+  'findIssuerPath' | 'now' | 'clockSkewSeconds' | 'trustAnchors' | 'trustLists' | 'acceptTlsServerCertificates'
 >
 
 /** The checks of the certificate and its path, which need no other part of a presentation. */
@@ -50,11 +51,14 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
     needs: CREDIBILITY_CHECKS,
     notApplicableReason: ({ trustAnchors }) =>
       trustAnchors === undefined ? 'no trust anchors are configured (issuerTrustAnchors)' : undefined,
-    run({ issuerChain }, { findIssuerPath, acceptTlsServerCertificates }) {
+    run({ issuerChain }, { findIssuerPath, trustLists, acceptTlsServerCertificates }) {
       const { leaf } = issuerChain
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to trust')
       const trustPath = findIssuerPath(issuerChain)
-      if ('problem' in trustPath) return fail(`${trustPath.problem}. ${trustInstruction(leaf)}`, trustPath.cause)
+      if ('problem' in trustPath) {
+        const detail = `${missingListsText(trustLists)}${trustPath.problem}. ${trustInstruction(leaf)}`
+        return fail(detail, trustPath.cause)
+      }
       if (!acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {
         return fail(`${tlsProblem(leaf)} (acceptTlsServerCertificates). ${trustInstruction(leaf)}`)
       }

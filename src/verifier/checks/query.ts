@@ -5,9 +5,10 @@ import type { Evidence } from '../../credential/format.ts'
 import { verifiedAuthorityKeyIds } from '../../keys/authority-key-ids.ts'
 import { type Certificate, isSignedBy } from '../../keys/certificate.ts'
 import type { CredentialQuery } from '../../protocol/dcql.ts'
-import { answersAuthorities } from '../../protocol/dcql-authorities.ts'
+import { answersAuthorities, namesTrustList } from '../../protocol/dcql-authorities.ts'
 import { answerClaims, type ClaimsAnswer } from '../../protocol/dcql-match.ts'
 import type { IssuerChain } from '../issuer-path.ts'
+import { findListsOfPath } from '../trust-list/anchors.ts'
 import { CREDIBILITY_CHECKS, type EvidenceWithChain, type PresentationCheckContext } from './context.ts'
 
 /** The format is checked before the status, which is not looked up for a document of another format. */
@@ -45,7 +46,8 @@ export const queryChecks: readonly Check<EvidenceWithChain, PresentationCheckCon
         : undefined,
     run({ issuerChain }, context) {
       const answers = (path: readonly Certificate[]) =>
-        answersAuthorities(context.credentialQuery, verifiedAuthorityKeyIds(path))
+        answersAuthorities(context.credentialQuery, verifiedAuthorityKeyIds(path)) ||
+        namesTrustList(context.credentialQuery, findListsOfPath(path, context.trustLists))
       if (!answers(verifiedCertificatesOf(issuerChain, answers, context)))
         return fail('no certificate above that of the issuer is one of trusted_authorities')
       return context.trustAnchors !== undefined

@@ -1,0 +1,146 @@
+/**
+ * The task that fetches the trust lists, and stores each that is newer than the one before it. Every process fetches
+ * for itself, and all share the rows: none takes a list that is older than the newest that one of them has had.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Task } from '../../async/task.ts'
+import { type Problem, readOrProblem } from '../../codec/malformed.ts'
+import type { TrustListConfig } from '../../config/trust-lists.ts'
+import type { Effects } from '../../http/effects.ts'
+import { OutboundError } from '../../http/outbound.ts'
+import type { VerifierConfig } from '../config.ts'
+import { readTrustList, type TrustList } from './read.ts'
+import { isListOver, readStoredList, type StoredTrustList, type TrustListCollections } from './stored.ts'
+
+/** The maximum size of a list, which is some ten thousand certificates. */
+const MAX_BYTES = 8 * 1024 * 1024
+const TIMEOUT_MS = 30_000
+/** The longest time between two fetches. A list that ends within two hours is fetched at half of its time. */
+const EVERY_MS = 3_600_000
+/** The shortest time between two fetches, which is that after a failure. */
+const RETRY_MS = 60_000
+/** The media types of a list in use; many servers name none of them. */
+const ACCEPT = 'application/jose, application/trustlist+jwt, application/jwt, */*;q=0.1'
+
+/** The part of the configuration that the lists need. */
+type ListsConfig = Pick<VerifierConfig, 'trustLists' | 'clockSkewSeconds' | 'status'>
+type RefreshEffects = Pick<Effects<TrustListCollections>, 'store' | 'retryOnConflict' | 'outbound' | 'now' | 'log'>
+
+/** Creates the task. Its first round fetches every list. */
+export function createTrustListTask(getConfig: () => ListsConfig, effects: RefreshEffects): Task {
+  const nextFetches = new Map<string, number>()
+  const loggedStates = new Map<string, string>()
+  const run = async (): Promise<void> => {
+    const config = getConfig()
+    for (const setting of config.trustLists) {
+      const { url } = setting
+      const at = effects.now().getTime()
+      if (at < (nextFetches.get(url) ?? 0)) continue
+      // A fetch that throws, as without a database, is tried again like one that fails.
+      nextFetches.set(url, at + RETRY_MS)
+      const stored = await refreshTrustList(setting, config, effects)
+      nextFetches.set(url, nextFetchTime(stored, effects.now()))
+      const isOver = stored.list === undefined || isListOver(stored.list.endsAt, effects.now(), config.clockSkewSeconds)
+      const state = JSON.stringify([isOver, stored.problem, stored.list?.fetchedAt])
+      if (loggedStates.get(url) !== state) logState(url, stored, isOver, effects)
+      loggedStates.set(url, state)
+    }
+  }
+  return { name: 'trust-lists', everyMs: 1000, run }
+}
+
+/** Fetches a list and stores the result. Returns the row. */
+async function refreshTrustList(
+  setting: TrustListConfig,
+  config: ListsConfig,
+  effects: RefreshEffects,
+): Promise<StoredTrustList> {
+  const { store, retryOnConflict, now } = effects
+  const answer = await fetchList(setting.url, config.status.allowPrivateAddresses, effects)
+  return retryOnConflict<StoredTrustList>(async () => {
+    const row = await store.get('trust_list', setting.url)
+    const value =
+      'problem' in answer
+        ? { ...row?.value, problem: answer.problem }
+        : chooseList(answer.text, row?.value, setting, { at: now(), clockSkewSeconds: config.clockSkewSeconds })
+    if (isDeepStrictEqual(value, row?.value)) return { committed: value }
+    const id = setting.url
+    const conflict = await store.commit([
+      row === undefined
+        ? { insert: 'trust_list', id, value }
+        : { update: 'trust_list', id, version: row.version, value },
+    ])
+    return conflict === undefined ? { committed: value } : { conflict }
+  })
+}
+
+async function fetchList(
+  url: string,
+  allowPrivateAddresses: boolean,
+  { outbound }: RefreshEffects,
+): Promise<{ readonly text: string } | Problem> {
+  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, allowPrivateAddresses }
+  try {
+    const { status, body } = await outbound({ url, headers: { accept: ACCEPT }, ...limits })
+    if (status !== 200) return { problem: `${new URL(url).host} answered ${status}` }
+    return { text: Buffer.from(body).toString('latin1').trim() }
+  } catch (error) {
+    if (error instanceof OutboundError) return { problem: error.message }
+    throw error
+  }
+}
+
+/** Returns the row after a list was fetched: with that list, or with the one before it and the problem of that. */
+function chooseList(
+  text: string,
+  stored: StoredTrustList | undefined,
+  setting: TrustListConfig,
+  time: { readonly at: Date; readonly clockSkewSeconds: number },
+): StoredTrustList {
+  const newList = readOrProblem(() => readTrustList(text, setting, time))
+  if ('problem' in newList) return { ...stored, problem: newList.problem }
+  const kept = stored?.list
+  const keptList = kept && readStoredList(kept, setting, time.clockSkewSeconds)
+  // A kept list that no signer of today signed says nothing about this one.
+  const isComparable = keptList !== undefined && !('problem' in keptList)
+  const problem = endProblem(newList, time) ?? (isComparable ? ageProblem(newList, keptList) : undefined)
+  if (problem !== undefined) return { ...stored, problem }
+  if (isComparable && kept?.text === text) return { list: kept }
+  return { list: { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() } }
+}
+
+function endProblem(
+  { nextUpdate }: TrustList,
+  { at, clockSkewSeconds }: { readonly at: Date; readonly clockSkewSeconds: number },
+): string | undefined {
+  return isListOver(nextUpdate, at, clockSkewSeconds)
+    ? `the list that was fetched ended on ${nextUpdate.toISOString()} (NextUpdate)`
+    : undefined
+}
+
+/** Returns why a list does not follow another. TS 119 602 clause 6.3.2: the sequence number grows with each issue. */
+function ageProblem(newList: TrustList, keptList: TrustList): string | undefined {
+  if (newList.sequenceNumber < keptList.sequenceNumber) {
+    return `the list that was fetched is number ${newList.sequenceNumber}, and number ${keptList.sequenceNumber} was there before it (LoTESequenceNumber)`
+  }
+  return newList.issuedAt < keptList.issuedAt
+    ? `the list that was fetched is of ${newList.issuedAt.toISOString()}, and one of ${keptList.issuedAt.toISOString()} was there before it (ListIssueDateTime)`
+    : undefined
+}
+
+function nextFetchTime({ list, problem }: StoredTrustList, now: Date): number {
+  const halfMs = list === undefined || problem !== undefined ? 0 : (list.endsAt - now.getTime()) / 2
+  return now.getTime() + Math.max(RETRY_MS, Math.min(halfMs, EVERY_MS))
+}
+
+function logState(
+  url: string,
+  { list, problem: why }: StoredTrustList,
+  isOver: boolean,
+  { log }: Pick<RefreshEffects, 'log'>,
+): void {
+  const line = { list: url, ...(list && { endsAt: new Date(list.endsAt).toISOString() }) }
+  if (why === undefined) log.info({ event: 'trust_list_fetched', ...line }, 'a trust list was fetched')
+  else if (isOver) log.error({ event: 'trust_list_missing', ...line, why }, 'a trust list gives no anchors')
+  else log.warn({ event: 'trust_list_not_fetched', ...line, why }, 'a trust list was not fetched; the last one counts')
+}

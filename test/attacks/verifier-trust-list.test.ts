@@ -1,0 +1,388 @@
+/**
+ * Attacks by whoever stands between a verifier and its trust lists, by the host of a list, and by an issuer that a list
+ * names for something else.
+ */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createOutbound } from '../../src/bin/network/outbound.ts'
+import type { JsonObject } from '../../src/codec/json.ts'
+import { OutboundError } from '../../src/http/outbound.ts'
+import type { VerificationReport } from '../../src/verifier/verification.ts'
+import { makeNetwork } from '../support/foreign-status.ts'
+import { certify, makeForgery, putTogether, startWorld, type World, type WorldOptions } from '../support/forge.ts'
+import { profiles, queryFor } from '../support/profiles.ts'
+import { makeKey, type Services, VERIFIER_URL } from '../support/services.ts'
+import {
+  LIST_URL,
+  type ListSigner,
+  listSettings,
+  makeListSigner,
+  serviceOf,
+  signTrustList,
+  type TrustListParts,
+  trustListParts,
+} from '../support/trust-list.ts'
+import { call, configuration, issueCredential, postForm, startVerification, statusOf } from '../support/wire.ts'
+
+const HOUR = 3_600_000
+const network = makeNetwork()
+let world: World
+let signer: ListSigner
+afterEach(async () => {
+  network.at.clear()
+  network.requests.length = 0
+  await world.services.close()
+})
+
+/** Starts a verifier with the list alone, which has the CA of the issuer. */
+async function startWithList(listed: object = {}, more: WorldOptions = {}): Promise<void> {
+  signer = await makeListSigner()
+  world = await startWorld({ outbound: network.outbound, ...listSettings(signer, listed), ...more })
+  await publish()
+}
+
+/** Publishes the list with the CA of the issuer, but for what `change` does to it. */
+async function publish(change: (parts: TrustListParts) => void | Promise<void> = () => undefined): Promise<void> {
+  const parts = trustListParts(signer, [world.ca.der], world.services.clock.now)
+  await change(parts)
+  publishText(await signTrustList(parts))
+}
+
+function publishText(text: string, status = 200): void {
+  network.at.set(LIST_URL, { status, headers: {}, body: Buffer.from(text) })
+}
+
+/** Lets the time pass, runs the tasks, and lets the rows of the lists be read anew. */
+async function wait(ms = HOUR): Promise<void> {
+  const { clock } = world.services
+  clock.now = new Date(clock.now.getTime() + ms)
+  await world.services.runTasks()
+  clock.now = new Date(clock.now.getTime() + 5000)
+}
+
+async function present(query: JsonObject = queryFor(world.profile), claims: object = {}): Promise<VerificationReport> {
+  const { services } = world
+  const { sessionId, request } = await startVerification(services, { credentials: [query] })
+  const forgery = await makeForgery(world, request)
+  Reflect.deleteProperty(forgery.payload, 'status')
+  Object.assign(forgery.payload, claims)
+  const vp_token = JSON.stringify({ card: [await putTogether(forgery)] })
+  await postForm(services, request.response_uri, { vp_token, state: request.state })
+  return ((await statusOf(services, VERIFIER_URL, sessionId)) as unknown as { result: VerificationReport }).result
+}
+
+async function trusted(...asked: Parameters<typeof present>): Promise<string> {
+  const { credentials } = await present(...asked)
+  const check = credentials.card?.[0]?.checks.find(({ id }) => id === 'issuer.trusted')
+  return `${check?.outcome}: ${check?.detail}`
+}
+
+async function listed(services: Services = world.services): Promise<Record<string, unknown>> {
+  const { trust_lists: lists } = (await (await call(services, `${VERIFIER_URL}/trust-anchors`)).json()) as {
+    trust_lists: Record<string, unknown>[]
+  }
+  return lists[0] ?? {}
+}
+
+describe('a list', () => {
+  it('makes its issuers trusted, and the report names it', async () => {
+    await startWithList()
+    expect(await trusted()).toMatch(
+      /^failed: the trust list https:\/\/lists\.example\.eu\/.* does not count: it was not fetched yet/,
+    )
+    await wait(0)
+    const { verified, trust, credentials } = await present()
+    expect({ verified, trust }).toEqual({ verified: true, trust: 'anchors' })
+    expect(credentials.card?.[0]?.issuer_certificate?.anchor).toMatchObject({
+      subject: 'CN=Example CA',
+      trust_list: LIST_URL,
+    })
+    expect(await listed()).toMatchObject({ url: LIST_URL, sequence_number: 7, certificates: 1 })
+    expect(network.requests).toMatchObject([{ url: LIST_URL, maxBytes: 8 * 1024 * 1024, timeoutMs: 30_000 }])
+  })
+
+  it('is fetched with no private address but where status lists may have one', async () => {
+    await startWithList(
+      {},
+      { verifier: { ...listSettings(await makeListSigner()).verifier, status: { allowPrivateAddresses: false } } },
+    )
+    await wait(0)
+    expect(network.requests).toMatchObject([{ allowPrivateAddresses: false }])
+  })
+
+  it.each<[string, () => void | Promise<void>, RegExp]>([
+    [
+      'another key signed it',
+      () => publish(async (parts) => void Object.assign(parts, { key: await makeKey() })),
+      /its signature does not hold/,
+    ],
+    [
+      'another operator signed it with its own certificate',
+      async () => {
+        const { key, der } = await makeListSigner('Stranger')
+        await publish((parts) => {
+          Object.assign(parts, { key })
+          Object.assign(parts.header, { x5c: [der.toString('base64')] })
+          Reflect.deleteProperty(parts.header, 'x5t#S256')
+        })
+      },
+      /its signer is not one of signerTrustAnchors/,
+    ],
+    ['nobody signed it', () => publish(({ header }) => void Object.assign(header, { alg: 'none' })), /is none/],
+    [
+      'it is signed with a secret',
+      () => publish(({ header }) => void Object.assign(header, { alg: 'HS256' })),
+      /is HS256/,
+    ],
+    [
+      'it is that of wallet providers',
+      () =>
+        publish(
+          ({ scheme }) =>
+            void Object.assign(scheme, { LoTEType: 'http://uri.etsi.org/19602/LoTEType/EUWalletProvidersList' }),
+        ),
+      /its LoTEType is .*EUWalletProvidersList/,
+    ],
+    [
+      'it has ended',
+      () => publish(({ scheme }) => void Object.assign(scheme, { NextUpdate: '2020-01-01T00:00:00Z' })),
+      /ended on 2020-01-01/,
+    ],
+    ['it is the page of a login', () => publishText('<html>'), /three parts/],
+    ['its host sends it elsewhere', () => publishText('', 302), /lists\.example\.eu answered 302/],
+    [
+      'it is too large',
+      () =>
+        void network.at.set(LIST_URL, () =>
+          Promise.reject(new OutboundError('the answer of lists.example.eu is larger than 8388608 bytes', 'size')),
+        ),
+      /is larger than 8388608 bytes/,
+    ],
+    [
+      'it never ends',
+      () =>
+        void network.at.set(LIST_URL, () =>
+          Promise.reject(new OutboundError('lists.example.eu gave no whole answer within 30 s', 'time')),
+        ),
+      /no whole answer within 30 s/,
+    ],
+    ['it is gone', () => void network.at.delete(LIST_URL), /takes no connections/],
+  ])(
+    'that is not one makes nobody trusted, and takes nothing from the last good one: %s',
+    async (_, attack, problem) => {
+      await startWithList()
+      await attack()
+      await wait(0)
+      expect(await trusted()).toMatch(/^failed: the trust list/)
+      expect((await listed()).problem).toMatch(problem)
+      expect(world.services.logLines.join('')).toContain('"event":"trust_list_missing"')
+
+      await publish()
+      await wait()
+      expect(await trusted()).toMatch(/^passed/)
+      await attack()
+      await wait()
+      expect(await trusted()).toMatch(/^passed/)
+      expect((await listed()).problem).toMatch(problem)
+      expect(world.services.logLines.join('')).toContain('"event":"trust_list_not_fetched"')
+
+      // Until the good one has ended; then nobody is trusted by it.
+      await wait(26 * HOUR)
+      expect(await trusted()).toMatch(
+        /^failed: the trust list https:\S+ does not count: it ended on .* \(NextUpdate\); /,
+      )
+      expect((await listed()).problem).toMatch(/it ended on/)
+    },
+  )
+
+  it('that is older than one before it does not come back, also after a restart', async () => {
+    await startWithList()
+    const older = network.at.get(LIST_URL)
+    // The new one has no issuer any more.
+    await publish(({ scheme, services }) => {
+      Object.assign(scheme, { LoTESequenceNumber: 8 })
+      services.splice(0)
+    })
+    await wait(0)
+    expect(await trusted()).toMatch(/^failed/)
+    if (older !== undefined) network.at.set(LIST_URL, older)
+    await wait()
+    expect(await trusted()).toMatch(/^failed/)
+    expect((await listed()).problem).toMatch(/is number 7, and number 8 was there before it/)
+  })
+
+  it('of the same number is taken where it is newer, and not where it is older', async () => {
+    await startWithList()
+    const first = network.at.get(LIST_URL)
+    await wait(0)
+    await publish(({ services }) => void services.splice(0))
+    await wait()
+    expect(await trusted()).toMatch(/^failed: '/)
+    if (first !== undefined) network.at.set(LIST_URL, first)
+    await wait()
+    expect(await trusted()).toMatch(/^failed: '/)
+    expect((await listed()).problem).toMatch(/was there before it \(ListIssueDateTime\)/)
+  })
+
+  it('in which the issuer is withdrawn makes it trusted no longer', async () => {
+    await startWithList()
+    await wait(0)
+    expect(await trusted()).toMatch(/^passed/)
+    await publish(({ services }) => {
+      const ServiceStatus = 'http://uri.etsi.org/19602/PubEAAProvidersList/SvcStatus/withdrawn'
+      services.splice(0, 1, serviceOf([world.ca.der], { ServiceStatus }))
+    })
+    await wait()
+    expect(await trusted()).toMatch(/^failed: 'CN=issuer\.localhost'/)
+  })
+
+  it('is verified again when it is read: a row that was changed counts for nothing', async () => {
+    await startWithList()
+    await wait(0)
+    const { verifierStore: store } = world.services
+    const row = await store.get('trust_list', LIST_URL)
+    const list = row?.value.list
+    if (row === undefined || list === undefined) throw new Error('no row')
+    const text = list.text.replace(/\.[^.]*\./, `.${Buffer.from('{"LoTE":{}}').toString('base64url')}.`)
+    await store.commit([
+      { update: 'trust_list', id: LIST_URL, version: row.version, value: { list: { ...list, text } } },
+    ])
+    world.services.clock.now = new Date(world.services.clock.now.getTime() + 5000)
+    expect(await trusted()).toMatch(/^failed: the trust list \S+ does not count: its signature does not hold/)
+  })
+})
+
+describe('an issuer that a list names for one type of credential', () => {
+  const [, , card] = profiles
+  if (card === undefined) throw new Error('no profile')
+  const asking = (...vct_values: string[]) => ({ ...queryFor(card), meta: { vct_values } })
+  const CARD = 'urn:example:student-card'
+  const PID = 'urn:eudi:pid:1'
+
+  async function startFor(credentialTypes: readonly string[]): Promise<void> {
+    await startWithList({ credentialTypes })
+    const credential = await issueCredential(world.services, world.holder, card?.configuration)
+    world = { ...world, profile: card ?? world.profile, credential }
+    await wait(0)
+  }
+
+  it('is trusted for that type', async () => {
+    await startFor([CARD])
+    expect(await trusted(asking(CARD))).toMatch(/^passed/)
+    expect(await trusted(asking(CARD, PID))).toMatch(/^passed/)
+    expect(await trusted({ ...queryFor(card), meta: {} })).toMatch(/^passed/)
+  })
+
+  it('is not trusted for another', async () => {
+    await startFor([PID])
+    expect(await trusted(asking(CARD))).toMatch(/^failed: 'CN=issuer/)
+    expect(await trusted(asking(CARD, PID))).toMatch(/^failed/)
+    expect(await trusted({ ...queryFor(card), meta: {} })).toMatch(/^failed/)
+  })
+
+  it('does not become trusted for another by naming the first beside it', async () => {
+    await startFor([PID])
+    const both = { aka_vcts: [PID] }
+    // The general type is asked for, and the list is for it.
+    expect(await trusted(asking(PID), both)).toMatch(/^passed/)
+    // The diploma is asked for, and the list is not.
+    expect(await trusted(asking(CARD), both)).toMatch(/^failed/)
+    expect(await trusted(asking(CARD, PID), both)).toMatch(/^failed/)
+    expect(await trusted({ ...queryFor(card), meta: {} }, both)).toMatch(/^failed/)
+  })
+})
+
+it('an issuer that names two types of the W3C is trusted for those that are asked for, where the list has all', async () => {
+  await startWithList({ credentialTypes: ['StudentCard'] })
+  await wait(0)
+  const asking = (...types: string[][]) => ({ ...queryFor(world.profile), meta: { type_values: types } })
+  expect(await trusted(asking(['VerifiableCredential', 'StudentCard']))).toMatch(/^passed/)
+  const both = { type: ['VerifiableCredential', 'Diploma', 'StudentCard'] }
+  expect(await trusted(asking(['Diploma']), both)).toMatch(/^failed/)
+  expect(await trusted(asking(['StudentCard'], ['Diploma']), both)).toMatch(/^failed/)
+  expect(await trusted(asking(['VerifiableCredential']), both)).toMatch(/^failed/)
+  expect(configuration.format).toBe(world.profile.format)
+})
+
+describe('a query for a list (etsi_tl)', () => {
+  const asking = (...values: string[]) => ({
+    ...queryFor(world.profile),
+    trusted_authorities: [{ type: 'etsi_tl', values }],
+  })
+  const outcome = ({ credentials }: VerificationReport): string | undefined =>
+    credentials.card?.[0]?.checks.find(({ id }) => id === 'query.trusted_authorities')?.outcome
+
+  it('is answered by an issuer of that list alone', async () => {
+    await startWithList()
+    await wait(0)
+    expect(outcome(await present(asking(LIST_URL)))).toBe('passed')
+  })
+
+  it('is not answered by an issuer of the directory', async () => {
+    const { files, verifier } = listSettings(await makeListSigner())
+    await startWithList({}, { files, verifier: { ...verifier, issuerTrustAnchors: 'anchors' } })
+    await wait(0)
+    // The list is of another signer, and has nobody.
+    const report = await present(asking(LIST_URL))
+    expect([report.verified, outcome(report)]).toEqual([false, 'failed'])
+  })
+
+  it('is refused for a list that the verifier does not have', async () => {
+    await startWithList()
+    const other = { dcql_query: { credentials: [asking(LIST_URL, 'https://lotl.example.com')] } }
+    const response = await call(world.services, `${VERIFIER_URL}/verification-query/create`, other)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error_description: expect.stringMatching(
+        /trusted_authorities\[0\]\.values\[1\]: is not the url of one of trustLists/,
+      ) as string,
+    })
+  })
+})
+
+it('a chain is tested against the lists too', async () => {
+  await startWithList()
+  await wait(0)
+  const pem = world.services.files.get('issuer.pem') ?? ''
+  const response = await call(world.services, `${VERIFIER_URL}/trust-anchors/test`, { certificates: pem })
+  expect(await response.json()).toMatchObject({ trusted: true, trust: 'anchors', trust_list: LIST_URL })
+})
+
+it('a list that has no end is read to its limit, and then no further', async () => {
+  let sentBytes = 0
+  const server = createServer((_, response) => {
+    const send = (): void => {
+      while (response.write(Buffer.alloc(65_536, 0x41))) sentBytes += 65_536
+    }
+    response.on('drain', send)
+    send()
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  const listedThere = { url: `http://127.0.0.1:${port}/list.jwt` }
+  signer = await makeListSigner()
+  world = await startWorld({ outbound: createOutbound(), ...listSettings(signer, listedThere) })
+  await wait(0)
+  expect((await listed()).problem).toMatch(/is larger than 8388608 bytes$/)
+  expect(sentBytes).toBeLessThan(64 * 1024 * 1024)
+  server.closeAllConnections()
+  server.close()
+})
+
+it('a list of thousands of certificates is read between other requests, and makes a verification no slower', async () => {
+  await startWithList()
+  const key = await makeKey()
+  const others = Array.from({ length: 5000 }, (_, n) =>
+    certify({ name: world.ca.name, key }, key, { dnsNames: [`${n}.example`] }),
+  )
+  await publish(({ services }) => void services.push(serviceOf(others)))
+  await wait(0)
+  expect(await trusted()).toMatch(/^passed/)
+  expect((await listed()).certificates).toBe(5001)
+  const start = performance.now()
+  for (let times = 0; times < 5; times += 1) expect(await trusted()).toMatch(/^passed/)
+  expect(performance.now() - start).toBeLessThan(5000)
+})
