@@ -8,11 +8,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { createOutbound } from '../../src/bin/network/outbound.ts'
 import type { JsonObject } from '../../src/codec/json.ts'
 import { OutboundError } from '../../src/http/outbound.ts'
+import { type VerifierCollections, verifierMigrations } from '../../src/verifier/collections.ts'
 import type { VerificationReport } from '../../src/verifier/verification.ts'
 import { makeNetwork } from '../support/foreign-status.ts'
 import { certify, makeForgery, putTogether, startWorld, type World, type WorldOptions } from '../support/forge.ts'
 import { profiles, queryFor } from '../support/profiles.ts'
 import { makeKey, type Services, VERIFIER_URL } from '../support/services.ts'
+import { testDatabase } from '../support/store.ts'
 import {
   LIST_URL,
   type ListSigner,
@@ -42,11 +44,17 @@ async function startWithList(listed: object = {}, more: WorldOptions = {}): Prom
   await publish()
 }
 
+type Change = (parts: TrustListParts) => void | Promise<void>
+
 /** Publishes the list with the CA of the issuer, but for what `change` does to it. */
-async function publish(change: (parts: TrustListParts) => void | Promise<void> = () => undefined): Promise<void> {
+async function publish(change: Change = () => undefined): Promise<void> {
+  publishText(await textWith(change))
+}
+
+async function textWith(change: Change): Promise<string> {
   const parts = trustListParts(signer, [world.ca.der], world.services.clock.now)
   await change(parts)
-  publishText(await signTrustList(parts))
+  return signTrustList(parts)
 }
 
 function publishText(text: string, status = 200): void {
@@ -196,7 +204,7 @@ describe('a list', () => {
     },
   )
 
-  it('that is older than one before it does not come back, also after a restart', async () => {
+  it('that is older than one before it does not come back', async () => {
     await startWithList()
     const older = network.at.get(LIST_URL)
     // The new one has no issuer any more.
@@ -210,6 +218,28 @@ describe('a list', () => {
     await wait()
     expect(await trusted()).toMatch(/^failed/)
     expect((await listed()).problem).toMatch(/is number 7, and number 8 was there before it/)
+  })
+
+  it('counts after a restart of a service that cannot fetch it, and none that is older does', async () => {
+    const openStore = testDatabase<VerifierCollections>(verifierMigrations)
+    await startWithList({}, { verifierStore: await openStore() })
+    await wait(0)
+    const older = await textWith(({ scheme }) => void Object.assign(scheme, { LoTESequenceNumber: 6 }))
+    await world.services.close()
+
+    network.at.delete(LIST_URL)
+    world = await startWorld({ outbound: network.outbound, ...listSettings(signer), verifierStore: await openStore() })
+    await wait(0)
+    expect(await listed()).toMatchObject({
+      ...{ sequence_number: 7, certificates: 1 },
+      problem: expect.stringMatching(/takes no connections/) as string,
+    })
+    publishText(older)
+    await wait()
+    expect(await listed()).toMatchObject({
+      sequence_number: 7,
+      problem: expect.stringMatching(/is number 6, and number 7 was there before/) as string,
+    })
   })
 
   it('of the same number is taken where it is newer, and not where it is older', async () => {

@@ -1,9 +1,15 @@
 /** The findings of `vouchsafe doctor` about the provider, the verifier and the application of a configuration. */
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
+import type { Finding } from '../../src/bin/doctor/finding.ts'
+import { toPem } from '../../src/keys/make-certificate.ts'
 import { examine, itFinds, makeServiceFiles } from '../support/doctor.ts'
+import { makeAuthority } from '../support/forge.ts'
 import { freePort } from '../support/free-port.ts'
+import { makeListSigner, PID_LIST, signTrustList, type TrustListParts, trustListParts } from '../support/trust-list.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -135,6 +141,52 @@ describe('vouchsafe doctor asks the verifier that requests another credential', 
       /gives no whole answer \(127\.0\.0\.1:\d+ takes no connections: .*\): nobody can sign in/,
     ],
   ])
+})
+
+describe('vouchsafe doctor fetches a trust list', () => {
+  async function findingsFor(change: (parts: TrustListParts) => void): Promise<readonly Finding[]> {
+    const signer = await makeListSigner()
+    const provider = await makeAuthority('PID CA')
+    const parts = trustListParts(signer, [provider.der], new Date())
+    change(parts)
+    const text = await signTrustList(parts)
+    const serviceFiles = await makeServiceFiles('verifier')
+    const signerTrustAnchors = join(serviceFiles.directory, 'conf/list-signers')
+    mkdirSync(signerTrustAnchors)
+    writeFileSync(join(signerTrustAnchors, 'operator.pem'), toPem(signer.der))
+    const url = `${await originOf((_, response) => response.end(text))}/list.jwt`
+    const trustLists = [{ url, loteType: PID_LIST, signerTrustAnchors }]
+    const findings = await examine({ ...serviceFiles, settings: { ...serviceFiles.settings, trustLists } })
+    return findings.filter(({ subject }) => subject.startsWith('trustLists'))
+  }
+
+  it('and tells its number, its certificates and its end, and until when its signer is good', async () => {
+    const anchors = 'trustLists[0].signerTrustAnchors'
+    expect(await findingsFor(() => undefined)).toEqual([
+      { subject: anchors, outcome: 'ok', text: expect.stringContaining('CN=Example scheme operator') as string },
+      {
+        subject: 'trustLists[0].url',
+        outcome: 'ok',
+        text: expect.stringMatching(/\/list\.jwt has list 7 with 1 certificates, which ends on 2/) as string,
+      },
+    ])
+  })
+
+  it.each<[string, (parts: TrustListParts) => void, RegExp]>([
+    [
+      'that is another',
+      ({ scheme }) => void Object.assign(scheme, { LoTEType: 'a' }),
+      /gives no list: its LoTEType is a/,
+    ],
+    [
+      'that has ended',
+      ({ scheme }) => void Object.assign(scheme, { NextUpdate: '2020-01-01T00:00:00Z' }),
+      /ends on 2020/,
+    ],
+  ])('and warns of one %s', async (_, change, text) => {
+    const finding = (await findingsFor(change)).find(({ subject }) => subject === 'trustLists[0].url')
+    expect(finding).toMatchObject({ outcome: 'warning', text: expect.stringMatching(text) as string })
+  })
 })
 
 describe('vouchsafe doctor asks the host of the application', () => {

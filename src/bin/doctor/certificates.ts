@@ -90,7 +90,8 @@ function findAnchorUsageFindings(subject: string, anchor: Certificate, at: Date)
   ]
 }
 
-function expiryFinding(subject: string, certificate: Certificate, at: Date): Finding {
+/** Returns when a certificate ends, and a warning if that is soon. */
+export function expiryFinding(subject: string, certificate: Certificate, at: Date): Finding {
   const problem = certificateProblem(certificate, at, 0)
   if (problem !== undefined) return makeFinding(subject, 'warning', problem)
   return makeFinding(subject, endsSoon(certificate, at) ? 'warning' : 'ok', describeValidity(certificate, at))

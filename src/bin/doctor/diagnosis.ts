@@ -3,7 +3,12 @@
  * A readable part is checked even if another one is invalid.
  */
 import { isObject } from '../../codec/json.ts'
-import { ANCHOR_SETTINGS, type AnchorSetting, readAnchorDirectory } from '../../config/anchor-directory.ts'
+import {
+  ANCHOR_SETTINGS,
+  type AnchorSetting,
+  readAnchorDirectory,
+  readCertificateDirectory,
+} from '../../config/anchor-directory.ts'
 import { type CommonConfig, checkSettings, type ReadResult } from '../../config/common.ts'
 import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
@@ -12,7 +17,7 @@ import type { IssuerConfig } from '../../issuer/config.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { findWorkersMistake } from '../service/workers.ts'
 import { findAddressFindings } from './address.ts'
-import { findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
+import { expiryFinding, findAnchorFindings, findTlsFindings, identifierFinding } from './certificates.ts'
 import { findConfigurationFindings } from './configurations.ts'
 import { embeddedFileOf, findDatabaseFindings } from './database.ts'
 import { findDisplayNameFindings } from './display-name.ts'
@@ -105,12 +110,21 @@ async function findCertificateFindings(input: DoctorInput): Promise<Finding[]> {
     ...(tlsKey ? findTlsFindings(tlsKey, baseUrl, at) : []),
     ...(tls ? findPrivateFileFindings('tls', tls.keyFile) : []),
     ...ANCHOR_SETTINGS.flatMap((setting) => anchorsOf(setting, input)),
+    ...findListSignerFindings(input),
   ]
 }
 
 function anchorsOf(setting: AnchorSetting, { settings, files, at }: DoctorInput): Finding[] {
   const anchors = readAnchorDirectory(setting, settings[setting], files, at)
   return 'certificates' in anchors ? findAnchorFindings(setting, anchors.certificates, at) : []
+}
+
+function findListSignerFindings({ settings: { trustLists = [] }, files, at }: DoctorInput): Finding[] {
+  return trustLists.flatMap(({ signerTrustAnchors }, index) => {
+    const settingPath = `trustLists[${index}].signerTrustAnchors`
+    const signers = readCertificateDirectory({ settingPath }, signerTrustAnchors, files, at)
+    return 'certificates' in signers ? signers.certificates.map((each) => expiryFinding(settingPath, each, at)) : []
+  })
 }
 
 function readTlsKey({ settings: { tls }, files, at }: DoctorInput): ReadKey | undefined {

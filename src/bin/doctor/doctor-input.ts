@@ -22,6 +22,7 @@ export interface Settings extends Readonly<Partial<Record<AnchorSetting, string>
   readonly issuer?: { readonly id: string; readonly display: { readonly name: string } }
   readonly clientMetadata?: { readonly clientName?: string }
   readonly secretsFile?: string
+  readonly trustLists?: readonly { readonly signerTrustAnchors: string }[]
   readonly retention?: Parameters<typeof findEncryptionFindings>[0]['retention']
 }
 

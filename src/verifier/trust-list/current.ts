@@ -14,7 +14,7 @@ export interface CurrentTrustList {
   /** The credential types that the list is for; undefined for all types. */
   readonly credentialTypes: readonly string[] | undefined
   /** The newest list, which may have ended; undefined if there is none. */
-  readonly list: Pick<TrustList, 'sequenceNumber' | 'issuedAt' | 'nextUpdate'> | undefined
+  readonly list: Omit<TrustList, 'certificates'> | undefined
   /** The certificates of the list; empty if it does not count now. */
   readonly anchors: readonly Certificate[]
   /** Why the list does not count now, as part of a sentence; undefined if it does. */
@@ -30,7 +30,7 @@ export type LoadTrustLists = () => Promise<readonly CurrentTrustList[]>
 interface ParsedList {
   readonly text: string
   readonly setting: TrustListConfig
-  readonly list: TrustList | undefined
+  readonly list: CurrentTrustList['list']
   readonly anchors: readonly Certificate[]
   readonly problem: string | undefined
 }
@@ -77,7 +77,8 @@ async function parseList(
   const { text } = stored.list
   const list = readStoredList(stored.list, setting, clockSkewSeconds)
   if ('problem' in list) return { text, setting, list: undefined, anchors: [], problem: list.problem }
-  return { text, setting, list, anchors: await parseCertificates(list.certificates), problem: undefined }
+  const { certificates, ...times } = list
+  return { text, setting, list: times, anchors: await parseCertificates(certificates), problem: undefined }
 }
 
 /** Parses certificates, without those that cannot be read. Other requests are served meanwhile. */
@@ -92,7 +93,7 @@ async function parseCertificates(ders: readonly Buffer[]): Promise<readonly Cert
 }
 
 function findEndProblem(
-  list: TrustList | undefined,
+  list: CurrentTrustList['list'],
   fetchProblem: string | undefined,
   now: Date,
   clockSkewSeconds: number,

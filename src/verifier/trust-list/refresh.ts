@@ -7,7 +7,7 @@ import type { Task } from '../../async/task.ts'
 import { type Problem, readOrProblem } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import type { Effects } from '../../http/effects.ts'
-import { OutboundError } from '../../http/outbound.ts'
+import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import type { VerifierConfig } from '../config.ts'
 import { readTrustList, type TrustList } from './read.ts'
 import { isListOver, readStoredList, type StoredTrustList, type TrustListCollections } from './stored.ts'
@@ -56,7 +56,8 @@ async function refreshTrustList(
   effects: RefreshEffects,
 ): Promise<StoredTrustList> {
   const { store, retryOnConflict, now } = effects
-  const answer = await fetchList(setting.url, config.status.allowPrivateAddresses, effects)
+  const { allowPrivateAddresses } = config.status
+  const answer = await fetchTrustList(effects.outbound, { url: setting.url, allowPrivateAddresses })
   return retryOnConflict<StoredTrustList>(async () => {
     const row = await store.get('trust_list', setting.url)
     const value =
@@ -74,15 +75,15 @@ async function refreshTrustList(
   })
 }
 
-async function fetchList(
-  url: string,
-  allowPrivateAddresses: boolean,
-  { outbound }: RefreshEffects,
+/** Fetches the text of a list, which is not verified yet, or returns why there is none. */
+export async function fetchTrustList(
+  outbound: Outbound,
+  request: { readonly url: string; readonly allowPrivateAddresses: boolean; readonly timeoutMs?: number },
 ): Promise<{ readonly text: string } | Problem> {
-  const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES, allowPrivateAddresses }
   try {
-    const { status, body } = await outbound({ url, headers: { accept: ACCEPT }, ...limits })
-    if (status !== 200) return { problem: `${new URL(url).host} answered ${status}` }
+    const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
+    const { status, body } = await outbound({ headers: { accept: ACCEPT }, ...limits, ...request })
+    if (status !== 200) return { problem: `${new URL(request.url).host} answered ${status}` }
     return { text: Buffer.from(body).toString('latin1').trim() }
   } catch (error) {
     if (error instanceof OutboundError) return { problem: error.message }
