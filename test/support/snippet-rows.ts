@@ -57,7 +57,7 @@ export const runBy: readonly SnippetRow[] = [
     '<!doctype html>',
     'element.addEventListener',
     'node application.mjs',
-    'wallet present \'haip',
+    "wallet present 'haip",
     'digital_credentials_uri } =',
     "setAttribute('digital-credentials'",
     '--origin',
