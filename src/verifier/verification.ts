@@ -17,7 +17,7 @@ import type { EvidenceWithChain, OperatorPolicy, PresentationCheckContext } from
 import { evidenceChecks, readingChecks, responseChecks } from './checks/index.ts'
 import type { Reading, ResponseCheckContext } from './checks/response.ts'
 import { createIssuerPathFinder, parseIssuerChain } from './issuer-path.ts'
-import { chooseTrustLists, findListsOfPath, joinAnchors } from './trust-list/anchors.ts'
+import { findListsOfPath, joinAnchors, judgeTrustLists } from './trust-list/anchors.ts'
 import type { CurrentTrustList } from './trust-list/current.ts'
 
 /** The report on a response. `Result` is the type of the results of checks. */
@@ -151,7 +151,7 @@ async function verifyPresentation(
   run: CheckRun,
 ): Promise<CredentialReport> {
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
-  const trustLists = chooseTrustLists(context.allTrustLists, evidence?.types ?? [], credentialQuery.meta, format)
+  const trustLists = judgeTrustLists(context.allTrustLists, evidence?.types ?? [], credentialQuery.meta, format)
   const trustAnchors = joinAnchors(context.trustAnchors, trustLists)
   const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(credentialQuery.id))
   const presentationContext: PresentationCheckContext = {

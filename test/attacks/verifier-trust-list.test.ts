@@ -97,7 +97,7 @@ describe('a list', () => {
   it('makes its issuers trusted, and the report names it', async () => {
     await startWithList()
     expect(await trusted()).toMatch(
-      /^failed: the trust list https:\/\/lists\.example\.eu\/.* does not count: it was not fetched yet/,
+      /^failed: '.* The trust list https:\/\/lists\.example\.eu\/\S+ does not count: it was not fetched yet\. To trust/,
     )
     await wait(0)
     const { verified, trust, credentials } = await present()
@@ -182,7 +182,7 @@ describe('a list', () => {
       await startWithList()
       await attack()
       await wait(0)
-      expect(await trusted()).toMatch(/^failed: the trust list/)
+      expect(await trusted()).toMatch(/^failed: '.* The trust list https:\S+ does not count: /)
       expect((await listed()).problem).toMatch(problem)
       expect(world.services.logLines.join('')).toContain('"event":"trust_list_missing"')
 
@@ -198,7 +198,7 @@ describe('a list', () => {
       // Until the good one has ended; then nobody is trusted by it.
       await wait(26 * HOUR)
       expect(await trusted()).toMatch(
-        /^failed: the trust list https:\S+ does not count: it ended on .* \(NextUpdate\); /,
+        /^failed: '.* The trust list https:\S+ does not count: it ended on .* \(NextUpdate\); /,
       )
       expect((await listed()).problem).toMatch(/it ended on/)
     },
@@ -279,7 +279,7 @@ describe('a list', () => {
       { update: 'trust_list', id: LIST_URL, version: row.version, value: { list: { ...list, text } } },
     ])
     world.services.clock.now = new Date(world.services.clock.now.getTime() + 5000)
-    expect(await trusted()).toMatch(/^failed: the trust list \S+ does not count: its signature does not hold/)
+    expect(await trusted()).toMatch(/^failed: '.* The trust list \S+ does not count: its signature does not hold/)
   })
 })
 
@@ -306,7 +306,7 @@ describe('an issuer that a list names for one type of credential', () => {
 
   it('is not trusted for another', async () => {
     await startFor([PID])
-    expect(await trusted(asking(CARD))).toMatch(/^failed: 'CN=issuer/)
+    expect(await trusted(asking(CARD))).toMatch(/ does not count: it is for other types of credentials\. To trust/)
     expect(await trusted(asking(CARD, PID))).toMatch(/^failed/)
     expect(await trusted({ ...queryFor(card), meta: {} })).toMatch(/^failed/)
   })

@@ -44,7 +44,7 @@ export interface PresentationCheckContext extends OperatorPolicy {
   readonly transactions: readonly RequestedTransaction[]
   /** When the session started; undefined if there was no session. */
   readonly sessionStart: Date | undefined
-  /** The trust lists for the type of the credential, also those that do not count now. */
+  /** The trust lists, of which some may not count now, or not for the type of the credential. */
   readonly trustLists: readonly CurrentTrustList[]
   readonly findIssuerPath: FindIssuerPath
 }

@@ -56,7 +56,7 @@ export const issuerCertificateChecks: readonly Check<CertificateEvidence, Certif
       if ('problem' in leaf) return cannotAsk('there is no issuer certificate to trust')
       const trustPath = findIssuerPath(issuerChain)
       if ('problem' in trustPath) {
-        const detail = `${missingListsText(trustLists)}${trustPath.problem}. ${trustInstruction(leaf)}`
+        const detail = `${trustPath.problem}. ${missingListsText(trustLists)}${trustInstruction(leaf)}`
         return fail(detail, trustPath.cause)
       }
       if (!acceptTlsServerCertificates && beginsWithTlsServer(trustPath.path)) {

@@ -1,4 +1,4 @@
-/** Chooses the trust lists and the trust anchors of one presentation by the type that it is asked for. */
+/** Says which trust lists, and so which trust anchors, count for one presentation: by the type that is asked for. */
 import { type JsonObject, memberOf } from '../../codec/json.ts'
 import type { CredentialFormat } from '../../credential/format.ts'
 import type { Certificate } from '../../keys/certificate.ts'
@@ -8,11 +8,11 @@ import type { CurrentTrustList } from './current.ts'
 const BASE_TYPE = 'VerifiableCredential'
 
 /**
- * Returns the lists that are for a credential of these types. A list that has types must have every type by which the
- * credential answers `meta` of its query; where `meta` asks for none of them, it must have all. One type would not do:
- * an issuer that is trusted for it could name another beside it (`aka_vcts`, or `type` of the W3C).
+ * Returns the lists as they count for a credential of these types. A list that has types must have every type by which
+ * the credential answers `meta` of its query; where `meta` asks for none of them, it must have all. One type would not
+ * do: an issuer that is trusted for it could name another beside it (`aka_vcts`, or `type` of the W3C).
  */
-export function chooseTrustLists(
+export function judgeTrustLists(
   trustLists: readonly CurrentTrustList[],
   types: readonly string[],
   meta: JsonObject,
@@ -22,11 +22,12 @@ export function chooseTrustLists(
   const requestedTypes: readonly unknown[] = [memberOf(meta, metaMember)].flat(2)
   const answeringTypes = ownTypes.filter((type) => requestedTypes.includes(type))
   const decidingTypes = answeringTypes.length > 0 ? answeringTypes : ownTypes
-  return trustLists.filter(
-    ({ credentialTypes }) =>
-      credentialTypes === undefined ||
-      (decidingTypes.length > 0 && decidingTypes.every((type) => credentialTypes.includes(type))),
-  )
+  return trustLists.map((list) => {
+    const { credentialTypes } = list
+    if (credentialTypes === undefined) return list
+    const hasTypes = decidingTypes.length > 0 && decidingTypes.every((type) => credentialTypes.includes(type))
+    return hasTypes ? list : { ...list, anchors: [], problem: 'it is for other types of credentials' }
+  })
 }
 
 /** Returns the anchors of the directory and of the lists; undefined if there are neither anchors nor lists. */
@@ -48,9 +49,9 @@ export function findListsOfPath(
     .map(({ url }) => url)
 }
 
-/** Describes the lists that do not count now, for the report; an empty text if all do. */
+/** Describes the lists that do not count, for the report; an empty text if all do. */
 export function missingListsText(trustLists: readonly CurrentTrustList[]): string {
   return trustLists
-    .flatMap(({ url, problem }) => (problem === undefined ? [] : `the trust list ${url} does not count: ${problem}. `))
+    .flatMap(({ url, problem }) => (problem === undefined ? [] : `The trust list ${url} does not count: ${problem}. `))
     .join('')
 }
