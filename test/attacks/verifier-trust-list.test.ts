@@ -107,7 +107,7 @@ describe('a list', () => {
       trust_list: LIST_URL,
     })
     expect(await listed()).toMatchObject({ url: LIST_URL, sequence_number: 7, certificates: 1 })
-    expect(network.requests).toMatchObject([{ url: LIST_URL, maxBytes: 8 * 1024 * 1024, timeoutMs: 30_000 }])
+    expect(network.requests).toMatchObject([{ url: LIST_URL, maxBytes: 8 * 1024 * 1024, timeoutMs: 10_000 }])
   })
 
   it('is fetched with no private address but where status lists may have one', async () => {
@@ -171,9 +171,9 @@ describe('a list', () => {
       'it never ends',
       () =>
         void network.at.set(LIST_URL, () =>
-          Promise.reject(new OutboundError('lists.example.eu gave no whole answer within 30 s', 'time')),
+          Promise.reject(new OutboundError('lists.example.eu gave no whole answer within 10 s', 'time')),
         ),
-      /no whole answer within 30 s/,
+      /no whole answer within 10 s/,
     ],
     ['it is gone', () => void network.at.delete(LIST_URL), /takes no connections/],
   ])(
@@ -356,6 +356,18 @@ describe('a query for a list (etsi_tl)', () => {
     // The list is of another signer, and has nobody.
     const report = await present(asking(LIST_URL))
     expect([report.verified, outcome(report)]).toEqual([false, 'failed'])
+  })
+
+  it('is not answered in a dry run, which says why', async () => {
+    await startWithList()
+    const body = { dcql_query: { credentials: [asking(LIST_URL)] }, credentials: [world.credential] }
+    const response = await call(world.services, `${VERIFIER_URL}/verification-query/simulate`, body)
+    expect(await response.json()).toMatchObject({
+      satisfied: false,
+      credential_queries: {
+        card: { others: [{ reason: expect.stringMatching(/; a dry run does not look at trust lists$/) as string }] },
+      },
+    })
   })
 
   it('is refused for a list that the verifier does not have', async () => {

@@ -14,7 +14,7 @@ import { isListOver, readStoredList, type StoredTrustList, type TrustListCollect
 
 /** The maximum size of a list, which is some ten thousand certificates. */
 const MAX_BYTES = 8 * 1024 * 1024
-const TIMEOUT_MS = 30_000
+const TIMEOUT_MS = 10_000
 /** The longest time between two fetches. A list that ends within two hours is fetched at half of its time. */
 const EVERY_MS = 3_600_000
 /** The shortest time between two fetches, which is that after a failure. */
