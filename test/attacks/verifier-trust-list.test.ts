@@ -417,13 +417,13 @@ it('a list that has no end is read to its limit, and then no further', async () 
 it('a list of thousands of certificates is read between other requests, and makes a verification no slower', async () => {
   await startWithList()
   const key = await makeKey()
-  const others = Array.from({ length: 5000 }, (_, n) =>
+  const others = Array.from({ length: 2000 }, (_, n) =>
     certify({ name: world.ca.name, key }, key, { dnsNames: [`${n}.example`] }),
   )
   await publish(({ services }) => void services.push(serviceOf(others)))
   await wait(0)
   expect(await trusted()).toMatch(/^passed/)
-  expect((await listed()).certificates).toBe(5001)
+  expect((await listed()).certificates).toBe(2001)
   const start = performance.now()
   for (let times = 0; times < 5; times += 1) expect(await trusted()).toMatch(/^passed/)
   expect(performance.now() - start).toBeLessThan(5000)
