@@ -113,22 +113,28 @@ type Parts = ReturnType<typeof createParts>
 /** Shows the ways to a wallet: the first one, and the others behind a button. */
 function showWays(parts: Parts, state: PanelState, before: PanelState | undefined): void {
   const { instruction, ways, ask, code, link, other } = parts
-  const { href, canAsk, display, language } = state
+  const { isOpen, href, canAsk, display, language } = state
   const { texts } = textsOf(language)
   const isCodeFirst = display === 'qr'
   // A wallet that has opened the request needs no code any more; the code stays for another wallet.
   instruction.hidden = canAsk || href === undefined || !isCodeFirst || state.status === 'opened'
   // The person has nothing to choose while the verifier reads an answer.
-  ways.hidden = !state.isOpen || state.status === 'preparing'
+  ways.hidden = !isOpen || state.status === 'preparing'
   setText(instruction, texts.scan)
   setText(ask, texts.ask)
   setText(link, texts.open)
   setText(other, canAsk ? texts.anotherWay : isCodeFirst ? texts.thisDevice : texts.anotherDevice)
-  const isDrawn = before?.href === href && before?.canAsk === canAsk && before.display === display
-  if (isDrawn && before.language === language) return
-  if (href === undefined) link.removeAttribute('href')
-  else link.href = href
-  code.replaceChildren(...(href === undefined ? [] : [drawCode(href, texts.code)]))
+  if (href === undefined) {
+    link.removeAttribute('href')
+    code.replaceChildren()
+  }
+  const isDrawn = before?.isOpen && before.href === href && before.canAsk === canAsk && before.display === display
+  // Hidden ways stay in their places, so that the focus can move on from there.
+  if (!isOpen || (isDrawn && before.language === language)) return
+  if (href !== undefined) {
+    link.href = href
+    code.replaceChildren(drawCode(href, texts.code))
+  }
   const linkAndCode = isCodeFirst ? [code, link] : [link, code]
   const all = [...(canAsk ? [ask] : []), ...(href === undefined ? [] : linkAndCode)]
   for (const way of all) way.hidden = false

@@ -31,7 +31,7 @@ export interface Application {
   readonly streams: number
   /** The number of questions for the status. */
   readonly questions: number
-  /** The answer to who fetches the requests for the browser at `/digital`: JSON, or a status of HTTP without any. */
+  /** The answer to who fetches the requests for the browser at `/digital`: JSON, or a status of HTTP with an error. */
   digital: object | number
   /** The answer to who posts a response there, and what was posted. */
   receipt: object | number
@@ -85,8 +85,9 @@ export async function startApplication(verifierUrl = ''): Promise<Application> {
   const sendDigital = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.method === 'POST') application.posted.push(await json(request))
     const answer = request.method === 'POST' ? application.receipt : application.digital
-    if (typeof answer === 'number') response.writeHead(answer).end()
-    else response.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
+    response.setHeader('content-type', 'application/json')
+    if (typeof answer === 'number') response.writeHead(answer).end('{"error":"no"}')
+    else response.end(JSON.stringify(answer))
   }
   const sendEvent = (response: ServerResponse): void => {
     response.write(`event: status\ndata: ${JSON.stringify(application.answer)}\n\n`)

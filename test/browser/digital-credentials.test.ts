@@ -209,6 +209,7 @@ describeInBrowser('<vouchsafe-request> where the browser can ask a wallet', (ope
     const { texts } = textsOf(language)
     const { page, status } = await open({}, { language })
     await setVirtualWallet(page, { action: 'decline' })
+    await page.getByRole('button', { name: texts.ask }).waitFor()
     expect(await page.getByRole('button').allInnerTexts()).toEqual([texts.ask, texts.anotherWay])
     await page.getByRole('button', { name: texts.ask }).click()
     await expect.poll(() => status.innerText()).toBe(texts.stopped)
