@@ -176,8 +176,11 @@ function reasonApartFromClaims(
       'trusted_authorities: a description has no certificates; send the credential as issued'
     )
   }
-  if (!answersAuthorities(query, claimedAuthorityKeyIds(heldCredential.issuer.chain)))
-    return 'trusted_authorities: no certificate that it came with names one of these authorities (trust lists are not looked at here)'
+  if (!answersAuthorities(query, claimedAuthorityKeyIds(heldCredential.issuer.chain))) {
+    const isForList = query.trusted_authorities?.some(({ type }) => type === 'etsi_tl') === true
+    const lists = isForList ? '; a dry run does not look at trust lists' : ''
+    return `trusted_authorities: no certificate that it came with names one of these authorities${lists}`
+  }
   if (query.require_cryptographic_holder_binding === false || !('problem' in heldCredential.boundKey)) return undefined
   return `require_cryptographic_holder_binding: ${heldCredential.boundKey.problem}`
 }

@@ -1,5 +1,6 @@
 /** Presenting to the verification service what it wants encrypted, or approved, or on the same device. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { haipVerifier } from '../../test/support/haip.ts'
 import { type Services, startServices, VERIFIER_URL } from '../../test/support/services.ts'
 import { errorOf, type TestWallet, testWallet } from '../../test/support/wallet.ts'
 import { call, dcqlQuery, startIssuance, startVerification, statusOf } from '../../test/support/wire.ts'
@@ -12,7 +13,7 @@ describe('presenting to a verifier that wants every answer encrypted', () => {
   let services: Services
   let made: TestWallet
   beforeAll(async () => {
-    services = await startServices({ verifier: { profile: 'haip' } })
+    services = await startServices(haipVerifier)
     made = testWallet(services.fetch, services.clock)
     await receiveOffer(made.wallet, (await startIssuance(services)).link)
   })
