@@ -97,7 +97,7 @@ function readStatus(status: Cbor | undefined): JsonObject | undefined {
 function readDocument(value: Cbor): CborMap {
   const [document, ...more] = readDocuments(value, [MDOC_VERSION])
   if (document === undefined) malformed('the DeviceResponse has no document')
-  if (more.length > 0) malformed('the DeviceResponse has several documents; send each in a presentation of its own')
+  if (more.length > 0) malformed('the DeviceResponse has several documents; send one in each')
   return readClosedMap(document, 'the document', ['docType', 'issuerSigned', 'deviceSigned', 'errors'])
 }
 
@@ -105,7 +105,7 @@ function readDocument(value: Cbor): CborMap {
 export function readDocuments(value: Cbor, versions: readonly string[]): readonly Cbor[] {
   const version = isMap(value) ? value.get('version') : MDOC_VERSION
   // Checks the version first, since another version may have other members.
-  if (!versions.some((each) => each === version))
+  if (typeof version !== 'string' || !versions.includes(version))
     malformed(`the DeviceResponse is ${versionText(version)}, and ${versions.join(' or ')} alone is read`)
   const response = readClosedMap(value, 'the DeviceResponse', ['version', 'documents', 'documentErrors', 'status'])
   if (response.get('status') !== STATUS_OK) malformed('the status of the DeviceResponse is not 0 (OK)')
@@ -113,8 +113,7 @@ export function readDocuments(value: Cbor, versions: readonly string[]): readonl
 }
 
 /** Names what the device signs and does not send: a difference in it shows in the signature alone. */
-const OTHER_DEVICE_SIGNATURE =
-  'another key made it, or it is for another request: it covers the nonce, the encryption key, and whom and where the response is for'
+const OTHER_DEVICE_SIGNATURE = 'another key made it, or it is for another request, verifier or encryption key'
 
 function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): HolderEvidence {
   const deviceSigned = readClosedMap(value, 'deviceSigned', ['nameSpaces', 'deviceAuth'])
@@ -143,7 +142,7 @@ function readHolder(value: Cbor, docType: string, mso: MobileSecurityObject): Ho
 
 function methodProblem(auth: CborMap): string | undefined {
   if (auth.has('deviceMac')) {
-    return 'the device authentication is a MAC (deviceMac), for which a verifier has no key by OpenID4VP or org-iso-mdoc; sign instead (deviceSignature)'
+    return 'deviceAuth is a MAC, for which a verifier has no key; sign instead (deviceSignature)'
   }
   return auth.has('deviceSignature') ? undefined : 'deviceAuth has no deviceSignature'
 }
