@@ -11,25 +11,21 @@ import type { Binding } from '../format.ts'
 type SessionBinding = Pick<Binding, 'audience' | 'nonce' | 'encryptionKeyThumbprint' | 'recipient'>
 
 /** Makes the SessionTranscript, whose handover depends on where the response goes. */
-export function sessionTranscript(binding: SessionBinding): Cbor {
-  const { recipient } = binding
-  return 'encryptionInfo' in recipient ? isoMdocTranscript(recipient) : [null, null, makeHandover(binding)]
+export function sessionTranscript({ audience, nonce, encryptionKeyThumbprint, recipient }: SessionBinding): Cbor {
+  if ('encryptionInfo' in recipient) return isoMdocTranscript(recipient)
+  const thumbprint = encryptionKeyThumbprint ?? null
+  return 'origin' in recipient
+    ? makeTranscript('OpenID4VPDCAPIHandover', [recipient.origin, nonce, thumbprint])
+    : makeTranscript('OpenID4VPHandover', [audience, nonce, thumbprint, recipient.responseUri])
 }
 
 /** Makes the SessionTranscript for a response by `org-iso-mdoc`. ISO/IEC TS 18013-7 Annex C. */
 export function isoMdocTranscript({ origin, encryptionInfo }: IsoMdocRecipient): Cbor {
-  return [null, null, ['dcapi', digestCbor([encryptionInfo, origin])]]
+  return makeTranscript('dcapi', [encryptionInfo, origin])
 }
 
-function makeHandover({ audience, nonce, encryptionKeyThumbprint, recipient }: SessionBinding): Cbor {
-  const thumbprint = encryptionKeyThumbprint ?? null
-  return 'origin' in recipient
-    ? ['OpenID4VPDCAPIHandover', digestCbor([recipient.origin, nonce, thumbprint])]
-    : ['OpenID4VPHandover', digestCbor([audience, nonce, thumbprint, recipient.responseUri])]
-}
-
-function digestCbor(value: Cbor): Uint8Array {
-  return hash('sha256', encodeCbor(value), 'buffer')
+function makeTranscript(handover: string, info: Cbor): Cbor {
+  return [null, null, [handover, hash('sha256', encodeCbor(info), 'buffer')]]
 }
 
 /** Makes the DeviceAuthenticationBytes, the detached payload of the device signature. */
