@@ -14,7 +14,7 @@ import { ORIGIN_PREFIX, type ResponseMode } from '../protocol/oid4vp.ts'
 import { parseTransaction } from '../protocol/transaction-data.ts'
 import type { Row } from '../store/store.ts'
 import { getOperatorPolicy, requireVerificationSession, type VerifierContext } from './context.ts'
-import { isoMdocRecipient, readIsoMdocResponse } from './iso-mdoc.ts'
+import { isoMdocRecipient, readIsoMdocResponse, requireDocumentsQuery } from './iso-mdoc.ts'
 import { makeResponseCode } from './redirect.ts'
 import { decryptResponse, responseKeyThumbprint } from './response-encryption.ts'
 import { readEncryptedForm, readForm, readVpToken, type WalletResponse } from './response-form.ts'
@@ -143,11 +143,13 @@ function readReceivedForm(
 ): Promise<WalletResponse> | WalletResponse {
   if (received.mode === 'direct_post') return readForm(received.form)
   const encryptionKey = requireEncryptionKey(session)
-  return readEncryptedForm(received.form, (response) =>
-    received.mode === ISO_MDOC
-      ? readIsoMdocResponse(response, { origin: received.origin, nonce: session.nonce, encryptionKey }, query)
-      : decryptResponse(response, encryptionKey, config.presentationBytes),
-  )
+  if (received.mode !== ISO_MDOC)
+    return readEncryptedForm(received.form, (response) =>
+      decryptResponse(response, encryptionKey, config.presentationBytes),
+    )
+  const documentsQuery = requireDocumentsQuery(query)
+  const isoMdocSession = { origin: received.origin, nonce: session.nonce, encryptionKey }
+  return readEncryptedForm(received.form, (response) => readIsoMdocResponse(response, isoMdocSession, documentsQuery))
 }
 
 /** Returns the key of an open session whose response is encrypted. */

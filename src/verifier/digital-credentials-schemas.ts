@@ -24,6 +24,7 @@ const DigitalCredential = Type.Object(
         }),
       ),
       error: Type.Optional(Type.String({ description: 'access_denied when the holder declined' })),
+      error_description: Type.Optional(Type.String()),
     }),
   },
   { title: 'DigitalCredential', description: 'What navigator.credentials.get gave: its protocol and data' },

@@ -6,7 +6,7 @@ import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
 import { openHpke, sealHpke } from '../keys/hpke.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
 import { readEncryptedResponse, readEncryptionInfo, writeEncryptedResponse } from '../protocol/iso-mdoc.ts'
-import { type IsoMdocSession, isoMdocRecipient, readIsoMdocResponse } from './iso-mdoc.ts'
+import { type IsoMdocSession, isoMdocRecipient, readIsoMdocResponse, requireDocumentsQuery } from './iso-mdoc.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
@@ -41,6 +41,7 @@ const query = {
     },
   ],
 }
+const documentsQuery = requireDocumentsQuery(query)
 const session: IsoMdocSession = {
   origin: 'https://shop.example',
   nonce: toBase64url(randomBytes(24)),
@@ -84,7 +85,7 @@ describe('a response by org-iso-mdoc', () => {
     const members = readIsoMdocResponse(
       encrypt(encodeCbor(responseOf(documentOf('eu.europa.ec.eudi.pid.1'), documentOf(MDL), documentOf(MDL)))),
       session,
-      query,
+      documentsQuery,
     )
     const presentationOf = (docType: string) => toBase64url(encodeCbor(responseOf(documentOf(docType))))
     expect(members).toEqual({
@@ -96,14 +97,17 @@ describe('a response by org-iso-mdoc', () => {
   })
 
   it('is refused if the query could not be asked so', () => {
-    const response = encrypt(encodeCbor(responseOf(documentOf(MDL))))
     const otherQuery = { credentials: [{ id: 'card', format: 'dc+sd-jwt', meta: {} }] }
-    expect(() => readIsoMdocResponse(response, session, otherQuery)).toThrow('none of those of the request')
+    expect(() => requireDocumentsQuery(otherQuery)).toThrow('none of those of the request')
   })
 
   it('keeps a document that was not asked for apart, whatever its docType is', () => {
     const documents = [documentOf('org.example'), documentOf('__proto__')]
-    const { vp_token: token } = readIsoMdocResponse(encrypt(encodeCbor(responseOf(...documents))), session, query)
+    const { vp_token: token } = readIsoMdocResponse(
+      encrypt(encodeCbor(responseOf(...documents))),
+      session,
+      documentsQuery,
+    )
     expect(Object.keys(token as object)).toEqual(['org.example', '__proto__'])
   })
 
@@ -113,7 +117,7 @@ describe('a response by org-iso-mdoc', () => {
     ['another key', { ...session, encryptionKey: makePrivateJwk(randomBytes) }],
   ])('that was made for %s is refused', (_, other) => {
     const response = encrypt(encodeCbor(responseOf(documentOf(MDL))), other)
-    expect(() => readIsoMdocResponse(response, session, query)).toThrow('response: it cannot be decrypted')
+    expect(() => readIsoMdocResponse(response, session, documentsQuery)).toThrow('response: it cannot be decrypted')
   })
 
   it.each<[string, string, RegExp]>([
@@ -134,7 +138,7 @@ describe('a response by org-iso-mdoc', () => {
       /^response: documents/,
     ],
   ])('that is %s is refused', (_, response, problem) => {
-    expect(() => readIsoMdocResponse(response, session, query)).toThrow(problem)
+    expect(() => readIsoMdocResponse(response, session, documentsQuery)).toThrow(problem)
   })
 })
 

@@ -6,7 +6,7 @@ import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { encodeCbor } from '../codec/cbor.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
-import { translateQuery, writeDeviceRequest } from '../credential/mso-mdoc/device-request.ts'
+import { type DocumentsQuery, translateQuery, writeDeviceRequest } from '../credential/mso-mdoc/device-request.ts'
 import { separateDocuments } from '../credential/mso-mdoc/device-response.ts'
 import { openHpke } from '../keys/hpke.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
@@ -41,14 +41,21 @@ export function isoMdocRecipient({ origin, nonce, encryptionKey }: IsoMdocSessio
   return { origin, encryptionInfo: writeEncryptionInfo(fromBase64url(nonce), encryptionKey) }
 }
 
+/** Translates a query. Refuses with `invalid_request` one that a DeviceRequest cannot say, so that none was made. */
+export function requireDocumentsQuery(query: DcqlQuery): DocumentsQuery {
+  return translateQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
+}
+
 /**
  * Decrypts a response, and returns its documents as the members of a response by OpenID4VP. A document that was not
  * asked for stands under its docType, and fails as an unknown credential query does. Refuses with `invalid_request` a
  * response that is malformed, or not for this session.
  */
-export function readIsoMdocResponse(response: string, session: IsoMdocSession, query: DcqlQuery): JsonObject {
-  const { queryIds } =
-    translateQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
+export function readIsoMdocResponse(
+  response: string,
+  session: IsoMdocSession,
+  { queryIds }: Pick<DocumentsQuery, 'queryIds'>,
+): JsonObject {
   const documents = readOrRefuse('invalid_request', 'response', () => {
     const info = encodeCbor(isoMdocTranscript(isoMdocRecipient(session)))
     return separateDocuments(openHpke(readEncryptedResponse(response), session.encryptionKey, { info }))

@@ -159,6 +159,16 @@ describe('attacks on responses through the browser', () => {
       ['a response that is an object', () => ({ protocol: SIGNED, data: { response: {} } }), /response/],
       ['a response that is no JWE', () => credential('a.b.c'), /five parts/],
       ['an error that is an object', () => ({ protocol: SIGNED, data: { error: {} } }), /error/],
+      [
+        'a description of an error that is no text',
+        () => ({ protocol: SIGNED, data: { error: 'access_denied', error_description: { text: 'no' } } }),
+        /data.error_description/,
+      ],
+      [
+        'an error by a protocol that was not offered for this query',
+        () => ({ protocol: 'org-iso-mdoc', data: { error: 'access_denied' } }),
+        /org-iso-mdoc is none of those of the request/,
+      ],
       ['an array', (jwe) => [credential(jwe)], /object/],
       ['a text', () => '"x"', /object/],
       ['what is no JSON', () => '{', /JSON/],
