@@ -6,9 +6,13 @@ import { fromBase64, fromBase64url, toBase64url } from './base64url.ts'
 import { type JsonObject, memberOf, parseJsonObject, refuseMany } from './json.ts'
 import { malformed, readPart } from './malformed.ts'
 
-export interface Jws {
-  readonly header: JsonObject
+export interface Jws extends JwsWithoutPayload {
   readonly payload: JsonObject
+}
+
+/** A JWS whose payload is not parsed yet. */
+export interface JwsWithoutPayload {
+  readonly header: JsonObject
   /** The signing input: `<header>.<payload>` as in the text. */
   readonly signingInput: Buffer
   readonly signature: Buffer
@@ -17,23 +21,25 @@ export interface Jws {
 /** The maximum number of members and elements, since they are processed before a signature is verified. */
 const MAX_VALUES = { header: 1000, payload: 20_000 } as const
 
-interface JwsOptions {
-  /** Throws a MalformedError for critical extensions (`crit`) that the caller does not understand: all when absent. */
-  readonly refuseCritical?: (header: JsonObject) => void
-  readonly maxPayloadValues?: number
+/** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
+export function readJws(compact: string): Jws {
+  return { ...readJwsWithoutPayload(compact), payload: readJwsPayload(compact) }
 }
 
-/** Parses a compact JWS. Throws a MalformedError that names the invalid part. */
-export function readJws(
+/**
+ * Parses a compact JWS but for its payload, for one so large that its signature is verified first. Throws a
+ * MalformedError. `refuseCritical` throws one for critical extensions (`crit`) that the caller does not understand: all
+ * when absent.
+ */
+export function readJwsWithoutPayload(
   compact: string,
-  { refuseCritical = refuseAnyCritical, maxPayloadValues = MAX_VALUES.payload }: JwsOptions = {},
-): Jws {
+  refuseCritical: (header: JsonObject) => void = refuseAnyCritical,
+): JwsWithoutPayload {
   const [header, payload, signature] = splitJws(compact)
   const protectedHeader = decodePart('header', header, MAX_VALUES.header)
   refuseCritical(protectedHeader)
   return {
     header: protectedHeader,
-    payload: decodePart('payload', payload, maxPayloadValues),
     signingInput: Buffer.from(`${header}.${payload}`, 'latin1'),
     signature: readPart('the signature', () => fromBase64url(signature)),
   }
@@ -45,12 +51,12 @@ function refuseAnyCritical(header: JsonObject): void {
 }
 
 /**
- * Parses only the payload of a compact JWS: for a token whose digest the caller compares, so that its header and
- * signature need not be read. Throws a MalformedError.
+ * Parses only the payload of a compact JWS: for a token whose digest the caller compares, or whose signature it has
+ * verified, so that its header and signature need not be read. Throws a MalformedError.
  */
-export function readJwsPayload(compact: string): JsonObject {
+export function readJwsPayload(compact: string, maxValues: number = MAX_VALUES.payload): JsonObject {
   const [, payload] = splitJws(compact)
-  return decodePart('payload', payload, MAX_VALUES.payload)
+  return decodePart('payload', payload, maxValues)
 }
 
 /** Signs `payload` with `header`. `sign` returns the raw signature of the given bytes (r and s, for ECDSA). */

@@ -8,7 +8,7 @@ import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
 import { type Curve, curves } from '../codec/curve.ts'
 import { memberOf } from '../codec/json.ts'
-import type { Jws } from '../codec/jws.ts'
+import type { JwsWithoutPayload } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
 import { untrustedText } from '../codec/untrusted-text.ts'
 
@@ -89,7 +89,7 @@ export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
 const OTHER_SIGNATURE = 'another key made it, or what it signed was changed'
 
 /** Tests whether `key` signed the JWS, like {@link jwsSignatureProblem}. */
-export function isJwsSignedBy(jws: Jws, key: KeyObject): boolean {
+export function isJwsSignedBy(jws: JwsWithoutPayload, key: KeyObject): boolean {
   return jwsSignatureProblem(jws, key) === undefined
 }
 
@@ -102,7 +102,7 @@ export function isSign1SignedBy(sign1: Sign1, payload: Uint8Array, key: KeyObjec
  * Returns why `key` did not sign the JWS with the algorithm of that key, as part of a sentence; undefined if it did.
  * The header does not select the key or the algorithm.
  */
-export function jwsSignatureProblem(jws: Jws, key: KeyObject): string | undefined {
+export function jwsSignatureProblem(jws: JwsWithoutPayload, key: KeyObject): string | undefined {
   const alg = memberOf(jws.header, 'alg')
   return (
     algorithmProblem(key, 'jose', alg) ??

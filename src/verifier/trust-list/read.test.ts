@@ -190,6 +190,11 @@ describe('a list is refused', () => {
     expect(problemOf(text)).toMatch(problem)
   })
 
+  it('that nobody signed, before any of it is parsed', async () => {
+    const [head, , signature] = (await listWith()).split('.')
+    expect(problemOf(`${head}.${toBase64url('{"LoTE":')}.${signature}`)).toMatch(/its signature does not hold/)
+  })
+
   it('nested deeper than any list is', async () => {
     const deep = `${'['.repeat(40)}${']'.repeat(40)}`
     const [head = ''] = (await listWith()).split('.')

@@ -5,7 +5,7 @@
  */
 import { fromBase64 } from '../../codec/base64url.ts'
 import { type Json, type JsonObject, memberOf, stringMemberOf, stringsIn } from '../../codec/json.ts'
-import { type Jws, readJws } from '../../codec/jws.ts'
+import { type JwsWithoutPayload, readJwsPayload, readJwsWithoutPayload } from '../../codec/jws.ts'
 import { malformed, readOrUndefined } from '../../codec/malformed.ts'
 import { untrustedText } from '../../codec/untrusted-text.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
@@ -49,12 +49,14 @@ const ISSUANCE_SERVICES: ReadonlyMap<string, string> = new Map([
  * not the list of the setting, or not signed by one of its signers. Whether the list has ended, the caller decides.
  */
 export function readTrustList(text: string, setting: TrustListConfig, time: ReadingTime): TrustList {
-  const jws = readJws(text, { refuseCritical, maxPayloadValues: MAX_VALUES })
+  const jws = readJwsWithoutPayload(text, refuseCritical)
   refuseHeader(jws.header, time)
   const problem = signerProblem(jws, setting, time)
   if (problem !== undefined) malformed(problem)
+  // Parsing so much is for those who may sign it.
+  const payload = readJwsPayload(text, MAX_VALUES)
   // Some libraries sign the list itself, without the object around it.
-  const list = memberOf(jws.payload, 'LoTE') ?? jws.payload
+  const list = memberOf(payload, 'LoTE') ?? payload
   const scheme = memberOf(list, 'ListAndSchemeInformation')
   if (memberOf(scheme, 'LoTEVersionIdentifier') !== VERSION) malformed(`its LoTEVersionIdentifier is not ${VERSION}`)
   const loteType = stringMemberOf(scheme, 'LoTEType')
@@ -111,7 +113,7 @@ function refuseHeader(header: JsonObject, time: ReadingTime): void {
  * the certificates of the setting.
  */
 function signerProblem(
-  jws: Jws,
+  jws: JwsWithoutPayload,
   { signerAnchors }: TrustListConfig,
   { at, clockSkewSeconds }: ReadingTime,
 ): string | undefined {
