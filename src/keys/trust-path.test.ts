@@ -422,6 +422,16 @@ test('a search that finds a path gives back what it tried in vain on its way', (
   }
 })
 
+test('anchors that are there many times are tried once', () => {
+  const extensions = [basicConstraints(true)]
+  const [old, renewed] = [
+    ca('Renewed', undefined, { extensions }),
+    ca('Renewed', undefined, { keys: otherKeys, extensions }),
+  ]
+  const copies = Array.from({ length: 20 }, () => ({ ...old, certificate: parseCertificate(old.certificate.der) }))
+  expect(outcome([issue('Leaf', renewed, { extensions: [] })], [...copies, renewed])).toEqual(['Leaf', 'Renewed'])
+})
+
 test('a search that refuses every path ends when its budget is spent', () => {
   const roots = Array.from({ length: 20 }, () => ca('Root', undefined, { keys: rootKeys }))
   const [root] = roots

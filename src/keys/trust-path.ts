@@ -196,10 +196,14 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
   return certificateProblem(issuer, search.now, search.clockSkewSeconds)
 }
 
-/** Returns the candidates whose subject is the issuer's name, those with the matching key identifier first. */
+/**
+ * Returns the candidates whose subject is the issuer's name, those with the matching key identifier first. One that is
+ * there many times, as in several trust lists, is returned once.
+ */
 function issuerCandidates(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
   const { issuer, authorityKeyIdentifier } = certificate
-  const withName = candidates.filter(({ subject }) => subject.equals(issuer))
+  const candidatesWithName = candidates.filter(({ subject }) => subject.equals(issuer))
+  const withName = [...new Map(candidatesWithName.map((each) => [each.fingerprint, each])).values()]
   const hasKeyIdentifier = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
     authorityKeyIdentifier !== undefined && own?.equals(authorityKeyIdentifier) === true
   return [...withName.filter(hasKeyIdentifier), ...withName.filter((each) => !hasKeyIdentifier(each))]
