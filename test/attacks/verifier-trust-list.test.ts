@@ -267,6 +267,35 @@ describe('a list', () => {
     expect(await trusted()).toMatch(/^failed: 'CN=issuer\.localhost'/)
   })
 
+  it('is fetched as before where the clock was ahead and is set back', async () => {
+    await startWithList()
+    const { clock } = world.services
+    const { now } = clock
+    clock.now = new Date(now.getTime() + 12 * HOUR)
+    await wait(0)
+    clock.now = now
+    await publish(({ scheme, services }) => {
+      Object.assign(scheme, { LoTESequenceNumber: 8 })
+      services.splice(0)
+    })
+    await wait(0)
+    expect(await listed()).toMatchObject({ sequence_number: 8 })
+    expect(network.requests).toHaveLength(2)
+  })
+
+  it('whose text stays the same makes an issuer trusted when its service begins', async () => {
+    await startWithList()
+    const { clock } = world.services
+    const StatusStartingTime = new Date(clock.now.getTime() + 2 * HOUR).toISOString()
+    await publish(({ services }) => void services.splice(0, 1, serviceOf([world.ca.der], { StatusStartingTime })))
+    await wait(0)
+    expect(await trusted()).toMatch(/^failed: '/)
+    await wait()
+    expect(await trusted()).toMatch(/^failed: '/)
+    await wait()
+    expect(await trusted()).toMatch(/^passed/)
+  })
+
   it('is verified again when it is read: a row that was changed counts for nothing', async () => {
     await startWithList()
     await wait(0)

@@ -1,5 +1,6 @@
 /** The trust lists as they count now: the stored lists, with their certificates as trust anchors. */
 import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { cacheValue } from '../../async/cache.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
@@ -7,7 +8,13 @@ import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
 import type { Store } from '../../store/store.ts'
 import type { VerifierConfig } from '../config.ts'
 import type { TrustList } from './read.ts'
-import { isListOver, readStoredList, type StoredTrustList, type TrustListCollections } from './stored.ts'
+import {
+  isListOver,
+  readStoredList,
+  type StoredListText,
+  type StoredTrustList,
+  type TrustListCollections,
+} from './stored.ts'
 
 export interface CurrentTrustList {
   readonly url: string
@@ -28,7 +35,7 @@ export type LoadTrustLists = () => Promise<readonly CurrentTrustList[]>
 
 /** A list with its certificates parsed, and what it was made of. */
 interface ParsedList {
-  readonly text: string
+  readonly stored: StoredListText
   readonly setting: TrustListConfig
   readonly list: CurrentTrustList['list']
   readonly anchors: readonly Certificate[]
@@ -47,12 +54,13 @@ export function createTrustListLoader(
 ): LoadTrustLists {
   const parsedLists = new Map<string, ParsedList>()
   const loadList = async (setting: TrustListConfig) => {
-    const stored = (await store.get('trust_list', setting.url))?.value ?? {}
+    const { list: stored, problem: fetchProblem }: StoredTrustList =
+      (await store.get('trust_list', setting.url))?.value ?? {}
     const earlier = parsedLists.get(setting.url)
-    const isSame = earlier?.text === stored.list?.text && earlier?.setting === setting
-    const parsed = isSame ? earlier : await parseList(stored, setting, getConfig().clockSkewSeconds)
+    const isSame = isDeepStrictEqual(earlier?.stored, stored) && earlier?.setting === setting
+    const parsed = isSame ? earlier : stored && (await parseList(stored, setting, getConfig().clockSkewSeconds))
     if (parsed !== undefined) parsedLists.set(setting.url, parsed)
-    return { setting, parsed, fetchProblem: stored.problem }
+    return { setting, parsed, fetchProblem }
   }
   const rows = cacheValue(() => Promise.all(getConfig().trustLists.map(loadList)), { ttlMs: ROWS_MS, now })
   return async () => {
@@ -67,18 +75,15 @@ export function createTrustListLoader(
   }
 }
 
-/** Parses a stored list; undefined if there is none. */
 async function parseList(
-  stored: StoredTrustList,
+  stored: StoredListText,
   setting: TrustListConfig,
   clockSkewSeconds: number,
-): Promise<ParsedList | undefined> {
-  if (stored.list === undefined) return undefined
-  const { text } = stored.list
-  const list = readStoredList(stored.list, setting, clockSkewSeconds)
-  if ('problem' in list) return { text, setting, list: undefined, anchors: [], problem: list.problem }
+): Promise<ParsedList> {
+  const list = readStoredList(stored, setting, clockSkewSeconds)
+  if ('problem' in list) return { stored, setting, list: undefined, anchors: [], problem: list.problem }
   const { certificates, ...times } = list
-  return { text, setting, list: times, anchors: await parseCertificates(certificates), problem: undefined }
+  return { stored, setting, list: times, anchors: await parseCertificates(certificates), problem: undefined }
 }
 
 /** Parses certificates, without those that cannot be read. Other requests are served meanwhile. */

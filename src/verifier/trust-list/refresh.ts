@@ -35,7 +35,9 @@ export function createTrustListTask(getConfig: () => ListsConfig, effects: Refre
     for (const setting of config.trustLists) {
       const { url } = setting
       const at = effects.now().getTime()
-      if (at < (nextFetches.get(url) ?? 0)) continue
+      const nextFetch = nextFetches.get(url) ?? 0
+      // A time that is further away is of a clock that was ahead, and was set back.
+      if (at < nextFetch && nextFetch <= at + EVERY_MS) continue
       // A fetch that throws, as without a database, is tried again like one that fails.
       nextFetches.set(url, at + RETRY_MS)
       const stored = await refreshTrustList(setting, config, effects)
@@ -106,7 +108,9 @@ function chooseList(
   const isComparable = keptList !== undefined && !('problem' in keptList)
   const problem = endProblem(newList, time) ?? (isComparable ? ageProblem(newList, keptList) : undefined)
   if (problem !== undefined) return { ...stored, problem }
-  if (isComparable && kept?.text === text) return { list: kept }
+  // Services may have begun since the list was stored, though it stays the same.
+  const hasMore = isComparable && newList.certificates.length > keptList.certificates.length
+  if (isComparable && kept?.text === text && !hasMore) return { list: kept }
   return { list: { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() } }
 }
 

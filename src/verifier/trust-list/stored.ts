@@ -7,7 +7,10 @@ import { readTrustList, type TrustList } from './read.ts'
 /** A list as it was fetched. Its signature is verified again whenever the row is read. */
 export interface StoredListText {
   readonly text: string
-  /** When the list was fetched, in milliseconds; its signature must have been valid then. */
+  /**
+   * When the list was fetched, in milliseconds; its signature must have been valid then, and its services must have
+   * begun.
+   */
   readonly fetchedAt: number
   /** When the list ends, in milliseconds, for metrics. */
   readonly endsAt: number
