@@ -81,14 +81,27 @@ function decodePercent(text: string): string {
   }
 }
 
-/** Returns the path of a member named `__proto__`, if there is one. */
+/**
+ * Returns the path of a member named `__proto__`, if there is one. Goes through arrays without a copy of their indices,
+ * since anybody may send half a million elements.
+ */
 function reservedPath(value: Json): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) {
+      const inner = reservedPath(value[index] ?? null)
+      if (inner !== undefined) return joinPath(`[${index}]`, inner)
+    }
+    return undefined
+  }
   if (Object.hasOwn(value, '__proto__')) return '__proto__'
-  for (const [name, member] of Object.entries(value)) {
-    const inner = reservedPath(member)
-    const separator = inner?.startsWith('[') ? '' : '.'
-    if (inner !== undefined) return `${Array.isArray(value) ? `[${name}]` : name}${separator}${inner}`
+  for (const name of Object.keys(value)) {
+    const inner = reservedPath(value[name] ?? null)
+    if (inner !== undefined) return joinPath(name, inner)
   }
   return undefined
+}
+
+function joinPath(step: string, inner: string): string {
+  return `${step}${inner.startsWith('[') ? '' : '.'}${inner}`
 }
