@@ -35,7 +35,8 @@ export function joinAnchors(
   trustAnchors: readonly Certificate[] | undefined,
   trustLists: readonly CurrentTrustList[],
 ): readonly Certificate[] | undefined {
-  return trustAnchors && [...trustAnchors, ...trustLists.flatMap(({ anchors }) => anchors)]
+  if (trustAnchors === undefined || trustLists.length === 0) return trustAnchors
+  return [...trustAnchors, ...trustLists.flatMap(({ anchors }) => anchors)]
 }
 
 /** Returns the URLs of the lists that have a certificate of the path. */
