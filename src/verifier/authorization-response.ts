@@ -6,7 +6,6 @@
 
 import { removeControlCharacters } from '../codec/control-characters.ts'
 import { digestOf } from '../codec/digest.ts'
-import type { PrivateJwk } from '../keys/private-jwk.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { ISO_MDOC } from '../protocol/iso-mdoc.ts'
@@ -28,6 +27,7 @@ import {
   refuseFinished,
   refuseUnlessOpen,
   registeredError,
+  requireEncryptionKey,
   requireQueryOf,
   responseUriOf,
   type VerificationOutcome,
@@ -150,12 +150,6 @@ function readReceivedForm(
   const documentsQuery = requireDocumentsQuery(query)
   const isoMdocSession = { origin: received.origin, nonce: session.nonce, encryptionKey }
   return readEncryptedForm(received.form, (response) => readIsoMdocResponse(response, isoMdocSession, documentsQuery))
-}
-
-/** Returns the key of an open session whose response is encrypted. */
-function requireEncryptionKey({ encryptionKey }: VerificationSession): PrivateJwk {
-  if (encryptionKey === undefined) throw new Error('an open session has no key for its response')
-  return encryptionKey
 }
 
 /**

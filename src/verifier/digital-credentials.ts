@@ -4,8 +4,8 @@
  * Credentials API; W3C Digital Credentials.
  */
 import { parseUrl } from '../codec/url.ts'
-import { formatOf } from '../credential/formats.ts'
-import type { CredentialQuery, DcqlQuery } from '../protocol/dcql.ts'
+import { msoMdoc } from '../credential/mso-mdoc/index.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { ISO_MDOC } from '../protocol/iso-mdoc.ts'
 import { EXCHANGE_PROTOCOLS } from '../protocol/oid4vp.ts'
@@ -14,7 +14,7 @@ import type { VerifierContext } from './context.ts'
 import type { DigitalCredentialsRequest } from './digital-credentials-schemas.ts'
 import { makeIsoMdocRequest } from './iso-mdoc.ts'
 import { makeRequestParameters, requireSigner, signRequestObject } from './request-object.ts'
-import { requireQueryOf, type VerificationSession } from './session.ts'
+import { requireEncryptionKey, requireQueryOf, type VerificationSession } from './session.ts'
 
 /** Refuses with `invalid_request` an origin that is not written as browsers write it, or has no TLS. */
 export function refuseInvalidOrigin(origin: string): void {
@@ -27,7 +27,7 @@ export function refuseInvalidOrigin(origin: string): void {
  * ISO mdoc specific requirements for OpenID for Verifiable Presentations over W3C Digital Credentials API.
  */
 export function refuseUndeclaredRetention({ credentials }: DcqlQuery): void {
-  const elements = credentials.filter(asksForMdoc).flatMap(({ claims = [] }) => claims)
+  const elements = credentials.filter(({ format }) => msoMdoc.ids.includes(format)).flatMap(({ claims = [] }) => claims)
   if (elements.some((claim) => claim.intent_to_retain === undefined)) {
     refuse(
       'invalid_request',
@@ -38,19 +38,19 @@ export function refuseUndeclaredRetention({ credentials }: DcqlQuery): void {
 
 /**
  * Makes the request for `navigator.credentials.get`: by OpenID4VP, signed and unsigned, and by `org-iso-mdoc` if that
- * can say the query. Refuses like {@link signRequestObject}.
+ * can say the query. Refuses like {@link requireSigner}.
  */
 export async function makeDigitalCredentialsRequest(
   context: VerifierContext,
   session: VerificationSession,
   origin: string,
 ): Promise<DigitalCredentialsRequest> {
-  const { nonce, encryptionKey } = session
-  if (encryptionKey === undefined) throw new Error('an open session with an origin has no key for its response')
-  const parameters = await makeRequestParameters(context, session, 'dc_api.jwt')
-  const request = await signRequestObject(context, session, { ...parameters, expected_origins: [origin] })
+  const signer = requireSigner(context, session)
   const query = await requireQueryOf(context, session)
-  const isoMdoc = await makeIsoMdocRequest({ origin, nonce, encryptionKey }, query, requireSigner(context, session))
+  const parameters = makeRequestParameters(context, session, query, 'dc_api.jwt')
+  const request = await signRequestObject(session, { ...parameters, expected_origins: [origin] }, signer)
+  const isoMdocSession = { origin, nonce: session.nonce, encryptionKey: requireEncryptionKey(session) }
+  const isoMdoc = await makeIsoMdocRequest(isoMdocSession, query, signer)
   return {
     // Browsers ask the person anyway; Safari 26 refuses a request that does not say so.
     mediation: 'required',
@@ -71,10 +71,6 @@ export function modeOfProtocol(protocol: string): 'dc_api.jwt' | typeof ISO_MDOC
   if (protocols.includes(protocol)) return 'dc_api.jwt'
   const offered = [...protocols, ISO_MDOC].join(', ')
   return refuse('invalid_request', `protocol must be one of those of the request: ${offered}`)
-}
-
-function asksForMdoc({ format }: CredentialQuery): boolean {
-  return formatOf(format)?.metaMember === 'doctype_value'
 }
 
 /** Returns why a text is not the origin of a page, as browsers write it; undefined if it is. */

@@ -9,6 +9,7 @@ import { epochSeconds } from '../codec/time.ts'
 import { makeRegistrationEntry } from '../config/registration-certificate.ts'
 import { presentationFormats } from '../credential/formats.ts'
 import type { Signer } from '../keys/signer.ts'
+import type { DcqlQuery } from '../protocol/dcql.ts'
 import { refuse } from '../protocol/error.ts'
 import { type ResponseMode, STATIC_AUDIENCE } from '../protocol/oid4vp.ts'
 import { requireVerificationSession, type VerifierContext } from './context.ts'
@@ -53,7 +54,7 @@ export function createRequestQueue(): RequestQueue {
 
 /**
  * Returns the signed request object of a session. The payload is the same for each call, except for the wallet's nonce.
- * Refuses like {@link signRequestObject}.
+ * Refuses like {@link requireSigner}.
  */
 export async function getRequestObject(
   context: VerifierContext,
@@ -61,23 +62,24 @@ export async function getRequestObject(
   session: VerificationSession,
   wallet: WalletRequest = {},
 ): Promise<string> {
+  const signer = requireSigner(context, session)
   const mode = modeOf(session)
+  const query = await requireQueryOf(context, session)
   const parameters = {
-    ...(await makeRequestParameters(context, session, mode)),
+    ...makeRequestParameters(context, session, query, mode),
     response_uri: responseUriOf(context.config, sessionId, mode),
     state: session.state,
     ...(wallet.nonce === undefined ? {} : { wallet_nonce: wallet.nonce }),
   }
-  return encryptForWallet(wallet, await signRequestObject(context, session, parameters))
+  return encryptForWallet(wallet, await signRequestObject(session, parameters, signer))
 }
 
-/** Signs a request with the members that only a signed one has. Refuses like {@link requireSigner}. */
-export async function signRequestObject(
-  context: VerifierContext,
+/** Signs a request of the session, with the members that only a signed one has. */
+export function signRequestObject(
   session: VerificationSession,
   parameters: JsonObject,
+  signer: Signer,
 ): Promise<string> {
-  const signer = requireSigner(context, session)
   const header = { typ: 'oauth-authz-req+jwt', alg: signer.alg, x5c: [...signer.x5c] }
   const [iat, exp] = [epochSeconds(session.createdAt), epochSeconds(session.expiresAt)]
   const payload = { ...parameters, client_id: session.clientId, aud: STATIC_AUDIENCE, iat, exp }
@@ -95,14 +97,13 @@ export function requireSigner(context: VerifierContext, { clientId }: Verificati
 }
 
 /** Makes the parameters of a request of the session for a response mode, as they are in all its requests. */
-export async function makeRequestParameters(
-  context: VerifierContext,
-  session: VerificationSession,
+export function makeRequestParameters(
+  { config }: VerifierContext,
+  { nonce, transactionData, encryptionKey }: VerificationSession,
+  query: DcqlQuery,
   mode: ResponseMode,
-): Promise<JsonObject> {
-  const { clientMetadata, registrationCertificate: certificate } = context.config
-  const { nonce, transactionData, encryptionKey } = session
-  const query = await requireQueryOf(context, session)
+): JsonObject {
+  const { clientMetadata, registrationCertificate: certificate } = config
   const encryption =
     mode === 'direct_post' || encryptionKey === undefined ? {} : responseEncryptionMetadata(encryptionKey)
   return {

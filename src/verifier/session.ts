@@ -102,6 +102,12 @@ export async function requireQueryOf(
   return query
 }
 
+/** Returns the key of an open session whose response can be encrypted. */
+export function requireEncryptionKey({ encryptionKey }: VerificationSession): PrivateJwk {
+  if (encryptionKey === undefined) throw new Error('an open session has no key for its response')
+  return encryptionKey
+}
+
 /** Returns the response mode of a session. */
 export function modeOf({ responseMode }: Pick<VerificationSession, 'responseMode'>): ResponseMode {
   return responseMode ?? 'direct_post'
