@@ -25,10 +25,11 @@ const STATES: Readonly<Record<string, { readonly word: string; readonly look: st
 }
 
 /** The way of a response, by its response mode. */
-const WAYS: Readonly<Record<string, string>> = {
+const WAYS: Readonly<Record<NonNullable<VerificationStatus['response_mode']>, string>> = {
   direct_post: 'by the link',
   'direct_post.jwt': 'by the link, encrypted',
   'dc_api.jwt': 'through the browser, encrypted',
+  'org-iso-mdoc': 'through the browser, encrypted',
 }
 
 /** Returns the word for the state of a session. */
@@ -216,7 +217,7 @@ function drawVerification(session: VerificationStatus, labels: LabelsOf): HTMLEl
       element('p', {}, drawState(status), ' Query ', makeQueryLink(session.verification_query_id)),
       drawTimeline(verificationMoments(session)),
       mode !== undefined &&
-        element('p', { class: 'quiet' }, `The response came ${WAYS[mode] ?? ''} (`, element('code', {}, mode), ').'),
+        element('p', { class: 'quiet' }, `The response came ${WAYS[mode]} (`, element('code', {}, mode), ').'),
     ),
     result !== undefined && drawReport(result, labels),
   )

@@ -11,7 +11,8 @@ type Anchor = VerifierSchemas['TrustAnchor']
 type TrustList = VerifierSchemas['TrustList']
 type Result = VerifierSchemas['ChainTestResult']
 
-const OPEN = 'No trust anchors are configured (issuerTrustAnchors): anybody may have issued what is presented.'
+const OPEN =
+  'No trust anchors are configured (issuerTrustAnchors, trustLists): anybody may have issued what is presented.'
 
 export const showTrust: ShowPage = async (main, { services }) => {
   main.append(
@@ -27,13 +28,15 @@ export const showTrust: ShowPage = async (main, { services }) => {
     element('section', { class: 'card' }, element('h2', {}, 'The anchors'), place),
   )
   const { trust, anchors, trust_lists: lists } = await verifierClient.listTrustAnchors()
-  place.append(trust === 'open' ? element('p', { class: 'warning' }, OPEN) : await drawAnchors(anchors))
+  if (trust === 'open') place.append(element('p', { class: 'warning' }, OPEN))
+  else if (anchors.length > 0 || lists.length === 0) place.append(await drawAnchors(anchors))
   place.append(...lists.map(drawList))
 }
 
 function drawList({ url, certificates, next_update: end, problem }: TrustList): HTMLElement {
   const state = problem !== undefined && element('small', { class: 'bad' }, ` ${problem}`)
-  return element('p', {}, `${url}: ${certificates}, `, end === undefined ? '' : drawEnd(end), state)
+  const ends = end === undefined ? [] : [', ends ', drawEnd(end)]
+  return element('p', {}, `${url}: ${certificates} certificates`, ...ends, state)
 }
 
 function drawAnchors(anchors: readonly Anchor[]): Promise<HTMLElement> {
@@ -81,12 +84,14 @@ function drawTest(): HTMLElement {
   return element('form', { onsubmit }, field('Certificate (PEM)', text, note), button, problem, result)
 }
 
-function drawResult({ trusted, trust, checks, certificates, path, anchor, valid_until: until }: Result) {
+function drawResult(result: Result) {
+  const { trusted, trust, checks, certificates, path, anchor, trust_list: listUrl, valid_until: until } = result
   const word = trusted ? (trust === 'open' ? 'accepted, as any would be' : 'trusted') : 'not trusted'
   const facts = [
     ['Certificate', certificates[0]?.subject],
     ['Signed by', certificates[0]?.issuer],
     ['Trust anchor', anchor === undefined ? undefined : `${anchor.subject} (${anchor.file})`],
+    ['Trust list', listUrl],
     ['Path', path === undefined ? undefined : path.map(({ subject }) => subject).join(' → ')],
   ] as const
   return [
