@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto'
 import { toPem } from '../../src/keys/make-certificate.ts'
 import { SCOPE, startCodeFlow } from './code-flow.ts'
 import { type VisitorTerms, visitor } from './code-flow-visitor.ts'
-import { certify, makeAuthority } from './forge.ts'
+import { type Authority, certify, makeAuthority } from './forge.ts'
 import type { ServiceOptions, Services } from './services.ts'
 import { type TestWallet, testWallet } from './wallet.ts'
 import {
@@ -21,14 +21,16 @@ export interface HaipWorld {
   readonly instance: WalletInstance
 }
 
-/** Certifies a key by a new CA, since the profile refuses self-signed certificates. */
-async function certifyByNewCa(key: KeyObject): Promise<string> {
-  const ca = await makeAuthority('Example CA')
+/** Makes the chain of a key by a CA, since the profile refuses self-signed certificates. */
+function makeChain(ca: Authority, key: KeyObject): string {
   return toPem(certify(ca, key)) + toPem(ca.der)
 }
 
 /** The options of a verifier with the profile. */
-export const haipVerifier: ServiceOptions = { verifier: { profile: 'haip' }, verifierCertificates: certifyByNewCa }
+export const haipVerifier: ServiceOptions = {
+  verifier: { profile: 'haip' },
+  verifierCertificates: async (key) => makeChain(await makeAuthority('Example CA'), key),
+}
 
 /** Starts services whose issuer has the profile and nothing more than it needs. */
 export async function startHaip(
@@ -44,7 +46,7 @@ export async function startHaip(
       ...more,
       ...(files && { files }),
       anchors: [toPem(ca.der)],
-      issuerCertificates: (key) => Promise.resolve(toPem(certify(ca, key)) + toPem(ca.der)),
+      issuerCertificates: (key) => Promise.resolve(makeChain(ca, key)),
     },
   )
   return { services, instance: await makeInstance(provider) }
