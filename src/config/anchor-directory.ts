@@ -29,8 +29,8 @@ interface DirectorySetting {
 }
 
 /**
- * Reads all certificates of the directory of a setting of its own; none if `directory` is undefined. Mistakes are
- * those of {@link readCertificateDirectory}.
+ * Reads all certificates of the directory that one of {@link ANCHOR_SETTINGS} names; none if `directory` is undefined.
+ * Mistakes are those of {@link readCertificateDirectory}.
  */
 export function readAnchorDirectory(
   setting: AnchorSetting,

@@ -162,7 +162,10 @@ export function readRequestObject(text: string): Jws {
   return isUnsigned ? refuseRequestObject('it is not signed') : jws
 }
 
-/** Verifies that a request object is by the verifier `clientId`, for a wallet. Returns the verifier's certificate. */
+/**
+ * Verifies that a request object is by the verifier `clientId`, for a wallet. Returns the verifier's certificate.
+ * Refuses with `invalid_request_object`.
+ */
 export function verifyRequestObject(wallet: WalletContext, jws: Jws, clientId: string): Certificate {
   const certificate = verifySigner(jws, clientId, wallet.now())
   wallet.onStep?.({
@@ -196,7 +199,10 @@ function verifySigner(jws: Jws, clientId: string, now: Date): Certificate {
   return certificate
 }
 
-/** Reads the parameters of a request whose response mode is to be one of `modes`. */
+/**
+ * Reads the parameters of a request. Refuses with `unsupported` a response mode that is not one of `modes`, and with
+ * `invalid_request_object` a malformed request.
+ */
 export function readCommonParameters(payload: JsonObject, modes: readonly string[], now: Date): CommonParameters {
   if (memberOf(payload, 'response_type') !== 'vp_token') abortUnsupported(payload, 'response_type', 'vp_token')
   const query = readQuery(payload)
@@ -263,6 +269,7 @@ function abortUnsupported(payload: JsonObject, name: string, supportedValues: st
   )
 }
 
+/** Refuses with `invalid_request_object` a request for `reason`, which is part of a sentence. */
 export function refuseRequestObject(reason: string): never {
   return refuseWith('invalid_request_object', `the request cannot be trusted, and nothing was sent: ${reason}`)
 }
