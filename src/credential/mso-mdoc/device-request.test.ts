@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import {
   asArray,
@@ -192,4 +193,19 @@ describe('a DeviceRequest', () => {
     const payload = encodeCbor(embedCbor(['ReaderAuthentication', transcript, itemsRequest]))
     expect(isSign1SignedBy(readSign1(readerAuth, 'it'), payload, key)).toBe(true)
   })
+})
+
+it('a DeviceRequest takes one signature at a time from a slow key', async () => {
+  let [waiting, most] = [0, 0]
+  const sign: Signer['sign'] = async (data) => {
+    waiting += 1
+    most = Math.max(most, waiting)
+    await setImmediate()
+    waiting -= 1
+    return signer.sign(data)
+  }
+  const recipient = { origin: 'https://shop.example', encryptionInfo: 'AAAA' }
+  const query = translated({ credentials: [licence, pid] })
+  await writeDeviceRequest(query, isoMdocTranscript(recipient), { ...signer, sign })
+  expect(most).toBe(1)
 })

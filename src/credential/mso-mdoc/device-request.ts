@@ -58,15 +58,17 @@ export async function writeDeviceRequest(
   sessionTranscript: Cbor,
   signer: Signer,
 ): Promise<Uint8Array> {
-  const docRequests = await Promise.all(
-    itemsRequests.map(async (itemsRequest) => {
-      const readerAuth = await sign(['ReaderAuthentication', sessionTranscript, itemsRequest], signer)
-      return new Map<CborKey, Cbor>([
+  // In turn, so that a request for many documents takes no more of a slow key at once than one for a single document.
+  const docRequests: Cbor[] = []
+  for (const itemsRequest of itemsRequests) {
+    const readerAuth = await sign(['ReaderAuthentication', sessionTranscript, itemsRequest], signer)
+    docRequests.push(
+      new Map<CborKey, Cbor>([
         ['itemsRequest', itemsRequest],
         ['readerAuth', readerAuth],
-      ])
-    }),
-  )
+      ]),
+    )
+  }
   const everything = ['ReaderAuthenticationAll', sessionTranscript, itemsRequests, deviceRequestInfo]
   return encodeCbor(
     new Map<CborKey, Cbor>([
