@@ -60,6 +60,8 @@ describe('a session with an origin', () => {
       'http://app.localhost:3000',
       'http://127.0.0.1:8080',
       'http://[::1]:8080',
+      'https://[2001:db8::1]',
+      'https://my_shop.example.:8443',
     ])('with the origin %s', async (origin) => {
       const { session_id: id, ...uris } = await startPageSession(world.services, dcqlQuery, { origin })
       expect(uris).toEqual({
@@ -90,6 +92,9 @@ describe('a session with an origin', () => {
       ['null', ofAPage],
       ['', ofAPage],
       ['*', ofAPage],
+      ['https://*', ofAPage],
+      ['https://*.shop.example', ofAPage],
+      [`${ORIGIN},https://evil.example`, ofAPage],
       ['file:///', ofAPage],
       ['javascript:0', ofAPage],
       ['data:,x', ofAPage],

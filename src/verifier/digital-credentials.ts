@@ -16,6 +16,9 @@ import { makeIsoMdocRequest } from './iso-mdoc.ts'
 import { makeRequestParameters, requireSigner, signRequestObject } from './request-object.ts'
 import { requireEncryptionKey, requireQueryOf, type VerificationSession } from './session.ts'
 
+/** A host that a page may have: a URL may also have the `*` of a pattern, or the comma of a list. */
+const PAGE_HOST = /^(\[[\da-f:]+\]|[\w.-]+)$/
+
 /** Refuses with `invalid_request` an origin that is not written as browsers write it, or has no TLS. */
 export function refuseInvalidOrigin(origin: string): void {
   const problem = originProblem(origin)
@@ -77,7 +80,8 @@ export function modeOfProtocol(protocol: string): 'dc_api.jwt' | typeof ISO_MDOC
 function originProblem(text: string): string | undefined {
   const url = parseUrl(text)
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
-  if (url === undefined || !isWeb) return 'must be the origin of a page, such as https://shop.example'
+  if (url === undefined || !isWeb || !PAGE_HOST.test(url.hostname))
+    return 'must be the origin of a page, such as https://shop.example'
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     return 'must be https; plain http is for addresses of this machine'
   return url.origin === text ? undefined : `must be as browsers write it: ${url.origin}`
