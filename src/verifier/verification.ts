@@ -83,8 +83,9 @@ export interface VerificationContext
 }
 
 /** The context that the presentations of one response share. */
-interface ResponseContext extends VerificationContext {
-  readonly allTrustLists: readonly CurrentTrustList[]
+interface ResponseContext extends VerificationContext, Pick<PresentationCheckContext, 'findIssuerPath'> {
+  /** The trust lists for all types, also those that do not count now. */
+  readonly trustLists: readonly CurrentTrustList[]
   readonly budget: SearchBudget
 }
 
@@ -100,11 +101,9 @@ export async function verifyVpResponse(
   context: VerificationContext,
   run: CheckRun,
 ): Promise<VerificationReport> {
-  const responseContext = {
-    ...context,
-    allTrustLists: await context.loadTrustLists(),
-    budget: createSearchBudget(),
-  }
+  const trustLists = await context.loadTrustLists()
+  const budget = createSearchBudget()
+  const responseContext = { ...context, trustLists, budget, findIssuerPath: createIssuerPathFinder(context, budget) }
   const counts = new Map([...response.vpToken].map(([id, presentations]) => [id, presentations.length]))
   const checks = await runChecks(responseChecks, { state: response.state, counts }, context, run)
   const credentials: (readonly [string, readonly CredentialReport[]])[] = []
@@ -151,14 +150,10 @@ async function verifyPresentation(
   run: CheckRun,
 ): Promise<CredentialReport> {
   const evidence = 'evidence' in reading ? withChain(reading.evidence, context) : undefined
-  const trustLists = judgeTrustLists(context.allTrustLists, evidence?.types ?? [], credentialQuery.meta, format)
-  const trustAnchors = joinAnchors(context.trustAnchors, trustLists)
   const ownTransactions = context.transactions.filter(({ credentialIds }) => credentialIds.includes(credentialQuery.id))
   const presentationContext: PresentationCheckContext = {
     ...context,
-    trustAnchors,
-    trustLists,
-    findIssuerPath: createIssuerPathFinder({ ...context, trustAnchors }, context.budget),
+    ...(context.trustLists.length > 0 && chooseTrust(context, evidence?.types ?? [], { credentialQuery, format })),
     credentialQuery,
     format,
     binding: { ...context.binding, transactionData: ownTransactions.map(({ text }) => text) },
@@ -172,6 +167,18 @@ async function verifyPresentation(
   ]
   const description = evidence && allHold(checks) ? describeCredential(evidence, checks, presentationContext) : {}
   return { format: credentialQuery.format, ...description, checks }
+}
+
+/** Returns the trust lists as they count for the types of a presentation, with the anchors and paths that they make. */
+function chooseTrust(
+  context: ResponseContext,
+  types: readonly string[],
+  { credentialQuery, format }: Pick<PresentationCheckContext, 'credentialQuery' | 'format'>,
+) {
+  const trustLists = judgeTrustLists(context.trustLists, types, credentialQuery.meta, format)
+  const trustAnchors = joinAnchors(context.trustAnchors, trustLists)
+  const findIssuerPath = createIssuerPathFinder({ ...context, trustAnchors }, context.budget)
+  return { trustLists, trustAnchors, findIssuerPath }
 }
 
 function withChain(evidence: Evidence, { parseCertificate }: VerificationContext): EvidenceWithChain {
@@ -198,7 +205,7 @@ function describeCredential(
   const { leaf } = evidence.issuerChain
   const trustPath = findIssuerPath(evidence.issuerChain)
   const anchor = 'path' in trustPath ? trustPath.path.at(-1) : undefined
-  const [listUrl] = anchor === undefined ? [] : findListsOfPath([anchor], trustLists)
+  const [listUrl] = anchor === undefined || trustLists.length === 0 ? [] : findListsOfPath([anchor], trustLists)
   const [from, until] = [latestStart(evidence.validity), earliestEnd(evidence.validity)]
   return {
     ...(!('problem' in leaf) && {

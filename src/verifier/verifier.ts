@@ -64,7 +64,11 @@ function createContext(config: VerifierConfig, effects: VerifierEffects): Verifi
       async (id) => (await store.get('verification_query', id))?.value.dcqlQuery,
     ),
     parseCertificate: cacheCertificates(MAX_CACHED_CERTIFICATES),
-    loadTrustLists: createTrustListLoader(getCurrentConfig, { store: partOf(store), now: effects.now }),
+    // A renewal reads the certificates of the lists again, and the settings stay.
+    loadTrustLists:
+      config.trustLists.length === 0
+        ? () => Promise.resolve([])
+        : createTrustListLoader(getCurrentConfig, { store: partOf(store), now: effects.now }),
     checkDescriptions: createStoredDescriptions(effects),
     progress: createVerificationProgress(effects, config.retention),
     status: {

@@ -64,8 +64,7 @@ export function createTrustListLoader(
   }
   const rows = cacheValue(() => Promise.all(getConfig().trustLists.map(loadList)), { ttlMs: ROWS_MS, now })
   return async () => {
-    const { trustLists, clockSkewSeconds } = getConfig()
-    if (trustLists.length === 0) return []
+    const { clockSkewSeconds } = getConfig()
     const loadedLists = await rows.get()
     return loadedLists.map(({ setting: { url, credentialTypes }, parsed, fetchProblem }) => {
       const problem = parsed?.problem ?? findEndProblem(parsed?.list, fetchProblem, now(), clockSkewSeconds)
