@@ -1,11 +1,12 @@
 import { hash, randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { encryptDeviceResponse } from '../../test/support/iso-mdoc.ts'
 import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { type Cbor, encodeCbor } from '../codec/cbor.ts'
 import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
-import { openHpke, sealHpke } from '../keys/hpke.ts'
+import { openHpke } from '../keys/hpke.ts'
 import { makePrivateJwk } from '../keys/private-jwk.ts'
-import { readEncryptedResponse, readEncryptionInfo, writeEncryptedResponse } from '../protocol/iso-mdoc.ts'
+import { readEncryptedResponse, readEncryptionInfo } from '../protocol/iso-mdoc.ts'
 import { type IsoMdocSession, isoMdocRecipient, readIsoMdocResponse, requireDocumentsQuery } from './iso-mdoc.ts'
 
 const toHex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
@@ -57,8 +58,8 @@ const responseOf = (...documents: readonly Cbor[]): Cbor =>
 
 /** Encrypts a DeviceResponse as a wallet would for a session. */
 function encrypt(deviceResponse: Uint8Array, to: IsoMdocSession = session): string {
-  const info = encodeCbor(isoMdocTranscript(isoMdocRecipient(to)))
-  return writeEncryptedResponse(sealHpke(deviceResponse, to.encryptionKey, { info }, randomBytes))
+  const recipient = isoMdocRecipient(to)
+  return encryptDeviceResponse(deviceResponse, recipient.encryptionInfo, recipient)
 }
 
 describe('the request of walt.id', () => {
