@@ -13,7 +13,7 @@ import { mistakesOf } from './mistakes.ts'
 
 const LOTE_TYPE = 'http://uri.etsi.org/19602/LoTEType/'
 /** The types of lists that have no issuers of credentials: whoever is there must not become one. */
-const OTHER_LISTS = /^EU(WalletProviders|WRPACProviders|WRPRCProviders|RegistrarsAndRegisters)List$/
+const LISTS_WITHOUT_ISSUERS = /^EU(WalletProviders|WRPACProviders|WRPRCProviders|RegistrarsAndRegisters)List$/
 const MAX_LISTS = 100
 
 export const TrustListsSetting = Type.Array(
@@ -87,7 +87,7 @@ export function readTrustLists(
 /** Returns the mistakes of one list apart from its directory. */
 function findListMistakes({ url, loteType }: TrustListSetting): string[] {
   const problem = ownAddressProblem(url, 'https://lists.example.eu/pid-providers.jwt', 'an address without')
-  const isOfOthers = loteType.startsWith(LOTE_TYPE) && OTHER_LISTS.test(loteType.slice(LOTE_TYPE.length))
+  const isOfOthers = loteType.startsWith(LOTE_TYPE) && LISTS_WITHOUT_ISSUERS.test(loteType.slice(LOTE_TYPE.length))
   return [
     ...(problem === undefined ? [] : [`url: ${problem}`]),
     ...(isOfOthers ? ['loteType: a list of this type has no issuers of credentials'] : []),

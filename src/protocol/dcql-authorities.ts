@@ -16,8 +16,8 @@ export interface TrustedAuthoritiesQuery {
 /** The maximum size of a key identifier. */
 const MAX_KEY_ID_BYTES = 64
 
-const FEDERATIONS = 'federations are not supported; name the authority above the issuer by aki instead'
-const OTHER_LIST =
+const FEDERATION_PROBLEM = 'federations are not supported; name the authority above the issuer by aki instead'
+const UNKNOWN_LIST_PROBLEM =
   'is not the url of one of trustLists of this verifier; name a list that it has, or the authorities of the list by aki'
 
 /**
@@ -63,9 +63,9 @@ export function* findUncheckableAuthorities(
     const values = memberOf(authority, 'values')
     if (type === 'aki') yield* findValueMistakes(values, `${at}[${i}].values`, keyIdProblem)
     else if (type === 'etsi_tl') {
-      const listProblem = (url: string) => (listUrls.includes(url) ? undefined : OTHER_LIST)
+      const listProblem = (url: string) => (listUrls.includes(url) ? undefined : UNKNOWN_LIST_PROBLEM)
       yield* findValueMistakes(values, `${at}[${i}].values`, listProblem)
-    } else yield `${at}[${i}].type: ${type === 'openid_federation' ? FEDERATIONS : 'must be aki or etsi_tl'}`
+    } else yield `${at}[${i}].type: ${type === 'openid_federation' ? FEDERATION_PROBLEM : 'must be aki or etsi_tl'}`
   }
 }
 

@@ -66,8 +66,7 @@ export async function certifyByTestCa(
     : []
   const signerExtensions = mdocAuthority ? [extendedKeyUsage([EXTENDED_KEY_USAGE.mdlDocumentSigner], true)] : []
   const extensions = usualExtensions({ publicKey, issuerPublicKey, isCa: false, names })
-  const caKeys = { publicKey: issuerPublicKey, issuerPublicKey }
-  const caExtensions = usualExtensions({ ...caKeys, isCa: true, pathLength: 0 })
+  const caExtensions = usualExtensions({ publicKey: issuerPublicKey, issuerPublicKey, isCa: true, pathLength: 0 })
   return {
     certificate: makeCertificate({
       ...byCa,

@@ -9,7 +9,7 @@ import type { TrustListConfig } from '../../config/trust-lists.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
 import type { VerifierConfig } from '../config.ts'
-import { readTrustList, type TrustList } from './read.ts'
+import { type ReadingTime, readTrustList, type TrustList } from './read.ts'
 import { isListOver, readStoredList, type StoredTrustList, type TrustListCollections } from './stored.ts'
 
 /** The maximum size of a list, which is some ten thousand certificates. */
@@ -98,7 +98,7 @@ function chooseList(
   text: string,
   stored: StoredTrustList | undefined,
   setting: TrustListConfig,
-  time: { readonly at: Date; readonly clockSkewSeconds: number },
+  time: ReadingTime,
 ): StoredTrustList {
   const newList = readOrProblem(() => readTrustList(text, setting, time))
   if ('problem' in newList) return { ...stored, problem: newList.problem }
@@ -114,10 +114,7 @@ function chooseList(
   return { list: { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() } }
 }
 
-function endProblem(
-  { nextUpdate }: TrustList,
-  { at, clockSkewSeconds }: { readonly at: Date; readonly clockSkewSeconds: number },
-): string | undefined {
+function endProblem({ nextUpdate }: TrustList, { at, clockSkewSeconds }: ReadingTime): string | undefined {
   return isListOver(nextUpdate, at, clockSkewSeconds)
     ? `the list that was fetched ended on ${nextUpdate.toISOString()} (NextUpdate)`
     : undefined
