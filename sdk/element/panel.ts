@@ -25,9 +25,9 @@ export interface Panel {
 }
 
 export interface PanelListener {
-  /** Is called when the person wants the browser to ask a wallet. */
+  /** The person wants the browser to ask a wallet. */
   readonly onAsk: () => void
-  /** Is called when the person wants a new request. */
+  /** The person wants a new request. */
   readonly onAgain: () => void
 }
 

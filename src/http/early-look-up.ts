@@ -11,7 +11,10 @@ interface EarlyLookUp<T> {
   readonly getResult: (request: FastifyRequest) => T
 }
 
-/** Creates the hook that calls `lookUp`, and the function with which the handler gets the result. */
+/**
+ * Creates the hook that calls `lookUp`, which may set headers of the answer, and the function with which the handler
+ * gets the result.
+ */
 export function createEarlyLookUp<T>(
   lookUp: (request: FastifyRequest, reply: FastifyReply) => Promise<T>,
 ): EarlyLookUp<T> {

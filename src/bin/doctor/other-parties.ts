@@ -1,4 +1,7 @@
-/** Checks whether the parties that a configuration names can be reached: who signs people in, and the application. */
+/**
+ * Checks whether the parties that a configuration names can be reached: who signs people in, the application, and who
+ * publishes trust lists.
+ */
 import { isObject, type Json, parseJson } from '../../codec/json.ts'
 import { type Problem, readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
 import { removeTrailingSlashes } from '../../codec/url.ts'
