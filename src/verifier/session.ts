@@ -109,7 +109,7 @@ export function requireEncryptionKey({ encryptionKey }: VerificationSession): Pr
 }
 
 /** Returns the response mode of a session. */
-export function modeOf({ responseMode }: Pick<VerificationSession, 'responseMode'>): ResponseMode {
+export function modeOf({ responseMode }: VerificationSession): ResponseMode {
   return responseMode ?? 'direct_post'
 }
 
