@@ -17,13 +17,12 @@ import { makeKey, type Services, VERIFIER_URL } from '../support/services.ts'
 import { testDatabase } from '../support/store.ts'
 import {
   LIST_URL,
+  type ListChange,
   type ListSigner,
   listSettings,
   makeListSigner,
+  makeTrustList,
   serviceOf,
-  signTrustList,
-  type TrustListParts,
-  trustListParts,
 } from '../support/trust-list.ts'
 import { call, configuration, issueCredential, postForm, startVerification, statusOf } from '../support/wire.ts'
 
@@ -44,17 +43,13 @@ async function startWithList(listed: object = {}, more: WorldOptions = {}): Prom
   await publish()
 }
 
-type Change = (parts: TrustListParts) => void | Promise<void>
-
 /** Publishes the list with the CA of the issuer, but for what `change` does to it. */
-async function publish(change: Change = () => undefined): Promise<void> {
+async function publish(change?: ListChange): Promise<void> {
   publishText(await textWith(change))
 }
 
-async function textWith(change: Change): Promise<string> {
-  const parts = trustListParts(signer, [world.ca.der], world.services.clock.now)
-  await change(parts)
-  return signTrustList(parts)
+function textWith(change?: ListChange): Promise<string> {
+  return makeTrustList(signer, [world.ca.der], world.services.clock.now, change)
 }
 
 function publishText(text: string, status = 200): void {

@@ -9,7 +9,7 @@ import { toPem } from '../../src/keys/make-certificate.ts'
 import { examine, itFinds, makeServiceFiles } from '../support/doctor.ts'
 import { makeAuthority } from '../support/forge.ts'
 import { freePort } from '../support/free-port.ts'
-import { makeListSigner, PID_LIST, signTrustList, type TrustListParts, trustListParts } from '../support/trust-list.ts'
+import { type ListChange, makeListSigner, makeTrustList, PID_LIST } from '../support/trust-list.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -144,12 +144,10 @@ describe('vouchsafe doctor asks the verifier that requests another credential', 
 })
 
 describe('vouchsafe doctor fetches a trust list', () => {
-  async function findingsFor(change: (parts: TrustListParts) => void): Promise<readonly Finding[]> {
+  async function findingsFor(change?: ListChange): Promise<readonly Finding[]> {
     const signer = await makeListSigner()
     const provider = await makeAuthority('PID CA')
-    const parts = trustListParts(signer, [provider.der], new Date())
-    change(parts)
-    const text = await signTrustList(parts)
+    const text = await makeTrustList(signer, [provider.der], new Date(), change)
     const serviceFiles = await makeServiceFiles('verifier')
     const signerTrustAnchors = join(serviceFiles.directory, 'conf/list-signers')
     mkdirSync(signerTrustAnchors)
@@ -162,7 +160,7 @@ describe('vouchsafe doctor fetches a trust list', () => {
 
   it('and tells its number, its certificates and its end, and until when its signer is good', async () => {
     const anchors = 'trustLists[0].signerTrustAnchors'
-    expect(await findingsFor(() => undefined)).toEqual([
+    expect(await findingsFor()).toEqual([
       { subject: anchors, outcome: 'ok', text: expect.stringContaining('CN=Example scheme operator') as string },
       {
         subject: 'trustLists[0].url',
@@ -172,7 +170,7 @@ describe('vouchsafe doctor fetches a trust list', () => {
     ])
   })
 
-  it.each<[string, (parts: TrustListParts) => void, RegExp]>([
+  it.each<[string, ListChange, RegExp]>([
     [
       'that is another',
       ({ scheme }) => void Object.assign(scheme, { LoTEType: 'a' }),

@@ -7,7 +7,7 @@ import { toPem } from '../../src/keys/make-certificate.ts'
 import { readTrustAnchors } from '../../src/keys/trust-path.ts'
 import { readTrustList } from '../../src/verifier/trust-list/read.ts'
 import { makeAuthority, signWith } from '../support/forge.ts'
-import { LIST_URL, makeListSigner, PID_LIST, signTrustList, trustListParts } from '../support/trust-list.ts'
+import { LIST_URL, makeListSigner, makeTrustList, PID_LIST } from '../support/trust-list.ts'
 
 const NOW = new Date()
 const ISSUANCE = 'http://uri.etsi.org/19602/SvcType/PID/Issuance'
@@ -43,6 +43,6 @@ it.each([
 
 it('the lists of our tests are lists for it', async () => {
   const provider = await makeAuthority('PID CA')
-  const text = await signTrustList(trustListParts(await makeListSigner(), [provider.der], NOW))
+  const text = await makeTrustList(await makeListSigner(), [provider.der], NOW)
   expect(validateLoTE(readJwsPayload(text) as never)).toMatchObject({ valid: true })
 })

@@ -38,8 +38,25 @@ export interface TrustListParts {
   key: KeyObject
 }
 
-/** Makes the parts of the list of PID providers that has these certificates, each as a service that issues. */
-export function trustListParts({ key, der }: ListSigner, certificates: readonly Buffer[], at: Date): TrustListParts {
+/** Changes parts of a list before it is signed. */
+export type ListChange = (parts: TrustListParts) => void | Promise<void>
+
+/**
+ * Makes the list of PID providers that has these certificates, each as a service that issues, but for what `change`
+ * does to it.
+ */
+export async function makeTrustList(
+  signer: ListSigner,
+  certificates: readonly Buffer[],
+  at: Date,
+  change: ListChange = () => undefined,
+): Promise<string> {
+  const parts = trustListParts(signer, certificates, at)
+  await change(parts)
+  return signTrustList(parts)
+}
+
+function trustListParts({ key, der }: ListSigner, certificates: readonly Buffer[], at: Date): TrustListParts {
   const signer = parseCertificate(der)
   return {
     header: {
@@ -74,7 +91,7 @@ export function serviceOf(certificates: readonly Buffer[], more: JsonObject = {}
   }
 }
 
-export function signTrustList({ header, scheme, services, payloadOf, key }: TrustListParts): Promise<string> {
+function signTrustList({ header, scheme, services, payloadOf, key }: TrustListParts): Promise<string> {
   const entities: Json[] = services.map((service) => ({
     TrustedEntityInformation: {
       TEName: [{ lang: 'en', value: 'Example provider' }],

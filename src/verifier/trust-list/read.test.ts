@@ -4,13 +4,12 @@ import { type Authority, certify, makeAuthority, signWith } from '../../../test/
 import { makeKey } from '../../../test/support/services.ts'
 import {
   LIST_URL,
+  type ListChange,
   type ListSigner,
   makeListSigner,
+  makeTrustList,
   PID_LIST,
   serviceOf,
-  signTrustList,
-  type TrustListParts,
-  trustListParts,
 } from '../../../test/support/trust-list.ts'
 import { toBase64url } from '../../codec/base64url.ts'
 import type { JsonObject } from '../../codec/json.ts'
@@ -21,8 +20,6 @@ import { EXTENDED_KEY_USAGE } from '../../keys/certificate-purpose.ts'
 import { toPem } from '../../keys/make-certificate.ts'
 import { readTrustAnchors } from '../../keys/trust-path.ts'
 import { readTrustList } from './read.ts'
-
-type Change = (parts: TrustListParts) => void | Promise<void>
 
 const AT = new Date()
 const time = { at: AT, clockSkewSeconds: 60 }
@@ -41,26 +38,24 @@ function settingOf(der: Buffer, loteType = PID_LIST): TrustListConfig {
   return { url: LIST_URL, loteType, signerAnchors, credentialTypes: undefined }
 }
 
-async function listWith(change: Change = () => undefined): Promise<string> {
-  const parts = trustListParts(signer, [provider.der], AT)
-  await change(parts)
-  return signTrustList(parts)
+function listWith(change?: ListChange): Promise<string> {
+  return makeTrustList(signer, [provider.der], AT, change)
 }
 
 const header =
-  (members: JsonObject): Change =>
+  (members: JsonObject): ListChange =>
   (parts) =>
     void Object.assign(parts.header, members)
 const scheme =
-  (members: JsonObject): Change =>
+  (members: JsonObject): ListChange =>
   (parts) =>
     void Object.assign(parts.scheme, members)
 const without =
-  (part: 'header' | 'scheme', name: string): Change =>
+  (part: 'header' | 'scheme', name: string): ListChange =>
   (parts) =>
     void Reflect.deleteProperty(parts[part], name)
 const service =
-  (members: JsonObject): Change =>
+  (members: JsonObject): ListChange =>
   ({ services }) =>
     void services.splice(0, 1, serviceOf([provider.der], members))
 
@@ -85,7 +80,7 @@ describe('a list is taken', () => {
     })
   })
 
-  it.each<[string, Change]>([
+  it.each<[string, ListChange]>([
     ['of the type that JAdES has', header({ typ: 'JAdES' })],
     ['of the type that libraries for lists have', header({ typ: 'trustlist+jwt' })],
     ['of a whole media type', header({ typ: 'application/jose' })],
@@ -120,7 +115,7 @@ describe('a list is taken', () => {
 })
 
 describe('a list is refused', () => {
-  it.each<[string, Change, RegExp]>([
+  it.each<[string, ListChange, RegExp]>([
     [
       'by another key',
       async (parts) => void Object.assign(parts, { key: await makeKey() }),
@@ -164,11 +159,10 @@ describe('a list is refused', () => {
 
   it('by a signer that the setting does not have, with its own certificate', async () => {
     const stranger = await makeListSigner()
-    const text = await signTrustList(trustListParts(stranger, [provider.der], AT))
+    const text = await makeTrustList(stranger, [provider.der], AT)
     expect(problemOf(text)).toMatch(/its signer is not one of signerTrustAnchors: .* another certificate of that name/)
-    const bare = trustListParts(stranger, [provider.der], AT)
-    Reflect.deleteProperty(bare.header, 'x5c')
-    expect(problemOf(await signTrustList(bare))).toMatch(/comes without x5c, and no certificate/)
+    const bareText = await makeTrustList(stranger, [provider.der], AT, without('header', 'x5c'))
+    expect(problemOf(bareText)).toMatch(/comes without x5c, and no certificate/)
   })
 
   it('by the certificate of a web server below the certificate of the setting', async () => {
@@ -205,10 +199,10 @@ describe('a list is refused', () => {
 })
 
 describe('a certificate counts', () => {
-  const counted = async (change: Change): Promise<number> =>
+  const counted = async (change: ListChange): Promise<number> =>
     readTrustList(await listWith(change), setting, time).certificates.length
 
-  it.each<[string, Change, number]>([
+  it.each<[string, ListChange, number]>([
     [
       'of a service that was notified',
       service({ ServiceStatus: 'http://uri.etsi.org/19602/PubEAAProvidersList/SvcStatus/notified' }),
