@@ -10,14 +10,14 @@ import * as schemas from './digital-credentials-schemas.ts'
 import type { RequestQueue } from './request-object.ts'
 import { refuseUnlessOpen, VERIFIER_PATHS } from './session.ts'
 
-/** Adds the two routes of a session with an origin. Requests are signed in `runInTurn`, as request objects are. */
-export function addDigitalCredentialsRoutes(app: App, context: VerifierContext, runInTurn: RequestQueue): void {
+/** Adds the two routes of a session with an origin. Requests are signed by `signInTurn`, as request objects are. */
+export function addDigitalCredentialsRoutes(app: App, context: VerifierContext, signInTurn: RequestQueue): void {
   const path = `${VERIFIER_PATHS['dc_api.jwt']}/:session_id`
   const config = { malformedError: 'invalid_request', walletEndpoint: 'digital-credentials' } as const
   const { onRequest, getResult } = createEarlyLookUp((request, reply) => requireSessionOfPage(context, request, reply))
   app.get(path, { config, onRequest, schema: schemas.digitalCredentialsRequestRoute }, (request) => {
     const { row, origin } = getResult(request)
-    return runInTurn(request.params.session_id, () => makeDigitalCredentialsRequest(context, row.value, origin))
+    return signInTurn(request.params.session_id, () => makeDigitalCredentialsRequest(context, row.value, origin))
   })
   const bodyLimit = context.config.presentationBytes
   app.post(path, { config, onRequest, bodyLimit, schema: schemas.digitalCredentialRoute }, (request) => {

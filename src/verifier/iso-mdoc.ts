@@ -6,7 +6,7 @@ import { fromBase64url, toBase64url } from '../codec/base64url.ts'
 import { encodeCbor } from '../codec/cbor.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
-import { type DocumentsQuery, translateQuery, writeDeviceRequest } from '../credential/mso-mdoc/device-request.ts'
+import { type DocumentsQuery, toDocumentsQuery, writeDeviceRequest } from '../credential/mso-mdoc/device-request.ts'
 import { separateDocuments } from '../credential/mso-mdoc/device-response.ts'
 import { openHpke } from '../keys/hpke.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
@@ -29,7 +29,7 @@ export async function makeIsoMdocRequest(
   query: DcqlQuery,
   signer: Signer,
 ): Promise<JsonObject | undefined> {
-  const documents = translateQuery(query)
+  const documents = toDocumentsQuery(query)
   if (documents === undefined) return undefined
   const recipient = isoMdocRecipient(session)
   const deviceRequest = await writeDeviceRequest(documents, isoMdocTranscript(recipient), signer)
@@ -43,7 +43,7 @@ export function isoMdocRecipient({ origin, nonce, encryptionKey }: IsoMdocSessio
 
 /** Translates a query. Refuses with `invalid_request` one that a DeviceRequest cannot say, so that none was made. */
 export function requireDocumentsQuery(query: DcqlQuery): DocumentsQuery {
-  return translateQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
+  return toDocumentsQuery(query) ?? refuse('invalid_request', 'protocol: org-iso-mdoc is none of those of the request')
 }
 
 /**

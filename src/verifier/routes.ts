@@ -16,12 +16,12 @@ import { addWalletRoutes } from './wallet-routes.ts'
 
 /** Adds all routes of the verification service. */
 export function addVerifierRoutes(app: App, context: VerifierContext): void {
-  const runInTurn = createRequestQueue()
+  const signInTurn = createRequestQueue()
   recordRefusals(app, context)
   addQueryRoutes(app, context)
   addVerificationSessionRoutes(app, context)
-  addWalletRoutes(app, context, runInTurn)
-  addDigitalCredentialsRoutes(app, context, runInTurn)
+  addWalletRoutes(app, context, signInTurn)
+  addDigitalCredentialsRoutes(app, context, signInTurn)
   addTrustRoutes(app, context)
   addOperatorRoutes(app, context)
   const overview = createOverviewReader(context, (isReady) => readVerifierOverview(context, isReady))

@@ -15,13 +15,13 @@ import { readWalletRequest, type WalletRequest } from './wallet-request.ts'
 /** The maximum size of a wallet's request for its request object. */
 const WALLET_REQUEST_LIMIT = 65_536
 
-/** Adds the routes that send request objects, which are signed in `runInTurn`, and those that receive responses. */
-export function addWalletRoutes(app: App, context: VerifierContext, runInTurn: RequestQueue): void {
-  addRequestObjectRoutes(app, context, runInTurn)
+/** Adds the routes that send request objects, which are signed by `signInTurn`, and those that receive responses. */
+export function addWalletRoutes(app: App, context: VerifierContext, signInTurn: RequestQueue): void {
+  addRequestObjectRoutes(app, context, signInTurn)
   addFormRoutes(app, context.config.presentationBytes, (scope) => addResponseRoutes(scope, context))
 }
 
-function addRequestObjectRoutes(app: App, context: VerifierContext, runInTurn: RequestQueue): void {
+function addRequestObjectRoutes(app: App, context: VerifierContext, signInTurn: RequestQueue): void {
   const path = `${VERIFIER_PATHS.request}/:session_id`
   const config = { malformedError: 'invalid_request', walletEndpoint: 'authorization-request' } as const
   const { onRequest, getResult } = createEarlyLookUp((request) =>
@@ -29,7 +29,7 @@ function addRequestObjectRoutes(app: App, context: VerifierContext, runInTurn: R
   )
   const sendRequestObject = async (request: FastifyRequest, reply: FastifyReply, wallet?: WalletRequest) => {
     const id = sessionIdOf(request)
-    const requestObject = await runInTurn(id, () => getRequestObject(context, id, getResult(request), wallet))
+    const requestObject = await signInTurn(id, () => getRequestObject(context, id, getResult(request), wallet))
     // Previews of links and probes send HEAD.
     if (request.method !== 'HEAD') context.progress.add(id, { requestFetchedAt: context.now().getTime() })
     return reply.type('application/oauth-authz-req+jwt').send(requestObject)

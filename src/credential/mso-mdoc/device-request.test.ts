@@ -18,7 +18,7 @@ import { isSign1SignedBy, signBytes } from '../../keys/signature.ts'
 import { publicMembersOf, type Signer } from '../../keys/signer.ts'
 import type { CredentialQuery, DcqlQuery } from '../../protocol/dcql.ts'
 import { isoMdocTranscript } from './device-auth.ts'
-import { type DocumentsQuery, translateQuery, writeDeviceRequest } from './device-request.ts'
+import { type DocumentsQuery, toDocumentsQuery, writeDeviceRequest } from './device-request.ts'
 
 const MDL = 'org.iso.18013.5.1.mDL'
 const NAMESPACE = 'org.iso.18013.5.1'
@@ -49,7 +49,7 @@ const licence = credentialQuery('licence', MDL, { family_name: true })
 const pid = credentialQuery('pid', 'eu.europa.ec.eudi.pid.1', { family_name: undefined })
 
 const translated = (query: DcqlQuery): DocumentsQuery => {
-  const result = translateQuery(query)
+  const result = toDocumentsQuery(query)
   if (result === undefined) throw new Error('the query is not translated')
   return result
 }
@@ -135,7 +135,7 @@ describe('a query in the terms of a DeviceRequest', () => {
       { credentials: Array.from({ length: 11 }, (__, n) => credentialQuery(`c${n}`, `d${n}`, { a: true })) },
     ],
   ])('cannot ask for %s', (__, query) => {
-    expect(translateQuery(query)).toBeUndefined()
+    expect(toDocumentsQuery(query)).toBeUndefined()
   })
 })
 

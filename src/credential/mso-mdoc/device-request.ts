@@ -30,7 +30,7 @@ export interface DocumentsQuery {
  * Translates a query. Returns undefined if a DeviceRequest cannot say what it asks, or if two credential queries have
  * the same docType, so that a document would not show which of them it answers.
  */
-export function translateQuery({ credentials, credential_sets: sets }: DcqlQuery): DocumentsQuery | undefined {
+export function toDocumentsQuery({ credentials, credential_sets: sets }: DcqlQuery): DocumentsQuery | undefined {
   const ids = credentials.map(({ id }) => id)
   const queryIds = new Map(credentials.map((query) => [docTypeOf(query), query.id]))
   if (ids.length > MAX_DOCUMENTS || queryIds.size < ids.length || !credentials.every(isTranslatable)) return undefined
