@@ -165,7 +165,7 @@ describe('vouchsafe doctor fetches a trust list', () => {
       {
         subject: 'trustLists[0].url',
         outcome: 'ok',
-        text: expect.stringMatching(/\/list\.jwt has list 7 with 1 certificates, which ends on 2/) as string,
+        text: expect.stringMatching(/\/list\.jwt has list 7 with 1 certificate, which ends on 2/) as string,
       },
     ])
   })

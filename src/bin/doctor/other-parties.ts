@@ -95,7 +95,8 @@ async function askForTrustList(
       : readOrProblem(() => readTrustList(answer.text, setting, { at: now(), clockSkewSeconds }))
   if ('problem' in list) return warningFinding(subject, `${url} gives no list: ${list.problem}`)
   const { sequenceNumber, certificates, nextUpdate } = list
-  const text = `${url} has list ${sequenceNumber} with ${certificates.length} certificates, which ends on ${nextUpdate.toISOString()}`
+  const issuers = `${certificates.length} certificate${certificates.length === 1 ? '' : 's'}`
+  const text = `${url} has list ${sequenceNumber} with ${issuers}, which ends on ${nextUpdate.toISOString()}`
   return makeFinding(subject, isListOver(nextUpdate, now(), clockSkewSeconds) ? 'warning' : 'ok', text)
 }
 
