@@ -220,6 +220,9 @@ describe('vouchsafe wallet', () => {
     expect((await run('decline', await uriOf(), '--origin', origin)).out).toContain('Declined. Example Shop')
     const { err } = await run('present', await uriOf(), '--origin', 'https://bank.example', '--yes')
     expect(err).toContain('it is for the pages of others, and not of https://bank.example (expected_origins)')
+    expect((await run('present', await uriOf())).err).toContain('say with --origin which page asks')
+    const { link } = await startVerification(services)
+    expect((await run('decline', link, '--origin', origin)).err).toContain('--origin goes with the digital_credentials')
   })
 
   it('speaks JSON to programs, and never of its keys', async () => {

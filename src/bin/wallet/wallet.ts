@@ -6,7 +6,7 @@ import { PUBLIC_CLIENT } from '../../wallet/client-attestation.ts'
 import type { WalletContext } from '../../wallet/context.ts'
 import { refuseWith, WalletError } from '../../wallet/error.ts'
 import type { TxCodeDescription } from '../../wallet/offer.ts'
-import { decline, planPresentation, sendPresentation } from '../../wallet/present.ts'
+import { decline, sendPresentation } from '../../wallet/present.ts'
 import { receiveOffer, receiveWalletInitiated, type WalletInitiatedRequest } from '../../wallet/receive.ts'
 import { collectPendingCredentials, listOutstandingCredentials, renewCredential } from '../../wallet/renewal.ts'
 import { listCredentials, requireCredential } from '../../wallet/stored-credential.ts'
@@ -17,6 +17,7 @@ import { browserCommand, openBrowser } from '../terminal/open-browser.ts'
 import { paint, timeText } from '../terminal/terminal.ts'
 import { startBrowserVisit } from './browser-visit.ts'
 import { readAttestationFile, readAttestationText, walletFiles, writeAttestationFile } from './files.ts'
+import { planRequest } from './plan-request.ts'
 import { type AskConsent, askTxCodeAtTerminal, createConsentQuestion } from './questions.ts'
 import { attestForTests, keyAttesterOf } from './test-attestation.ts'
 import {
@@ -248,7 +249,7 @@ async function runPresent({
   askConsent,
   approvedTypes,
 }: WalletCommand): Promise<Outcome> {
-  const plan = await planPresentation(wallet, subject, origin)
+  const plan = await planRequest(wallet, subject, origin)
   const originOption = origin === undefined ? [] : ['--origin', origin]
   const declining = `To tell the verifier: ${formatCommandLine('decline', subject, ...originOption)}`
   if (plan.problem !== undefined) {
@@ -274,7 +275,7 @@ function refuseUnseen(text: string, type: string, show: WalletCommand['show']): 
 }
 
 async function runDecline({ wallet, subject, origin, show }: WalletCommand): Promise<Outcome> {
-  const plan = await planPresentation(wallet, subject, origin)
+  const plan = await planRequest(wallet, subject, origin)
   await decline(wallet, plan)
   show(`Declined. ${verifierName(plan)} has been told that you do not agree, and nothing else.`)
   return { json: { result: 'declined', verifier: planToJson(plan).verifier } }
