@@ -26,11 +26,10 @@ export async function fetchDigitalRequests(
       cache: 'no-store',
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
-    if (!response.ok) throw new Error(`status ${response.status}`)
-    const { digital } = (await response.json()) as { readonly digital: { readonly requests: DigitalMessage[] } }
+    const { digital } = (await readAnswer(response)) as { readonly digital: { readonly requests: DigitalMessage[] } }
     return digital.requests.filter(({ protocol }) => DigitalCredential.userAgentAllowsProtocol(protocol))
   } catch (error) {
-    report(error)
+    report(error, signal)
     return undefined
   }
 }
@@ -52,14 +51,20 @@ export async function askWallet(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ protocol, data }),
     })
-    if (!response.ok) throw new Error(`status ${response.status}`)
-    return (await response.json()) as { readonly redirect_uri?: unknown }
+    return (await readAnswer(response)) as { readonly redirect_uri?: unknown }
   } catch (error) {
-    report(error)
+    report(error, signal)
     return undefined
   }
 }
 
-function report(error: unknown): void {
-  console.warn('<vouchsafe-request>: digital-credentials:', error)
+/** Reads an answer of the verifier. Throws with what it says where it does not take the request. */
+async function readAnswer(response: Response): Promise<unknown> {
+  if (!response.ok) throw new Error(`status ${response.status} ${await response.text()}`)
+  return response.json()
+}
+
+/** Tells the developer what failed, but not that the element itself ended the call. */
+function report(error: unknown, { aborted }: AbortSignal): void {
+  if (!aborted) console.warn('<vouchsafe-request>: digital-credentials:', error)
 }

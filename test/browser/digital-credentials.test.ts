@@ -101,9 +101,11 @@ describeInBrowser('<vouchsafe-request> where the browser can ask a wallet', (ope
 
   it('says that it came to nothing where the verifier takes no response, until the application says more', async () => {
     application.receipt = 400
-    const { ask, status } = await open()
+    const { page, ask, status } = await open()
+    const warnings = noteWarnings(page)
     await ask.click()
     await expect.poll(() => status.innerText()).toBe(STOPPED)
+    expect(warnings).toEqual([expect.stringContaining('status 400 {"error":"no"}')])
     application.answer = { status: 'VERIFICATION_FAILED' }
     await expect.poll(() => status.innerText()).toBe('Your credential was not accepted')
   })
@@ -136,12 +138,15 @@ describeInBrowser('<vouchsafe-request> where the browser can ask a wallet', (ope
 
   it('ends with the session, and the browser stops asking', async () => {
     const { page, ask, status } = await open()
+    const warnings = noteWarnings(page)
     await setVirtualWallet(page, { action: 'wait' })
     await ask.click()
     application.answer = { status: 'EXPIRED' }
     await expect.poll(() => status.innerText()).toBe('The time has run out')
     await expect.poll(() => page.evaluate(() => (globalThis as unknown as { ended: string }).ended)).toBe('AbortError')
     expect(await page.getByRole('button').allInnerTexts()).toEqual(['Try again'])
+    // A call that the element ends is no failure.
+    expect(warnings).toEqual([])
   })
 
   it('is used by the keyboard alone, and never loses the focus', async () => {
@@ -247,6 +252,15 @@ function noteCalls(): void {
       throw error
     })
   }
+}
+
+/** Notes what the element tells the developer. */
+function noteWarnings(page: Page): readonly string[] {
+  const warnings: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'warning') warnings.push(message.text())
+  })
+  return warnings
 }
 
 const askedOf = (page: Page): Promise<readonly Asked[]> =>
