@@ -23,6 +23,8 @@ const [
   START = '',
   WALLET = '',
   SESSION = '',
+  ANSWER = '',
+  POLICY = '',
   ATTRIBUTE = '',
   BY_BROWSER = '',
   STYLE = '',
@@ -149,7 +151,7 @@ async function startApplication(verifierUrl: string, isByBrowser = false): Promi
   symlinkSync(ROOT, join(directory, 'node_modules', 'vouchsafe'))
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const changes = isByBrowser ? browserChanges(url, verifierUrl) : []
+  const changes = isByBrowser ? browserChanges(url) : []
   const change = (text: string): string => changes.reduce((made, [from, to]) => made.replace(from, () => to), text)
   const files = {
     'application.mjs': change(SERVER).replace('listen(3000)', `listen(${port})`),
@@ -174,12 +176,11 @@ async function startApplication(verifierUrl: string, isByBrowser = false): Promi
 }
 
 /** Returns the places of the files that a page with the Digital Credentials API changes, and what stands there. */
-function browserChanges(url: string, verifierUrl: string): readonly (readonly [RegExp, string])[] {
+function browserChanges(url: string): readonly (readonly [RegExp, string])[] {
   return [
     [/const \{ session_id, request_uri \} = .*/, SESSION.replace('http://localhost:3000', url)],
-    [/link: request_uri \}/, 'link: request_uri, digital: digital_credentials_uri }'],
-    [/connect-src 'self'/, `connect-src 'self' ${verifierUrl}`],
-    [/const \{ id, link \}/, 'const { id, link, digital }'],
-    [/element\.setAttribute\('link', link\)/, `${ATTRIBUTE}  element.setAttribute('link', link)`],
+    [/return \{ id, link: request_uri \}/, ANSWER],
+    [/response\.setHeader\('Content-Security-Policy.*/, POLICY],
+    [/const \{ id, link \} = .*/, ATTRIBUTE],
   ]
 }

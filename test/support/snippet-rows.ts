@@ -59,6 +59,8 @@ export const runBy: readonly SnippetRow[] = [
     'node application.mjs',
     "wallet present 'haip",
     'digital_credentials_uri } =',
+    'digital: digital_credentials_uri }',
+    'const policy',
     "setAttribute('digital-credentials'",
     '--origin',
     '::part',
