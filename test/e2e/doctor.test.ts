@@ -29,6 +29,14 @@ describe('vouchsafe doctor finds', () => {
     ['a verifier by HAIP with such a one', 'verifier', () => ({ profile: 'haip' }), 'signing', 'problem', /of a CA/],
     ['HAIP that is incomplete', 'issuer', () => ({ profile: 'haip' }), 'profile', 'note', /see the problems/],
     [
+      'a verifier by HAIP that is incomplete',
+      'verifier',
+      () => ({ profile: 'haip' }),
+      'profile',
+      'note',
+      /see the problems/,
+    ],
+    [
       'more workers than the machine runs at the same time',
       'issuer',
       () => ({ workers: 256 }),

@@ -59,7 +59,7 @@ export async function diagnose(
   ])
   return removeRepetitions([
     ...findSettingsFindings(result),
-    ...(service === 'issuer' && settings.profile === 'haip' ? [profileFinding(result)] : []),
+    ...(settings.profile === 'haip' ? [profileFinding(service, result)] : []),
     ...(await findCertificateFindings({ settings, files, at, signs: defaults.signs })),
     ...(service === 'issuer' ? findSecretsFindings(settings, files) : []),
     ...findDisplayNameFindings(service, settings),
@@ -91,10 +91,14 @@ function findSettingsFindings(result: ReadResult<CommonConfig>): Finding[] {
 }
 
 /** Returns whether the settings conform to the profile; other findings have the problems. */
-function profileFinding(result: ReadResult<unknown>): Finding {
+function profileFinding(service: CredentialServiceName, result: ReadResult<unknown>): Finding {
   const fits = 'config' in result
+  const fitsText =
+    service === 'issuer'
+      ? 'pushed requests, DPoP and wallet attestations are on; the pre-authorized code and other formats are off'
+      : 'every response is encrypted, and the certificate is of a CA'
   const text = fits
-    ? 'haip: pushed requests, DPoP and wallet attestations are on; the pre-authorized code and other formats are off'
+    ? `haip: ${fitsText}`
     : 'haip: something that the profile needs is missing, or something is on that it does not have; see the problems'
   return makeFinding('profile', fits ? 'ok' : 'note', text)
 }
