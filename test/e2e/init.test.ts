@@ -107,6 +107,7 @@ describe('vouchsafe init', () => {
       expect(notAfter.getTime() - notBefore.getTime()).toBe(457 * 86_400_000)
       expect(stdout).toContain('conf/issuer-ca.pem    the CA of that certificate, for verifiers to trust;\n')
       expect(stdout.includes('cp conf/issuer-ca.pem VERIFIER-DIR/conf/trust-anchors/')).toBe(profile.length === 0)
+      expect(stdout.includes('-d \'{"format": "mso_mdoc", "doctype": "org.iso.18013.5.1.mDL"}')).toBe(!profile.length)
     },
   )
 

@@ -188,6 +188,10 @@ and take out host, or make files that have it:
 function issuerNext(writtenFiles: WrittenFiles): string {
   const { directory, port, apiKey } = writtenFiles
   const anchor = hasCa(writtenFiles) ? caFile('issuer') : certificateFile('issuer')
+  const sample =
+    writtenFiles.country === undefined
+      ? '{"format": "dc+sd-jwt", "vct": "urn:example.edu:student-card"}'
+      : '{"format": "mso_mdoc", "doctype": "org.iso.18013.5.1.mDL"}'
   return `Next:
 
   1. ${startStep('issuer', directory)}
@@ -196,7 +200,7 @@ function issuerNext(writtenFiles: WrittenFiles): string {
        curl http://localhost:${port}/credential-configuration/create \\
          -H 'Authorization: Bearer ${apiKey}' \\
          -H 'Content-Type: application/json' \\
-         -d '{"format": "dc+sd-jwt", "vct": "urn:example.edu:student-card"}'
+         -d '${sample}'
 
   3. Give the certificate, never the key, to the verifier that is to trust it:
 
