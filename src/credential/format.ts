@@ -57,8 +57,8 @@ export interface Order<OwnMembers extends object = object> {
   /** The issuer identifier (`issuer.id` of the settings). */
   readonly issuer: string
   readonly holderKey: PublicJwk
-  /** The DID by which the wallet named its key, if it did. */
-  readonly holderDid?: string | undefined
+  /** The DIDs by which the wallet named its keys, by the thumbprint of the key. */
+  readonly holderDids?: Readonly<Record<string, string>>
   readonly issuedAt: Date
   readonly expiresAt: Date
   /** The status list entry of the credential; absent for a credential without status. */

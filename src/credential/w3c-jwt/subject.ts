@@ -1,15 +1,17 @@
 /** The subject of a credential: that of the dataset, which the holder's DID may name. VCDM 1.1, Credential Subject. */
 import { type JsonObject, memberOf } from '../../codec/json.ts'
 import { toDidJwk } from '../../keys/did.ts'
+import { thumbprint } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { Configuration, Order } from '../format.ts'
 import { refuseInvalidW3cDataset } from '../w3c/schema.ts'
 import type { W3cJwtMembers } from './schema.ts'
 
 /** Returns the `credentialSubject` of the credential that is ordered. */
-export function subjectOf({ configuration, dataset, holderKey, holderDid }: Order<W3cJwtMembers>): JsonObject {
+export function subjectOf({ configuration, dataset, holderKey, holderDids }: Order<W3cJwtMembers>): JsonObject {
   const subject = memberOf(dataset, 'credentialSubject') as JsonObject
-  return configuration.isHolderSubject ? { id: holderDid ?? toDidJwk(holderKey), ...subject } : subject
+  if (!configuration.isHolderSubject) return subject
+  return { id: holderDids?.[thumbprint(holderKey)] ?? toDidJwk(holderKey), ...subject }
 }
 
 /** Refuses with `invalid_request` a dataset that is invalid, or has an `id` that the issuer writes. */

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../codec/json.ts'
 import { readJws, writeJws } from '../../codec/jws.ts'
 import { MalformedError } from '../../codec/malformed.ts'
 import { toDidJwk } from '../../keys/did.ts'
+import { thumbprint } from '../../keys/jwk.ts'
 import type { Signer } from '../../keys/signer.ts'
 import { ProtocolError } from '../../protocol/error.ts'
 import { w3cJwt } from './index.ts'
@@ -92,7 +93,7 @@ describe('W3C credentials as JWT', () => {
     })
 
     it('has the DID by which the wallet named the key, where it named one', async () => {
-      const order = { ...orderOf(subject), holderDid: 'did:key:z6Mk' }
+      const order = { ...orderOf(subject), holderDids: { [thumbprint(signer.jwk)]: 'did:key:z6Mk' } }
       const credential = await w3cJwt.issue(order, signer, randomBytes)
       expect(readJws(credential).payload).toMatchObject({ sub: 'did:key:z6Mk' })
       expect(w3cJwt.matchesOrder(order, credential)).toBe(true)

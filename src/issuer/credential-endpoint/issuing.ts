@@ -6,7 +6,7 @@ import { runInTurn } from '../../async/concurrency.ts'
 import type { JsonObject } from '../../codec/json.ts'
 import { refuseEndedCertificate } from '../../config/certificate-end.ts'
 import type { Configuration, Order } from '../../credential/format.ts'
-import { type PublicJwk, thumbprint } from '../../keys/jwk.ts'
+import type { PublicJwk } from '../../keys/jwk.ts'
 import { refuse } from '../../protocol/error.ts'
 import type { CredentialResponse } from '../../protocol/oid4vci.ts'
 import { changeSession, type OpenSession } from '../access/open-session.ts'
@@ -129,7 +129,7 @@ function orderOf(
   return {
     configuration,
     ...orderContent,
-    holderDid: holderDids[thumbprint(orderContent.holderKey)],
+    holderDids,
     issuer: config.issuer.id,
     issuedAt: new Date(Math.max(Math.floor(now.getTime() / roundingMs) * roundingMs, certifiedSince)),
     expiresAt: new Date(Math.min(expiresAt, notAfter.getTime())),
