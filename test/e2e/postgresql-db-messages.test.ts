@@ -97,7 +97,9 @@ describe('a restore as a user who is no superuser', () => {
     setUser(role)
     await makeOwner(run, schema, role)
     await run(`create table ${schema}.monitoring (name text)`)
-    expect(await restore(cwd)).toEqual([0, ''])
+    const [status, message] = await restore(cwd)
+    // A slow restore says how far it is.
+    expect([status, message.replace(/^\w+: \d+ rows? copied$/gm, '').trim()]).toEqual([0, ''])
     const [{ schemaname } = {}] = await run(`select schemaname from pg_tables where tablename = 'monitoring'`)
     expect(schemaname).toBe(schema)
   })
