@@ -73,8 +73,12 @@ const stricter: readonly (readonly [string, RegExp])[] = [
   ],
   ['Authority Key Identifier: no key identifier has more than 64 bytes', /a key identifier has at most 64/],
   [
-    'Trusted Authorities Query: etsi_tl and openid_federation, which we cannot follow',
-    /trusted_authorities\[\d+\]\.type: (trusted lists|federations) are not supported/,
+    'Trusted Authorities Query: openid_federation, which we cannot follow',
+    /trusted_authorities\[\d+\]\.type: federations are not supported/,
+  ],
+  [
+    'Trusted Authorities Query: etsi_tl for a list that this verifier does not have',
+    /values\[\d+\]: is not the url of one of trustLists/,
   ],
   ['more of anything, or longer, than our limits allow', /are allowed$|below 2\^53|must be a non-empty string$/],
   ['a format that is not supported here', /must be a known credential format|is not yet supported/],
