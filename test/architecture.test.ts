@@ -148,6 +148,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'prom-client': ['engine', 'http', 'bin'],
   cborg: ['codec'],
   jose: ['keys'],
+  '@hpke/core': ['keys'],
   'openid-client': ['openid-connect'],
   pkcs11js: ['keys'],
   '@photostructure/sqlite': ['store'],

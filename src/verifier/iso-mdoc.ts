@@ -7,12 +7,12 @@ import { encodeCbor } from '../codec/cbor.ts'
 import type { JsonObject } from '../codec/json.ts'
 import { isoMdocTranscript } from '../credential/mso-mdoc/device-auth.ts'
 import { type DocumentsQuery, toDocumentsQuery, writeDeviceRequest } from '../credential/mso-mdoc/device-request.ts'
-import { separateDocuments } from '../credential/mso-mdoc/device-response.ts'
+import { type SeparateDocument, separateDocuments } from '../credential/mso-mdoc/device-response.ts'
 import { openHpke } from '../keys/hpke.ts'
 import type { PrivateJwk } from '../keys/private-jwk.ts'
 import type { Signer } from '../keys/signer.ts'
 import type { DcqlQuery } from '../protocol/dcql.ts'
-import { readOrRefuse, refuse } from '../protocol/error.ts'
+import { refuse, refuseMalformed } from '../protocol/error.ts'
 import { type IsoMdocRecipient, readEncryptedResponse, writeEncryptionInfo } from '../protocol/iso-mdoc.ts'
 
 /** The values of a session that tie a response to it. */
@@ -51,15 +51,14 @@ export function requireDocumentsQuery(query: DcqlQuery): DocumentsQuery {
  * asked for stands under its docType, and fails as an unknown credential query does. Refuses with `invalid_request` a
  * response that is malformed, or not for this session.
  */
-export function readIsoMdocResponse(
+export async function readIsoMdocResponse(
   response: string,
   session: IsoMdocSession,
   { queryIds }: Pick<DocumentsQuery, 'queryIds'>,
-): JsonObject {
-  const documents = readOrRefuse('invalid_request', 'response', () => {
-    const info = encodeCbor(isoMdocTranscript(isoMdocRecipient(session)))
-    return separateDocuments(openHpke(readEncryptedResponse(response), session.encryptionKey, { info }))
-  })
+): Promise<JsonObject> {
+  const documents = await decryptDocuments(response, session).catch((error: unknown) =>
+    refuseMalformed('invalid_request', 'response', error),
+  )
   const presentations = new Map<string, string[]>()
   for (const { docType, presentation } of documents) {
     const id = queryIds.get(docType) ?? docType
@@ -69,4 +68,9 @@ export function readIsoMdocResponse(
   }
   // Object.fromEntries defines own members, even for `__proto__`.
   return { vp_token: Object.fromEntries(presentations) }
+}
+
+async function decryptDocuments(response: string, session: IsoMdocSession): Promise<readonly SeparateDocument[]> {
+  const info = encodeCbor(isoMdocTranscript(isoMdocRecipient(session)))
+  return separateDocuments(await openHpke(readEncryptedResponse(response), session.encryptionKey, info))
 }

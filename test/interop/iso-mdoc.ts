@@ -21,7 +21,6 @@ interface Hpke {
   ) => {
     readonly kem: { importKey(format: 'jwk', key: object, isPublic: boolean): Promise<object> }
     seal(parameters: object, content: Uint8Array): Promise<{ readonly enc: ArrayBuffer; readonly ct: ArrayBuffer }>
-    open(parameters: object, cipherText: Uint8Array): Promise<ArrayBuffer>
   }
   readonly DhkemP256HkdfSha256: new () => object
   readonly HkdfSha256: new () => object
@@ -34,21 +33,10 @@ const { CipherSuite, DhkemP256HkdfSha256, HkdfSha256, Aes128Gcm } = (await impor
 const suite = new CipherSuite({ kem: new DhkemP256HkdfSha256(), kdf: new HkdfSha256(), aead: new Aes128Gcm() })
 
 /** Encrypts by the package. */
-export async function seal(content: Uint8Array, publicKey: object, info: Uint8Array) {
+async function seal(content: Uint8Array, publicKey: object, info: Uint8Array) {
   const recipientPublicKey = await suite.kem.importKey('jwk', publicKey, true)
   const { enc, ct } = await suite.seal({ recipientPublicKey, info }, content)
   return { enc: new Uint8Array(enc), cipherText: new Uint8Array(ct) }
-}
-
-/** Decrypts by the package. */
-export async function open(
-  { enc, cipherText }: { readonly enc: Uint8Array; readonly cipherText: Uint8Array },
-  privateKey: object,
-  info: Uint8Array,
-): Promise<Buffer> {
-  const recipientKey = await suite.kem.importKey('jwk', privateKey, false)
-  const parameters = { recipientKey, enc: new Uint8Array(enc), info }
-  return Buffer.from(await suite.open(parameters, new Uint8Array(cipherText)))
 }
 
 async function holds(services: Services, step: Step): Promise<void> {

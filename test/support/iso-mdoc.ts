@@ -4,8 +4,8 @@ import { fromBase64url } from '../../src/codec/base64url.ts'
 import { asArray, asMap, type Cbor, decodeCbor, encodeCbor } from '../../src/codec/cbor.ts'
 import { stringMemberOf } from '../../src/codec/json.ts'
 import { isoMdocTranscript } from '../../src/credential/mso-mdoc/device-auth.ts'
-import { sealHpke } from '../../src/keys/hpke.ts'
 import { type IsoMdocRecipient, readEncryptionInfo, writeEncryptedResponse } from '../../src/protocol/iso-mdoc.ts'
+import { sealHpke } from './hpke.ts'
 
 /** Makes a DeviceResponse of the documents of several presentations. `change` replaces its members. */
 export function joinDocuments(
