@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { EXAMPLE_KEY } from '../../test/support/encryption.ts'
 import { makeKey } from '../../test/support/services.ts'
 import { errorOf, testWallet } from '../../test/support/wallet.ts'
 import { dcqlQuery } from '../../test/support/wire.ts'
@@ -14,16 +15,6 @@ import type { WalletErrorCode } from './error.ts'
 const ADDRESS = 'https://verifier.example/digital-credentials/1'
 const ORIGIN = 'https://shop.example'
 const DAY = 86_400_000
-/** The public key of the example in OpenID4VP 1.0, Encrypted Responses. */
-const KEY = {
-  kty: 'EC',
-  crv: 'P-256',
-  x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
-  y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
-  alg: 'ECDH-ES',
-  use: 'enc',
-  kid: 'k1',
-}
 const clock = { now: new Date() }
 const seconds = () => Math.floor(clock.now.getTime() / 1000)
 
@@ -32,7 +23,7 @@ const unsigned = {
   response_mode: 'dc_api.jwt',
   nonce: 'nonce',
   dcql_query: dcqlQuery,
-  client_metadata: { client_name: 'Example Shop', jwks: { keys: [KEY] } },
+  client_metadata: { client_name: 'Example Shop', jwks: { keys: [EXAMPLE_KEY] } },
 }
 
 describe('a request through a browser', () => {

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { EXAMPLE_KEY } from '../../test/support/encryption.ts'
 import { makeKey } from '../../test/support/services.ts'
 import { errorOf, testWallet } from '../../test/support/wallet.ts'
 import { dcqlQuery } from '../../test/support/wire.ts'
@@ -42,16 +43,6 @@ const sent =
   (parts: Partial<Verifier>): Change =>
   (verifier) => ({ ...verifier, ...parts })
 
-/** The public key of the example in OpenID4VP 1.0, Encrypted Responses. */
-const KEY = {
-  kty: 'EC',
-  crv: 'P-256',
-  x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
-  y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
-  alg: 'ECDH-ES',
-  use: 'enc',
-  kid: 'k1',
-}
 const encrypted = (keys: unknown, more: object = {}): Change =>
   payload({ response_mode: 'direct_post.jwt', client_metadata: { jwks: { keys }, ...more } })
 const transactions = (more: object, query: object = {}): Change =>
@@ -221,12 +212,17 @@ describe('a request object', () => {
     ['another response mode', payload({ response_mode: 'fragment' }), 'unsupported', /response_mode fragment/],
     ['an encrypted answer without a key', encrypted([]), 'unsupported', /client_metadata\.jwks has none/],
     ['an encrypted answer to no list of keys', encrypted('x'), 'unsupported', /client_metadata\.jwks has none/],
-    ['an encrypted answer to a key for signing', encrypted([{ ...KEY, use: 'sig' }]), 'unsupported', /not enc/],
-    ['an encrypted answer by another algorithm', encrypted([{ ...KEY, alg: 'RSA-OAEP' }]), 'unsupported', /alg/],
-    ['an encrypted answer to a private key', encrypted([{ ...KEY, d: 'AAAA' }]), 'unsupported', /private/],
+    ['an encrypted answer to a key for signing', encrypted([{ ...EXAMPLE_KEY, use: 'sig' }]), 'unsupported', /not enc/],
+    [
+      'an encrypted answer by another algorithm',
+      encrypted([{ ...EXAMPLE_KEY, alg: 'RSA-OAEP' }]),
+      'unsupported',
+      /alg/,
+    ],
+    ['an encrypted answer to a private key', encrypted([{ ...EXAMPLE_KEY, d: 'AAAA' }]), 'unsupported', /private/],
     [
       'an answer encrypted otherwise',
-      encrypted([KEY], { encrypted_response_enc_values_supported: ['A128CBC-HS256'] }),
+      encrypted([EXAMPLE_KEY], { encrypted_response_enc_values_supported: ['A128CBC-HS256'] }),
       'unsupported',
       /takes none of A256GCM, A128GCM/,
     ],
@@ -298,8 +294,8 @@ describe('a request object', () => {
       [{ encrypted_response_enc_values_supported: ['A128GCM', 'A256GCM'] }, 'A256GCM'],
       [{ encrypted_response_enc_values_supported: ['A192GCM', 'A128GCM'] }, 'A128GCM'],
     ] as const) {
-      const { encryption } = await (await ask(encrypted([{ kty: 'RSA' }, KEY], more))).request
-      expect(encryption).toMatchObject({ enc, kid: 'k1', alg: 'ECDH-ES', jwk: { x: KEY.x } })
+      const { encryption } = await (await ask(encrypted([{ kty: 'RSA' }, EXAMPLE_KEY], more))).request
+      expect(encryption).toMatchObject({ enc, kid: 'k1', alg: 'ECDH-ES', jwk: { x: EXAMPLE_KEY.x } })
     }
     expect((await (await ask()).request).encryption).toBeUndefined()
   })

@@ -3,6 +3,17 @@ import { CompactEncrypt, importJWK, type JWK } from 'jose'
 import type { JsonObject } from '../../src/codec/json.ts'
 import type { RequestObject } from './wire.ts'
 
+/** The public key of the example in OpenID4VP 1.0, Encrypted Responses. */
+export const EXAMPLE_KEY = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'YO4epjifD-KWeq1sL2tNmm36BhXnkJ0He-WqMYrp9Fk',
+  y: 'Hekpm0zfK7C-YccH5iBjcIXgf6YdUvNUac_0At55Okk',
+  alg: 'ECDH-ES',
+  use: 'enc',
+  kid: 'k1',
+}
+
 export interface JweParts {
   readonly header?: Readonly<Record<string, unknown>>
   /** The key of somebody else, to whom the message is encrypted. */
