@@ -1,12 +1,14 @@
 /**
  * The supported signature algorithms, and signatures over bytes for JWS and COSE. Each algorithm belongs to one curve,
  * so a key has exactly one. `node:crypto` verifies ES256 in half of the time of the JOSE library (docs/decisions/0004),
- * and `signature.test.ts` compares the two. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; `curve.ts` has the
+ * and `signature.test.ts` compares the two. It gets and gives ECDSA signatures in DER, since its option for raw ones
+ * doubles the time of signing on Node 24. RFC 7518 section 3.4, RFC 8037, RFC 9864 for JOSE; `curve.ts` has the
  * identifiers of COSE.
  */
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { type Sign1, signedBytes } from '../codec/cose.ts'
 import { type Curve, curves } from '../codec/curve.ts'
+import { readDer, readInteger, readSequence, writeInteger, writeSequence } from '../codec/der.ts'
 import { memberOf } from '../codec/json.ts'
 import type { JwsWithoutPayload } from '../codec/jws.ts'
 import { malformed } from '../codec/malformed.ts'
@@ -33,6 +35,8 @@ export const algorithms = {
   EdDSA: { jose: ['EdDSA', 'Ed25519'], ...curves.Ed25519, digest: undefined },
 } as const satisfies Record<string, AlgorithmDetails>
 
+const algorithmNames = Object.keys(algorithms) as readonly Algorithm[]
+
 /** The supported curves of ECDSA, for messages. */
 export const EC_CURVES = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
   Object.values(algorithms).flatMap(({ crv, namedCurve }) => (namedCurve === undefined ? [] : crv)),
@@ -52,12 +56,28 @@ export function isEcdsa(algorithm: Algorithm | undefined): algorithm is Exclude<
   return algorithm !== undefined && algorithm !== 'EdDSA'
 }
 
+/** The algorithms of keys. Node takes half as long to find the curve of a new key as to import the key from a JWK. */
+const algorithmsOfKeys = new WeakMap<KeyObject, Algorithm>()
+
 /** Returns the algorithm of a private or public key; undefined if it is not supported. */
 export function algorithmOf(key: KeyObject): Algorithm | undefined {
+  const algorithm = algorithmsOfKeys.get(key) ?? findAlgorithm(key)
+  if (algorithm !== undefined) algorithmsOfKeys.set(key, algorithm)
+  return algorithm
+}
+
+/** Notes that a new key, which is returned, is on the curve, so that {@link algorithmOf} need not look. */
+export function rememberCurve(key: KeyObject, crv: Curve): KeyObject {
+  const algorithm = algorithmNames.find((name) => algorithms[name].crv === crv)
+  if (algorithm !== undefined) algorithmsOfKeys.set(key, algorithm)
+  return key
+}
+
+function findAlgorithm(key: KeyObject): Algorithm | undefined {
   if (key.asymmetricKeyType === 'ed25519') return 'EdDSA'
   const namedCurve = key.asymmetricKeyType === 'ec' ? key.asymmetricKeyDetails?.namedCurve : undefined
   if (namedCurve === undefined) return undefined
-  return (Object.keys(algorithms) as Algorithm[]).find((name) => algorithms[name].namedCurve === namedCurve)
+  return algorithmNames.find((name) => algorithms[name].namedCurve === namedCurve)
 }
 
 /** Returns the algorithm of a private or public key. Throws a MalformedError if it is not supported. */
@@ -75,7 +95,7 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
   const { digest, size } = algorithms[algorithm]
   if (signature.length !== 2 * size) return false
   try {
-    return verify(digest, data, { key, dsaEncoding: 'ieee-p1363' }, signature)
+    return verify(digest, data, key, isEcdsa(algorithm) ? ecdsaSignatureDer(signature, size) : signature)
   } catch {
     return false
   }
@@ -83,7 +103,21 @@ export function verifySignature(key: KeyObject, data: Uint8Array, signature: Uin
 
 /** Returns the raw signature over `data` with a private key of a supported algorithm. */
 export function signBytes(key: KeyObject, data: Uint8Array): Uint8Array {
-  return sign(algorithms[requireAlgorithm(key)].digest, data, { key, dsaEncoding: 'ieee-p1363' })
+  const algorithm = requireAlgorithm(key)
+  const { digest, size } = algorithms[algorithm]
+  const signature = sign(digest, data, key)
+  return isEcdsa(algorithm) ? rawEcdsaSignature(signature, size) : signature
+}
+
+/** Encodes r and s, of `size` bytes each, as an ECDSA-Sig-Value. RFC 3279 section 2.2.3. */
+function ecdsaSignatureDer(signature: Uint8Array, size: number): Uint8Array {
+  return writeSequence(writeInteger(signature.subarray(0, size)), writeInteger(signature.subarray(size)))
+}
+
+/** Returns r and s of an ECDSA-Sig-Value with `size` bytes each. RFC 3279 section 2.2.3. */
+function rawEcdsaSignature(der: Uint8Array, size: number): Uint8Array {
+  const numbers = readSequence(readDer(der)).map(readInteger)
+  return Buffer.concat(numbers.map((number) => Buffer.concat([Buffer.alloc(size), number]).subarray(-size)))
 }
 
 const OTHER_SIGNATURE = 'another key made it, or what it signed was changed'
