@@ -217,6 +217,7 @@ function readKey(reader: Reader): CborKey {
     : malformed('a key of a CBOR map is neither a text nor an integer')
 }
 
-function readText({ byteValue = new Uint8Array() }: Token): string {
-  return utf8Text(byteValue)
+function readText({ byteValue = new Uint8Array(), value }: Token): string {
+  // cborg has decoded the text, and replaced what is not UTF-8. A text in ASCII is decoded only once.
+  return byteValue.every((byte) => byte < 0x80) ? (value as string) : utf8Text(byteValue)
 }
