@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { calculateJwkThumbprint } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../codec/base64url.ts'
-import { MalformedError } from '../codec/malformed.ts'
+import { MalformedError, readOrProblem } from '../codec/malformed.ts'
 import { importPublicKey, type PublicJwk, readPublicJwk, readSigningJwk, thumbprint } from './jwk.ts'
 import { type Algorithm, algorithmOf, algorithms } from './signature.ts'
 
@@ -79,6 +79,14 @@ describe('a public key as JSON', () => {
     const large = toBase64url(Buffer.alloc(32, 0xff))
     for (const change of [{ y: key.x }, { x: zero }, { x: zero, y: zero }, { x: large }, { y: large }]) {
       expect(() => importPublicKey({ ...key, ...change })).toThrow(MalformedError)
+    }
+  })
+
+  it('leaves the stack traces of later errors as they were', () => {
+    for (const change of [{}, { y: key.x }]) {
+      Error.stackTraceLimit = 7
+      readOrProblem(() => importPublicKey({ ...key, ...change }))
+      expect(Error.stackTraceLimit).toBe(7)
     }
   })
 

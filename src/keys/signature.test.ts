@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPair, type KeyObject, sign } from 'node:crypto'
+import { createPublicKey, generateKeyPair, type KeyObject, sign, verify } from 'node:crypto'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { CompactSign, compactVerify, generateKeyPair as generateJoseKeyPair } from 'jose'
@@ -170,6 +170,15 @@ describe.each(Object.keys(algorithms) as Algorithm[])('%s', (algorithm) => {
     expect(algorithmOf(privateKey)).toBe(algorithm)
     expect(algorithmOf(publicKey)).toBe(algorithm)
     for (let each = 0; each < 20; each++) expect((await signed(Buffer.from([each]))).length).toBe(2 * size)
+  })
+
+  it('has raw signatures like those of Node, also where a number begins with zeros', async () => {
+    for (let each = 0; each < 600; each++) {
+      const data = Buffer.from([each >> 8, each])
+      expect(verify(digest, data, { key: publicKey, dsaEncoding: 'ieee-p1363' }, await signed(data))).toBe(true)
+      const theirs = sign(digest, data, { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      expect(verifySignature(publicKey, data, theirs)).toBe(true)
+    }
   })
 
   it.each(jose)('agrees with jose in both directions under the name %s', async (alg) => {
