@@ -45,6 +45,8 @@ export interface Certificate extends CertificateExtensions {
   readonly notBefore: Date
   readonly notAfter: Date
   readonly publicKey: KeyObject
+  /** The SHA-1 of the key, by which most CAs identify theirs. RFC 5280 section 4.2.1.2, method 1. */
+  readonly keyDigest: Buffer
   readonly signature: CertificateSignature
 }
 
@@ -233,7 +235,7 @@ function readTbsCertificate(tbsCertificate: DerValue, outerAlgorithm: DerValue) 
     issuerText: nameText(issuer),
     selfIssued: subject.der.equals(issuer.der),
     ...validity,
-    publicKey,
+    ...publicKey,
     ...readExtensions(extensions === undefined ? undefined : readOnlyChild(extensions)),
   }
 }
@@ -262,22 +264,22 @@ function readValidity(validity: DerValue): Pick<Certificate, 'notBefore' | 'notA
 }
 
 /** Parses the public key. Only signature keys on named curves (RFC 5480) are passed to `node:crypto`. */
-function readPublicKey(info: DerValue): KeyObject {
+function readPublicKey(info: DerValue): Pick<Certificate, 'publicKey' | 'keyDigest'> {
   const members = readSequence(info)
   const { oid, parameters } = readAlgorithm(takeMember(members, DER_TAG.sequence))
-  readWholeBytes(takeMember(members, DER_TAG.bitString))
+  const keyBytes = readWholeBytes(takeMember(members, DER_TAG.bitString))
   refuseMoreMembers(members)
   if (!KEY_ALGORITHMS.includes(oid)) malformed(`public keys of the kind ${oid} are not supported`)
-  let key: KeyObject
+  let publicKey: KeyObject
   if (oid === EC_PUBLIC_KEY && parameters?.tag !== DER_TAG.oid) malformed('the public key does not name its curve')
   try {
-    key = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
+    publicKey = createPublicKey({ key: info.der, format: 'der', type: 'spki' })
   } catch (cause) {
     return malformed('the public key cannot be parsed', cause)
   }
   // Refuses Ed25519 points of small order, for which anybody can make signatures.
-  if (key.asymmetricKeyType === 'ed25519') publicJwkOf(key)
-  return key
+  if (publicKey.asymmetricKeyType === 'ed25519') publicJwkOf(publicKey)
+  return { publicKey, keyDigest: hash('sha1', keyBytes, 'buffer') }
 }
 
 function readWholeBytes(value: DerValue): Buffer {

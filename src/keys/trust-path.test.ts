@@ -361,6 +361,17 @@ describe('a chain that is made to cost time', () => {
     expect(await quickly(() => outcome([issue('Leaf', root), ...namesakes], [root]))).toEqual(['Leaf', 'Root'])
   })
 
+  test('a dozen anchors with the key identifier of another in their certificates do not hide it', () => {
+    const claimed = usualExtensions({ ...rootKeys, issuerPublicKey: rootKeys.publicKey, isCa: true })
+    const claimants = Array.from({ length: 12 }, () => ca('Root', undefined, { keys: otherKeys, extensions: claimed }))
+    expect(outcome([issue('Leaf', root)], [...claimants, root])).toEqual(['Leaf', 'Root'])
+  })
+
+  test('a dozen anchors with the name of an issuer below another anchor do not hide it', () => {
+    const anchors = Array.from({ length: 12 }, () => ca('Intermediate', undefined, { keys: otherKeys }))
+    expect(outcome([leaf, intermediate], [...anchors, root])).toEqual(['Leaf', 'Intermediate', 'Root'])
+  })
+
   test('a thousand anchors with one name: the key identifier finds the right one, without it the search ends', async () => {
     const anchors = [...namesakes, root]
     expect(await quickly(() => outcome([issue('Leaf', root)], anchors))).toEqual(['Leaf', 'Root'])

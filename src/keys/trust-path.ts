@@ -139,7 +139,7 @@ function extendPath(
     (certificate) => !path.includes(certificate),
   )
   if (anchors.length + intermediates.length === 0) noteProblem(search, path.length, noIssuerText(last))
-  for (const issuer of [...anchors, ...intermediates]) {
+  for (const issuer of orderByKeyIdentifier(last, [...anchors, ...intermediates])) {
     if (search.budget.remaining <= 0) {
       noteProblem(search, path.length, `more than ${MAX_SIGNATURE_CHECKS} signatures would have to be checked`)
       return undefined
@@ -196,17 +196,24 @@ function issuerProblem(issuer: Certificate, path: readonly Certificate[], search
   return certificateProblem(issuer, search.now, search.clockSkewSeconds)
 }
 
-/**
- * Returns the candidates whose subject is the issuer's name, those with the matching key identifier first. One that is
- * there many times, as in several trust lists, is returned once.
- */
-function issuerCandidates(certificate: Certificate, candidates: readonly Certificate[]): Certificate[] {
-  const { issuer, authorityKeyIdentifier } = certificate
+/** Returns the candidates whose subject is the issuer's name. One that is there many times is returned once. */
+function issuerCandidates({ issuer }: Certificate, candidates: readonly Certificate[]): Certificate[] {
   const candidatesWithName = candidates.filter(({ subject }) => subject.equals(issuer))
-  const withName = [...new Map(candidatesWithName.map((each) => [each.fingerprint, each])).values()]
-  const hasKeyIdentifier = ({ subjectKeyIdentifier: own }: Certificate): boolean =>
-    authorityKeyIdentifier !== undefined && own?.equals(authorityKeyIdentifier) === true
-  return [...withName.filter(hasKeyIdentifier), ...withName.filter((each) => !hasKeyIdentifier(each))]
+  return [...new Map(candidatesWithName.map((each) => [each.fingerprint, each])).values()]
+}
+
+/**
+ * Orders the possible issuers of a certificate, so that none can hide another by its name: first those whose key has
+ * the key identifier that the certificate names, then those that only say so of themselves, then the others.
+ */
+function orderByKeyIdentifier(
+  { authorityKeyIdentifier: id }: Certificate,
+  issuers: readonly Certificate[],
+): readonly Certificate[] {
+  if (id === undefined) return issuers
+  const rankOf = ({ keyDigest, subjectKeyIdentifier }: Certificate): number =>
+    keyDigest.equals(id) ? 0 : subjectKeyIdentifier?.equals(id) === true ? 1 : 2
+  return issuers.toSorted((one, other) => rankOf(one) - rankOf(other))
 }
 
 /**
