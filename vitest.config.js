@@ -30,7 +30,7 @@ export const OTHERS = [
 const POSTGRESQL = ['src/store/postgres*.test.ts', 'test/{e2e,faults}/postgresql*.test.ts']
 /** What the database decides, and so is to hold on each. */
 const BOTH = [
-  'src/{callback/deliver,event/pass-on,engine/{commit,outbox{,-gaps},quotas},issuer/issuance-progress}.test.ts',
+  'src/{callback/deliver,event/pass-on,engine/{commit,outbox{,-gaps},quotas},issuer/issuance-progress,verifier/trust-list/refresh}.test.ts',
   'test/attacks/{issuer-{authorization-races,processes,token,refresh},verifier-session}.test.ts',
   'test/faults/kill.test.ts',
   'test/e2e/{audit,authorization-code,idempotency,issuance,verification}.test.ts',

@@ -52,6 +52,7 @@ export const verifierMigrations: readonly Migration[] = [
   { id: 'verifier-0011', statements: createCollection('check_descriptions') },
   { id: 'verifier-0012', statements: createCollection('verification_progress') },
   { id: 'verifier-0013', statements: createCollection('trust_list') },
+  { id: 'verifier-0014', statements: createCollection('trust_list_state') },
 ]
 
 /** The collections that a database key encrypts: those with personal data or session secrets. */

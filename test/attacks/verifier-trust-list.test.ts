@@ -296,11 +296,15 @@ describe('a list', () => {
     await wait(0)
     const { verifierStore: store } = world.services
     const row = await store.get('trust_list', LIST_URL)
-    const list = row?.value.list
-    if (row === undefined || list === undefined) throw new Error('no row')
+    const state = await store.get('trust_list_state', LIST_URL)
+    if (row?.value.list === undefined || state?.value.list === undefined) throw new Error('no row')
+    const { list } = row.value
     const text = list.text.replace(/\.[^.]*\./, `.${Buffer.from('{"LoTE":{}}').toString('base64url')}.`)
+    const { version } = row
+    const stateValue = { list: { ...state.value.list, version: version + 1 } }
     await store.commit([
-      { update: 'trust_list', id: LIST_URL, version: row.version, value: { list: { ...list, text } } },
+      { update: 'trust_list', id: LIST_URL, version, value: { list: { ...list, text } } },
+      { update: 'trust_list_state', id: LIST_URL, version: state.version, value: stateValue },
     ])
     world.services.clock.now = new Date(world.services.clock.now.getTime() + 5000)
     expect(await trusted()).toMatch(/^failed: '.* The trust list \S+ does not count: its signature does not hold/)

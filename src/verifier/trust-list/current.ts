@@ -1,20 +1,13 @@
 /** The trust lists as they count now: the stored lists, with their certificates as trust anchors. */
 import { setImmediate } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
 import { cacheValue } from '../../async/cache.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
-import type { Store } from '../../store/store.ts'
+import type { Row, Store } from '../../store/store.ts'
 import type { VerifierConfig } from '../config.ts'
 import type { TrustList } from './read.ts'
-import {
-  isListOver,
-  readStoredList,
-  type StoredListText,
-  type StoredTrustList,
-  type TrustListCollections,
-} from './stored.ts'
+import { isListOver, readStoredList, type TrustListCollections } from './stored.ts'
 
 export interface CurrentTrustList {
   readonly url: string
@@ -35,38 +28,40 @@ export type LoadTrustLists = () => Promise<readonly CurrentTrustList[]>
 
 /** A list with its certificates parsed, and what it was made of. */
 interface ParsedList {
-  readonly stored: StoredListText
+  /** The version of the row of the list. */
+  readonly version: number
   readonly setting: TrustListConfig
   readonly list: CurrentTrustList['list']
   readonly anchors: readonly Certificate[]
   readonly problem: string | undefined
 }
 
-/** How long the rows are used before they are read again. */
-const ROWS_MS = 5000
+/** How long the states are used before they are read again. */
+const STATES_MS = 5000
 /** The number of certificates that are parsed before other requests are served. */
 const SLICE = 100
 
-/** Creates the function that loads the lists. It parses a list once. */
+/** Creates the function that loads the lists. It reads and parses the text of a list once. */
 export function createTrustListLoader(
   getConfig: () => Pick<VerifierConfig, 'trustLists' | 'clockSkewSeconds'>,
   { store, now }: { readonly store: Store<TrustListCollections>; readonly now: () => Date },
 ): LoadTrustLists {
   const parsedLists = new Map<string, ParsedList>()
   const loadList = async (setting: TrustListConfig) => {
-    const { list: stored, problem: fetchProblem }: StoredTrustList =
-      (await store.get('trust_list', setting.url))?.value ?? {}
-    const earlier = parsedLists.get(setting.url)
-    const isSame = isDeepStrictEqual(earlier?.stored, stored) && earlier?.setting === setting
-    const parsed = isSame ? earlier : stored && (await parseList(stored, setting, getConfig().clockSkewSeconds))
-    if (parsed !== undefined) parsedLists.set(setting.url, parsed)
-    return { setting, parsed, fetchProblem }
+    const { url } = setting
+    const state = (await store.get('trust_list_state', url))?.value
+    const earlier = parsedLists.get(url)
+    const isSame = earlier !== undefined && earlier.version === state?.list?.version && earlier.setting === setting
+    const parsed = isSame
+      ? earlier
+      : await parseList(await store.get('trust_list', url), setting, getConfig().clockSkewSeconds)
+    if (parsed !== undefined) parsedLists.set(url, parsed)
+    return { setting, parsed, fetchProblem: state?.problem }
   }
-  const rows = cacheValue(() => Promise.all(getConfig().trustLists.map(loadList)), { ttlMs: ROWS_MS, now })
+  const loadedLists = cacheValue(() => Promise.all(getConfig().trustLists.map(loadList)), { ttlMs: STATES_MS, now })
   return async () => {
     const { clockSkewSeconds } = getConfig()
-    const loadedLists = await rows.get()
-    return loadedLists.map(({ setting: { url, credentialTypes }, parsed, fetchProblem }) => {
+    return (await loadedLists.get()).map(({ setting: { url, credentialTypes }, parsed, fetchProblem }) => {
       const problem = parsed?.problem ?? findEndProblem(parsed?.list, fetchProblem, now(), clockSkewSeconds)
       const anchors = problem === undefined ? (parsed?.anchors ?? []) : []
       return { url, credentialTypes, list: parsed?.list, anchors, problem, fetchProblem }
@@ -74,15 +69,18 @@ export function createTrustListLoader(
   }
 }
 
+/** Parses the list of a row; returns undefined if there is none. */
 async function parseList(
-  stored: StoredListText,
+  row: Row<TrustListCollections['trust_list']> | undefined,
   setting: TrustListConfig,
   clockSkewSeconds: number,
-): Promise<ParsedList> {
-  const list = readStoredList(stored, setting, clockSkewSeconds)
-  if ('problem' in list) return { stored, setting, list: undefined, anchors: [], problem: list.problem }
+): Promise<ParsedList | undefined> {
+  if (row?.value.list === undefined) return undefined
+  const { version } = row
+  const list = readStoredList(row.value.list, setting, clockSkewSeconds)
+  if ('problem' in list) return { version, setting, list: undefined, anchors: [], problem: list.problem }
   const { certificates, ...times } = list
-  return { stored, setting, list: times, anchors: await parseCertificates(certificates), problem: undefined }
+  return { version, setting, list: times, anchors: await parseCertificates(certificates), problem: undefined }
 }
 
 /** Parses certificates, without those that cannot be read. Other requests are served meanwhile. */

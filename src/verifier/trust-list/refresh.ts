@@ -8,9 +8,16 @@ import { type Problem, readOrProblem } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import type { Effects } from '../../http/effects.ts'
 import { type Outbound, OutboundError } from '../../http/outbound.ts'
+import { type Change, NO_ROW_VERSION, type Row } from '../../store/store.ts'
 import type { VerifierConfig } from '../config.ts'
 import { type ReadingTime, readTrustList, type TrustList } from './read.ts'
-import { isListOver, readStoredList, type StoredTrustList, type TrustListCollections } from './stored.ts'
+import {
+  isListOver,
+  readStoredList,
+  type StoredListText,
+  type TrustListCollections,
+  type TrustListState,
+} from './stored.ts'
 
 /** The maximum size of a list, which is some ten thousand certificates. */
 const MAX_BYTES = 8 * 1024 * 1024
@@ -40,41 +47,60 @@ export function createTrustListTask(getConfig: () => ListsConfig, effects: Refre
       if (at < nextFetch && nextFetch <= at + EVERY_MS) continue
       // A fetch that throws, as without a database, is tried again like one that fails.
       nextFetches.set(url, at + RETRY_MS)
-      const stored = await refreshTrustList(setting, config, effects)
-      nextFetches.set(url, nextFetchTime(stored, effects.now()))
-      const isOver = stored.list === undefined || isListOver(stored.list.endsAt, effects.now(), config.clockSkewSeconds)
-      const state = JSON.stringify([isOver, stored.problem, stored.list?.fetchedAt])
-      if (loggedStates.get(url) !== state) logState(url, stored, isOver, effects)
-      loggedStates.set(url, state)
+      const state = await refreshTrustList(setting, config, effects)
+      nextFetches.set(url, nextFetchTime(state, effects.now()))
+      const isOver = state.list === undefined || isListOver(state.list.endsAt, effects.now(), config.clockSkewSeconds)
+      const stateText = JSON.stringify([isOver, state])
+      if (loggedStates.get(url) !== stateText) logState(url, state, isOver, effects)
+      loggedStates.set(url, stateText)
     }
   }
   return { name: 'trust-lists', everyMs: 1000, run }
 }
 
-/** Fetches a list and stores the result. Returns the row. */
+/** Fetches a list and stores the result. Returns the state. */
 async function refreshTrustList(
   setting: TrustListConfig,
   config: ListsConfig,
   effects: RefreshEffects,
-): Promise<StoredTrustList> {
+): Promise<TrustListState> {
   const { store, retryOnConflict, now } = effects
+  const { url: id } = setting
   const { allowPrivateAddresses } = config.status
-  const answer = await fetchTrustList(effects.outbound, { url: setting.url, allowPrivateAddresses })
-  return retryOnConflict<StoredTrustList>(async () => {
-    const row = await store.get('trust_list', setting.url)
-    const value =
-      'problem' in answer
-        ? { ...row?.value, problem: answer.problem }
-        : chooseList(answer.text, row?.value, setting, { at: now(), clockSkewSeconds: config.clockSkewSeconds })
-    if (isDeepStrictEqual(value, row?.value)) return { committed: value }
-    const id = setting.url
+  const answer = await fetchTrustList(effects.outbound, { url: id, allowPrivateAddresses })
+  return retryOnConflict<TrustListState>(async () => {
+    // The state is read first: then its version tells whether another process has changed either row meanwhile.
+    const stateRow = await store.get('trust_list_state', id)
+    const row = await store.get('trust_list', id)
+    const kept = row?.value.list
+    const time = { at: now(), clockSkewSeconds: config.clockSkewSeconds }
+    const choice = 'problem' in answer ? answer : chooseList(answer.text, kept, setting, time)
+    const list = 'problem' in choice ? kept : choice
+    const listChanges = list === undefined || list === kept ? [] : [changeList(id, row, { list })]
+    const version = (row?.version ?? NO_ROW_VERSION) + listChanges.length
+    const state: TrustListState = {
+      ...(list && { list: { version, endsAt: list.endsAt } }),
+      ...('problem' in choice && { problem: choice.problem }),
+    }
+    if (isDeepStrictEqual(state, stateRow?.value)) return { committed: state }
     const conflict = await store.commit([
-      row === undefined
-        ? { insert: 'trust_list', id, value }
-        : { update: 'trust_list', id, version: row.version, value },
+      ...listChanges,
+      stateRow === undefined
+        ? { insert: 'trust_list_state', id, value: state }
+        : { update: 'trust_list_state', id, version: stateRow.version, value: state },
     ])
-    return conflict === undefined ? { committed: value } : { conflict }
+    return conflict === undefined ? { committed: state } : { conflict }
   })
+}
+
+function changeList(
+  id: string,
+  row: Row<TrustListCollections['trust_list']> | undefined,
+  value: TrustListCollections['trust_list'],
+): Change<TrustListCollections> {
+  return row === undefined
+    ? { insert: 'trust_list', id, value }
+    : { update: 'trust_list', id, version: row.version, value }
 }
 
 /** Fetches the text of a list, which is not verified yet, or returns why there is none. */
@@ -93,25 +119,24 @@ export async function fetchTrustList(
   }
 }
 
-/** Returns the row after a list was fetched: with that list, or with the one before it and the problem of that. */
+/** Returns the list that was fetched; the kept one where that is the same; or why the kept one stays. */
 function chooseList(
   text: string,
-  stored: StoredTrustList | undefined,
+  kept: StoredListText | undefined,
   setting: TrustListConfig,
   time: ReadingTime,
-): StoredTrustList {
+): StoredListText | Problem {
   const newList = readOrProblem(() => readTrustList(text, setting, time))
-  if ('problem' in newList) return { ...stored, problem: newList.problem }
-  const kept = stored?.list
+  if ('problem' in newList) return newList
   const keptList = kept && readStoredList(kept, setting, time.clockSkewSeconds)
   // A kept list that no signer of today signed says nothing about this one.
   const isComparable = keptList !== undefined && !('problem' in keptList)
   const problem = endProblem(newList, time) ?? (isComparable ? ageProblem(newList, keptList) : undefined)
-  if (problem !== undefined) return { ...stored, problem }
+  if (problem !== undefined) return { problem }
   // Services may have begun since the list was stored, though it stays the same.
   const hasMore = isComparable && newList.certificates.length > keptList.certificates.length
-  if (isComparable && kept?.text === text && !hasMore) return { list: kept }
-  return { list: { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() } }
+  if (isComparable && kept?.text === text && !hasMore) return kept
+  return { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() }
 }
 
 function endProblem({ nextUpdate }: TrustList, { at, clockSkewSeconds }: ReadingTime): string | undefined {
@@ -130,14 +155,14 @@ function ageProblem(newList: TrustList, keptList: TrustList): string | undefined
     : undefined
 }
 
-function nextFetchTime({ list, problem }: StoredTrustList, now: Date): number {
+function nextFetchTime({ list, problem }: TrustListState, now: Date): number {
   const halfMs = list === undefined || problem !== undefined ? 0 : (list.endsAt - now.getTime()) / 2
   return now.getTime() + Math.max(RETRY_MS, Math.min(halfMs, EVERY_MS))
 }
 
 function logState(
   url: string,
-  { list, problem: why }: StoredTrustList,
+  { list, problem: why }: TrustListState,
   isOver: boolean,
   { log }: Pick<RefreshEffects, 'log'>,
 ): void {
