@@ -18,6 +18,8 @@ beforeAll(async () => {
   text = await makeTrustList(signer, [], NOW)
 })
 
+const answer = (): HttpClientResponse => ({ status: 200, headers: {}, body: Buffer.from(text) })
+
 /** Runs a round with so many lists. Returns it, and a function that reads which of them have an end. */
 async function startRound(
   count: number,
@@ -82,4 +84,42 @@ it('a failure beside the fetch of another process keeps what that one stored', a
   await round
   const problem = '0.example takes no connections'
   expect((await store.get('trust_list_state', id))?.value).toEqual({ list: { ...state, version: 1 }, problem })
+})
+
+it('a host that does not answer delays no other list', async () => {
+  let answerAtLast = (): void => undefined
+  const end = new Promise<void>((resolve) => {
+    answerAtLast = resolve
+  })
+  const { round, findStored } = await startRound(3, (index) =>
+    index === 0 ? end.then(answer) : Promise.resolve(answer()),
+  )
+  await expect.poll(findStored, { timeout: 5000 }).toEqual([1, 2])
+  answerAtLast()
+  await round
+  expect(await findStored()).toEqual([0, 1, 2])
+})
+
+it('eight lists at most are fetched at the same time', async () => {
+  let [running, most] = [0, 0]
+  const { round, findStored } = await startRound(20, async () => {
+    running += 1
+    most = Math.max(most, running)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    running -= 1
+    return answer()
+  })
+  await round
+  expect(most).toBe(8)
+  expect(await findStored()).toHaveLength(20)
+})
+
+it('a fetch that throws makes the round fail when all others are done', async () => {
+  const { round, findStored } = await startRound(3, async (index) => {
+    if (index === 0) throw new Error('a mistake of ours')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    return answer()
+  })
+  await expect(round).rejects.toThrow('a mistake of ours')
+  expect(await findStored()).toEqual([1, 2])
 })

@@ -3,6 +3,7 @@
  * for itself, and all share the rows: none takes a list that is older than the newest that one of them has had.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { limitConcurrency } from '../../async/concurrency.ts'
 import type { Task } from '../../async/task.ts'
 import { type Problem, readOrProblem } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
@@ -26,6 +27,8 @@ const TIMEOUT_MS = 10_000
 const EVERY_MS = 3_600_000
 /** The shortest time between two fetches, which is that after a failure. */
 const RETRY_MS = 60_000
+/** The most lists that are fetched at the same time, since each takes memory of its size. */
+const MAX_AT_ONCE = 8
 /** The media types of a list in use; many servers name none of them. */
 const ACCEPT = 'application/jose, application/trustlist+jwt, application/jwt, */*;q=0.1'
 
@@ -37,23 +40,26 @@ type RefreshEffects = Pick<Effects<TrustListCollections>, 'store' | 'retryOnConf
 export function createTrustListTask(getConfig: () => ListsConfig, effects: RefreshEffects): Task {
   const nextFetches = new Map<string, number>()
   const loggedStates = new Map<string, string>()
+  const runLimited = limitConcurrency(MAX_AT_ONCE)
+  const refreshIfDue = async (setting: TrustListConfig, config: ListsConfig): Promise<void> => {
+    const { url } = setting
+    const at = effects.now().getTime()
+    const nextFetch = nextFetches.get(url) ?? 0
+    // A time that is further away is of a clock that was ahead, and was set back.
+    if (at < nextFetch && nextFetch <= at + EVERY_MS) return
+    // A fetch that throws, as without a database, is tried again like one that fails.
+    nextFetches.set(url, at + RETRY_MS)
+    const state = await refreshTrustList(setting, config, effects)
+    nextFetches.set(url, nextFetchTime(state, effects.now()))
+    const isOver = state.list === undefined || isListOver(state.list.endsAt, effects.now(), config.clockSkewSeconds)
+    const stateText = JSON.stringify([isOver, state])
+    if (loggedStates.get(url) !== stateText) logState(url, state, isOver, effects)
+    loggedStates.set(url, stateText)
+  }
   const run = async (): Promise<void> => {
     const config = getConfig()
-    for (const setting of config.trustLists) {
-      const { url } = setting
-      const at = effects.now().getTime()
-      const nextFetch = nextFetches.get(url) ?? 0
-      // A time that is further away is of a clock that was ahead, and was set back.
-      if (at < nextFetch && nextFetch <= at + EVERY_MS) continue
-      // A fetch that throws, as without a database, is tried again like one that fails.
-      nextFetches.set(url, at + RETRY_MS)
-      const state = await refreshTrustList(setting, config, effects)
-      nextFetches.set(url, nextFetchTime(state, effects.now()))
-      const isOver = state.list === undefined || isListOver(state.list.endsAt, effects.now(), config.clockSkewSeconds)
-      const stateText = JSON.stringify([isOver, state])
-      if (loggedStates.get(url) !== stateText) logState(url, state, isOver, effects)
-      loggedStates.set(url, stateText)
-    }
+    const refreshes = config.trustLists.map((setting) => runLimited(() => refreshIfDue(setting, config)))
+    for (const result of await Promise.allSettled(refreshes)) if (result.status === 'rejected') throw result.reason
   }
   return { name: 'trust-lists', everyMs: 1000, run }
 }
