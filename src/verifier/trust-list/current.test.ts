@@ -70,6 +70,16 @@ describe('a list', () => {
     expect(await countAnchors()).toEqual([0])
   })
 
+  it('counts no longer from the moment in which its signer is taken out of the settings, or the list itself', async () => {
+    const { state, countAnchors } = await startWithList()
+    expect(await countAnchors()).toEqual([1])
+    const other = parseCertificate((await makeListSigner('Other')).der)
+    state.config = { ...state.config, trustLists: [{ ...setting, signerAnchors: [{ ...other, file: 'other.pem' }] }] }
+    expect(await countAnchors()).toEqual([0])
+    state.config = { ...state.config, trustLists: [] }
+    expect(await countAnchors()).toEqual([])
+  })
+
   it('of a database without states counts before it is fetched anew', async () => {
     const { store, countAnchors } = await startLoader()
     await store.commit([{ insert: 'trust_list', id: LIST_URL, value: row }])

@@ -1,6 +1,6 @@
 /** The trust lists as they count now: the stored lists, with their certificates as trust anchors. */
 import { setImmediate } from 'node:timers/promises'
-import { cacheValue } from '../../async/cache.ts'
+import { cacheDerived, cacheValue } from '../../async/cache.ts'
 import { readOrUndefined } from '../../codec/malformed.ts'
 import type { TrustListConfig } from '../../config/trust-lists.ts'
 import { type Certificate, parseCertificate } from '../../keys/certificate.ts'
@@ -58,10 +58,14 @@ export function createTrustListLoader(
     if (parsed !== undefined) parsedLists.set(url, parsed)
     return { setting, parsed, fetchProblem: state?.problem }
   }
-  const loadedLists = cacheValue(() => Promise.all(getConfig().trustLists.map(loadList)), { ttlMs: STATES_MS, now })
+  // A reload makes new settings, and lists that were loaded by earlier settings no longer count.
+  const getLoadedLists = cacheDerived(
+    () => getConfig().trustLists,
+    (trustLists) => cacheValue(() => Promise.all(trustLists.map(loadList)), { ttlMs: STATES_MS, now }),
+  )
   return async () => {
     const { clockSkewSeconds } = getConfig()
-    return (await loadedLists.get()).map(({ setting: { url, credentialTypes }, parsed, fetchProblem }) => {
+    return (await getLoadedLists().get()).map(({ setting: { url, credentialTypes }, parsed, fetchProblem }) => {
       const problem = parsed?.problem ?? findEndProblem(parsed?.list, fetchProblem, now(), clockSkewSeconds)
       const anchors = problem === undefined ? (parsed?.anchors ?? []) : []
       return { url, credentialTypes, list: parsed?.list, anchors, problem, fetchProblem }
