@@ -5,11 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Finding } from '../../src/bin/doctor/finding.ts'
+import { openDatabase } from '../../src/bin/effects.ts'
 import { toPem } from '../../src/keys/make-certificate.ts'
+import { verifierMigrations } from '../../src/verifier/collections.ts'
+import type { TrustListCollections } from '../../src/verifier/trust-list/stored.ts'
 import { examine, itFinds, makeServiceFiles } from '../support/doctor.ts'
 import { makeAuthority } from '../support/forge.ts'
 import { freePort } from '../support/free-port.ts'
-import { type ListChange, makeListSigner, makeTrustList, PID_LIST } from '../support/trust-list.ts'
+import { type ListChange, type ListSigner, makeListSigner, makeTrustList, PID_LIST } from '../support/trust-list.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -144,7 +147,12 @@ describe('vouchsafe doctor asks the verifier that requests another credential', 
 })
 
 describe('vouchsafe doctor fetches a trust list', () => {
-  async function findingsFor(change?: ListChange): Promise<readonly Finding[]> {
+  /** Asks about a list; `stored` changes the one that the verifier has of before, which is signed by `storedSigner`. */
+  async function findingsFor(
+    change?: ListChange,
+    stored?: ListChange,
+    storedSigner?: ListSigner,
+  ): Promise<readonly Finding[]> {
     const signer = await makeListSigner()
     const provider = await makeAuthority('PID CA')
     const text = await makeTrustList(signer, [provider.der], new Date(), change)
@@ -153,6 +161,16 @@ describe('vouchsafe doctor fetches a trust list', () => {
     mkdirSync(signerTrustAnchors)
     writeFileSync(join(signerTrustAnchors, 'operator.pem'), toPem(signer.der))
     const url = `${await originOf((_, response) => response.end(text))}/list.jwt`
+    if (stored !== undefined) {
+      const file = join(serviceFiles.directory, 'data/verifier.db')
+      const store = await openDatabase<TrustListCollections>({ kind: 'sqlite', file }, verifierMigrations)
+      const list = {
+        text: await makeTrustList(storedSigner ?? signer, [provider.der], new Date(), stored),
+        ...{ fetchedAt: Date.now(), endsAt: Date.now() + 3_600_000 },
+      }
+      await store.commit([{ insert: 'trust_list', id: url, value: { list } }])
+      await store.close()
+    }
     const trustLists = [{ url, loteType: PID_LIST, signerTrustAnchors }]
     const findings = await examine({ ...serviceFiles, settings: { ...serviceFiles.settings, trustLists } })
     return findings.filter(({ subject }) => subject.startsWith('trustLists'))
@@ -184,6 +202,25 @@ describe('vouchsafe doctor fetches a trust list', () => {
   ])('and warns of one %s', async (_, change, text) => {
     const finding = (await findingsFor(change)).find(({ subject }) => subject === 'trustLists[0].url')
     expect(finding).toMatchObject({ outcome: 'warning', text: expect.stringMatching(text) as string })
+  })
+
+  const numbered =
+    (LoTESequenceNumber: number): ListChange =>
+    ({ scheme }) =>
+      void Object.assign(scheme, { LoTESequenceNumber })
+  const outcomeOf = (findings: readonly Finding[]) => findings.find(({ subject }) => subject === 'trustLists[0].url')
+
+  it('and warns of one that is older than the one that the verifier has', async () => {
+    expect(outcomeOf(await findingsFor(undefined, numbered(8)))).toMatchObject({
+      outcome: 'warning',
+      text: expect.stringMatching(/gives no list: .* is number 7, and number 8 was there before it/) as string,
+    })
+  })
+
+  it('and takes one that is not older, or older than one that no signer of today signed', async () => {
+    expect(outcomeOf(await findingsFor(numbered(8), numbered(8)))).toMatchObject({ outcome: 'ok' })
+    const stranger = await makeListSigner('Stranger')
+    expect(outcomeOf(await findingsFor(numbered(7), numbered(8), stranger))).toMatchObject({ outcome: 'ok' })
   })
 })
 

@@ -14,6 +14,7 @@ import { readDatabase } from '../../config/database.ts'
 import type { Files } from '../../config/files.ts'
 import { type ReadKey, readKeyAndCertificates } from '../../config/signing.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
+import type { VerifierConfig } from '../../verifier/config.ts'
 import { type CredentialServiceName, credentialServices } from '../service/credential-services.ts'
 import { findWorkersMistake } from '../service/workers.ts'
 import { findAddressFindings } from './address.ts'
@@ -29,6 +30,7 @@ import { findPartyFindings } from './other-parties.ts'
 import { findPrivateFileFindings } from './private-file.ts'
 import { findSecretsFindings } from './secrets.ts'
 import { findSigningKeyFindings } from './signing-keys.ts'
+import { findTrustListFindings } from './trust-list.ts'
 
 /** A configuration of a service, with the file that it is of. */
 interface ExaminedConfiguration {
@@ -70,6 +72,9 @@ export async function diagnose(
     ...('mistakes' in database || service !== 'issuer' || 'mistakes' in result
       ? []
       : await findConfigurationFindings(database.database, result.config as IssuerConfig, at)),
+    ...(service !== 'verifier' || 'mistakes' in result
+      ? []
+      : await findTrustListFindings(result.config as VerifierConfig)),
     ...('mistakes' in database
       ? []
       : await findEncryptionFindings(settings, database.database, { files, at, defaults })),

@@ -1,39 +1,29 @@
-/**
- * Checks whether the parties that a configuration names can be reached: who signs people in, the application, and who
- * publishes trust lists.
- */
+/** Checks whether the parties that a configuration names can be reached: who signs people in, and the application. */
 import { isObject, type Json, parseJson } from '../../codec/json.ts'
-import { type Problem, readOrProblem, readOrUndefined } from '../../codec/malformed.ts'
+import { type Problem, readOrUndefined } from '../../codec/malformed.ts'
 import { removeTrailingSlashes } from '../../codec/url.ts'
 import type { CommonConfig } from '../../config/common.ts'
 import type { OpenidConnectConfig } from '../../config/openid-connect.ts'
 import type { PresentationConfig } from '../../config/presentation.ts'
-import type { TrustListConfig } from '../../config/trust-lists.ts'
 import { type HttpClientRequest, OutboundError } from '../../http/outbound.ts'
 import type { IssuerConfig } from '../../issuer/config.ts'
-import type { VerifierConfig } from '../../verifier/config.ts'
-import { readTrustList } from '../../verifier/trust-list/read.ts'
-import { fetchTrustList } from '../../verifier/trust-list/refresh.ts'
-import { isListOver } from '../../verifier/trust-list/stored.ts'
-import { now, outbound } from '../effects.ts'
+import { outbound } from '../effects.ts'
 import { ANSWER_MS } from '../network/who-listens.ts'
 import { type Finding, makeFinding } from './finding.ts'
 
 /** The maximum size of an answer, which is the largest that the services take from these parties. */
 const MAX_BYTES = 1024 * 1024
 
-type PartiesConfig = Pick<CommonConfig, 'sessionCallback' | 'clockSkewSeconds'> &
-  Partial<Pick<IssuerConfig, 'codeFlow'> & Pick<VerifierConfig, 'trustLists' | 'status'>>
+type PartiesConfig = Pick<CommonConfig, 'sessionCallback'> & Partial<Pick<IssuerConfig, 'codeFlow'>>
 
 /** Asks the parties at the same time. Returns warnings alone, since a service starts without them. */
 export async function findPartyFindings(config: PartiesConfig): Promise<Finding[]> {
-  const { codeFlow, sessionCallback, trustLists = [] } = config
+  const { codeFlow, sessionCallback } = config
   const { openidConnect, presentation } = codeFlow ?? {}
   return Promise.all([
     ...(openidConnect === undefined ? [] : [askProvider(openidConnect)]),
     ...(presentation === undefined ? [] : [askVerifier(presentation)]),
     ...(sessionCallback === undefined ? [] : [askApplication(sessionCallback.url)]),
-    ...trustLists.map((list, index) => askForTrustList(`trustLists[${index}].url`, list, config)),
   ])
 }
 
@@ -78,26 +68,6 @@ async function askApplication(url: string): Promise<Finding> {
   return 'problem' in answer
     ? warningFinding(subject, `${origin} ${answer.problem}: callbacks wait until it does`)
     : answersFinding(subject, origin)
-}
-
-/** Fetches a trust list as the verifier does, and reads it. */
-async function askForTrustList(
-  subject: string,
-  setting: TrustListConfig,
-  { status, clockSkewSeconds }: PartiesConfig,
-): Promise<Finding> {
-  const { url } = setting
-  const allowPrivateAddresses = status?.allowPrivateAddresses === true
-  const answer = await fetchTrustList(outbound, { url, allowPrivateAddresses, timeoutMs: ANSWER_MS })
-  const list =
-    'problem' in answer
-      ? answer
-      : readOrProblem(() => readTrustList(answer.text, setting, { at: now(), clockSkewSeconds }))
-  if ('problem' in list) return warningFinding(subject, `${url} gives no list: ${list.problem}`)
-  const { sequenceNumber, certificates, nextUpdate } = list
-  const issuers = `${certificates.length} certificate${certificates.length === 1 ? '' : 's'}`
-  const text = `${url} has list ${sequenceNumber} with ${issuers}, which ends on ${nextUpdate.toISOString()}`
-  return makeFinding(subject, isListOver(nextUpdate, now(), clockSkewSeconds) ? 'warning' : 'ok', text)
 }
 
 /**

@@ -134,15 +134,23 @@ function chooseList(
 ): StoredListText | Problem {
   const newList = readOrProblem(() => readTrustList(text, setting, time))
   if ('problem' in newList) return newList
-  const keptList = kept && readStoredList(kept, setting, time.clockSkewSeconds)
-  // A kept list that no signer of today signed says nothing about this one.
-  const isComparable = keptList !== undefined && !('problem' in keptList)
-  const problem = endProblem(newList, time) ?? (isComparable ? ageProblem(newList, keptList) : undefined)
+  const keptList = readKeptList(kept, setting, time.clockSkewSeconds)
+  const problem = endProblem(newList, time) ?? ageProblem(newList, keptList)
   if (problem !== undefined) return { problem }
   // Services may have begun since the list was stored, though it stays the same.
-  const hasMore = isComparable && newList.certificates.length > keptList.certificates.length
-  if (isComparable && kept?.text === text && !hasMore) return kept
+  const hasMore = keptList !== undefined && newList.certificates.length > keptList.certificates.length
+  if (keptList !== undefined && kept?.text === text && !hasMore) return kept
   return { text, fetchedAt: time.at.getTime(), endsAt: newList.nextUpdate.getTime() }
+}
+
+/** Reads the kept list; undefined if no signer of today signed it, since it says nothing about another then. */
+export function readKeptList(
+  kept: StoredListText | undefined,
+  setting: TrustListConfig,
+  clockSkewSeconds: number,
+): TrustList | undefined {
+  const list = kept && readStoredList(kept, setting, clockSkewSeconds)
+  return list === undefined || 'problem' in list ? undefined : list
 }
 
 function endProblem({ nextUpdate }: TrustList, { at, clockSkewSeconds }: ReadingTime): string | undefined {
@@ -151,8 +159,12 @@ function endProblem({ nextUpdate }: TrustList, { at, clockSkewSeconds }: Reading
     : undefined
 }
 
-/** Returns why a list does not follow another. TS 119 602 clause 6.3.2: the sequence number grows with each issue. */
-function ageProblem(newList: TrustList, keptList: TrustList): string | undefined {
+/**
+ * Returns why a list does not follow the kept one, if any. TS 119 602 clause 6.3.2: the sequence number grows with each
+ * issue.
+ */
+export function ageProblem(newList: TrustList, keptList: TrustList | undefined): string | undefined {
+  if (keptList === undefined) return undefined
   if (newList.sequenceNumber < keptList.sequenceNumber) {
     return `the list that was fetched is number ${newList.sequenceNumber}, and number ${keptList.sequenceNumber} was there before it (LoTESequenceNumber)`
   }
