@@ -235,7 +235,7 @@ export interface VerifierSchemas {
      */
     redirect_uri?: string
     transaction_data?: VerifierSchemas['TransactionData'][]
-    /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. */
+    /** Stands in the link when it is given; with post, a wallet may send a wallet_nonce. Not beside link: false. */
     request_uri_method?: 'post' | 'get'
     /**
      * The origin of the page that may ask the browser for the response (Digital Credentials API), such as

@@ -113,6 +113,15 @@ describe('a session with an origin', () => {
       expect(await refusal({ origin: undefined, link: false })).toEqual([400, sentence])
     })
 
+    it('without a link, and then without a method that only a link has', async () => {
+      const sentence = 'request_uri_method stands in the link, which link: false leaves out'
+      for (const method of ['post', 'get']) {
+        expect(await refusal({ link: false, request_uri_method: method })).toEqual([400, sentence])
+      }
+      const { request_uri: link } = await startPageSession(world.services, dcqlQuery, { request_uri_method: 'post' })
+      expect(link).toMatch(/&request_uri_method=post$/)
+    })
+
     it('with the same answer for the same idempotency key', async () => {
       const query = await call(world.services, `${VERIFIER_URL}/verification-query/create`, { dcql_query: dcqlQuery })
       const body = JSON.stringify({ verification_query_id: await query.text(), origin: ORIGIN })

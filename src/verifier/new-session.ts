@@ -85,17 +85,21 @@ function walletLink({ config, clientId }: VerifierContext, sessionId: string, me
 /**
  * Makes the members of a session for the ways of its response. With encryption, each session has its own key, so that
  * two responses cannot be linked by it. A response through the browser is always encrypted. Refuses with
- * `invalid_request` a session without any way, an invalid origin, and a query that does not go with one.
+ * `invalid_request` a session without any way, a method for a link that the session has not, an invalid origin, and a
+ * query that does not go with one.
  */
 function makeResponseMembers(
   { config, random }: VerifierContext,
-  { origin, link = true }: NewVerificationSession,
+  { origin, link = true, request_uri_method: method }: NewVerificationSession,
   query: DcqlQuery,
 ): Partial<VerificationSession> {
   if (origin !== undefined) {
     refuseInvalidOrigin(origin)
     if (config.profile === 'haip') refuseUndeclaredRetention(query)
   } else if (!link) refuse('invalid_request', 'link: false is for a session with an origin, which has another way')
+  if (!link && method !== undefined) {
+    refuse('invalid_request', 'request_uri_method stands in the link, which link: false leaves out')
+  }
   const responseMode = link ? chooseResponseMode(query, config.profile) : 'dc_api.jwt'
   return {
     ...(responseMode === 'direct_post' ? {} : { responseMode }),

@@ -56,7 +56,8 @@ export const NewVerificationSession = Type.Object(
     ),
     request_uri_method: Type.Optional(
       Type.Union([Type.Literal('post'), Type.Literal('get')], {
-        description: 'Stands in the link when it is given; with post, a wallet may send a wallet_nonce',
+        description:
+          'Stands in the link when it is given; with post, a wallet may send a wallet_nonce. Not beside link: false',
       }),
     ),
     origin: Type.Optional(
